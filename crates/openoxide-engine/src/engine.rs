@@ -95,16 +95,16 @@ pub struct Evaluation {
 /// limited grants up and write the audit record.
 ///
 /// ```
-/// use openoxide_engine::{Call, Engine, EngineOptions};
+/// use openoxide_engine::{EngineCall, Engine, EngineOptions};
 /// use openoxide_protocol::{AbsPath, Effect};
-/// use openoxide_store::Environment;
+/// use openoxide_store::UserEnvironment;
 /// use serde_json::json;
 ///
 /// let project = AbsPath::new("/work/project")?;
-/// let mut options = EngineOptions::new(Environment::default(), project.clone());
-/// options.rules = vec![(Effect::Deny, "Bash(git push *)".to_owned())];
+/// let mut options = EngineOptions::new(UserEnvironment::default(), project.clone());
+/// options.extra_rules = vec![(Effect::Deny, "Bash(git push *)".to_owned())];
 /// let engine = Engine::open(options)?;
-/// let call = Call::from_tool("Bash", &json!({ "command": "git push --force" }), project);
+/// let call = EngineCall::from_tool("Bash", &json!({ "command": "git push --force" }), project);
 /// let decision = engine.evaluate(&call).decision;
 /// assert_eq!(decision.effect, Effect::Deny);
 /// assert_eq!(decision.rule.unwrap().text, "deny Bash(git push *)");

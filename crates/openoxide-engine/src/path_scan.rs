@@ -13,9 +13,9 @@ const MAX_FILES: usize = 4096;
 /// The restricted paths that a scan has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestrictedPaths {
-    /// The paths that rules protect from being read, for [`ConfineInput::seen`].
+    /// The paths that rules protect from being read, for [`ConfineInput::restricted_paths`].
     pub unreadable: Vec<AbsPath>,
-    /// The paths that rules protect from being changed, for [`ConfineInput::unwritable`].
+    /// The paths that rules protect from being changed, for [`ConfineInput::write_restricted_paths`].
     pub unwritable: Vec<AbsPath>,
     /// True if there were more files than were scanned. In the rest, only rules that name a literal
     /// path are enforced.

@@ -21,14 +21,14 @@ use crate::{
 /// # use std::sync::Arc;
 /// # use openoxide_permission::{PermissionGate, PolicyStack, default_layer};
 /// # use openoxide_protocol::{AbsPath, ApprovalResponse, GrantScope, PermissionMode};
-/// # use openoxide_engine::{Dispatcher, NotPermitted, ToolContext};
+/// # use openoxide_engine::{GateDispatcher, NotPermittedError, ToolContext};
 /// # use serde_json::json;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let root = AbsPath::new("/work/project")?;
 /// # let policy = Arc::new(PolicyStack::compile(&[default_layer()])?);
 /// # let gate = PermissionGate::new(policy, PermissionMode::Default, vec![root.clone()]);
-/// let (dispatcher, handle, mut requests) = Dispatcher::new(gate);
+/// let (dispatcher, handle, mut requests) = GateDispatcher::new(gate);
 /// tokio::spawn(dispatcher.run());
 /// let reviewer = handle.clone();
 /// tokio::spawn(async move {
@@ -41,7 +41,7 @@ use crate::{
 /// let ctx = ToolContext::new(handle, root);
 /// ctx.ask("read", &["src/main.rs"], json!({})).await?; // inside of the project: free
 /// let refused = ctx.ask("edit", &["src/main.rs"], json!({ "diff": "-a\n+b\n" })).await;
-/// assert!(matches!(refused, Err(NotPermitted::Corrected(error)) if error.message == "write to docs/"));
+/// assert!(matches!(refused, Err(NotPermittedError::Corrected(error)) if error.message == "write to docs/"));
 /// # Ok(())
 /// # }
 /// ```
@@ -217,7 +217,7 @@ impl ToolContext {
     /// # use std::sync::Arc;
     /// # use openoxide_permission::{PermissionGate, Permit, PolicyStack, default_layer};
     /// # use openoxide_protocol::{AbsPath, ApprovalResponse, GrantScope, PermissionMode};
-    /// # use openoxide_engine::{Approvable, Dispatcher, Tool, ToolContext};
+    /// # use openoxide_engine::{Approvable, GateDispatcher, GatedTool, ToolContext};
     /// # use serde_json::{Value, json};
     /// struct Delete;
     ///
@@ -236,7 +236,7 @@ impl ToolContext {
     ///     }
     /// }
     ///
-    /// impl Tool for Delete {
+    /// impl GatedTool for Delete {
     ///     type Output = String;
     ///
     ///     async fn run(&self, _permit: Permit, args: &Value) -> String {
@@ -249,25 +249,25 @@ impl ToolContext {
     /// # let root = AbsPath::new("/work/project")?;
     /// # let policy = Arc::new(PolicyStack::compile(&[default_layer()])?);
     /// # let gate = PermissionGate::new(policy, PermissionMode::Default, vec![root.clone()]);
-    /// # let (dispatcher, handle, mut requests) = Dispatcher::new(gate);
+    /// # let (dispatcher, handle, mut requests) = GateDispatcher::new(gate);
     /// # tokio::spawn(dispatcher.run());
     /// # let reviewer = handle.clone();
     /// # let asked = tokio::spawn(async move {
     /// #     let request = requests.recv().await.unwrap();
     /// #     assert_eq!(request.presentation.metadata["covers"], json!([r#"["delete_record",{"table":"logs"}]"#]));
-    /// #     let yes = ApprovalResponse::approved(GrantScope::Session);
+    /// #     let yes = ApprovalResponse::new_approval(GrantScope::Session);
     /// #     reviewer.answer(request.id, yes).await.unwrap().unwrap();
     /// #     requests
     /// # });
     /// let ctx = ToolContext::new(handle, root);
-    /// let first = ctx.run(&Delete, &json!({ "table": "logs", "number": 7 })).await?;
+    /// let first = ctx.run_tool(&Delete, &json!({ "table": "logs", "number": 7 })).await?;
     /// assert_eq!(first, "deleted 7 of \"logs\"");
     /// # let mut requests = asked.await?;
-    /// let second = ctx.run(&Delete, &json!({ "table": "logs", "number": 8 })).await?; // not asked
+    /// let second = ctx.run_tool(&Delete, &json!({ "table": "logs", "number": 8 })).await?; // not asked
     /// # assert!(requests.try_recv().is_err());
     /// # drop(requests); // No reviewer is listening any more.
-    /// let users = ctx.run(&Delete, &json!({ "table": "users", "number": 8 })).await;
-    /// assert!(users.unwrap_err().to_string().contains("nobody can be asked"));
+    /// let users = ctx.run_tool(&Delete, &json!({ "table": "users", "number": 8 })).await;
+    /// assert!(users.unwrap_err().to_string().contains("no one can be asked"));
     /// # Ok(())
     /// # }
     /// ```

@@ -25,7 +25,7 @@ impl HomeDirectories {
     ///     relocated: vec![(".config", path("/etc/ann"))],
     /// };
     /// let places = ["/home/ann/.config/gh", "/srv/ann/.config/gh", "/etc/ann/gh"].map(path);
-    /// assert_eq!(user.places_of(".config/gh"), places);
+    /// assert_eq!(user.resolve_relative(".config/gh"), places);
     /// ```
     #[must_use]
     pub fn resolve_relative(&self, relative: &str) -> Vec<AbsPath> {

@@ -4,29 +4,29 @@
 //! shell syntax, and the same input always gives the same result.
 //!
 //! ```
-//! use openoxide_permission::{Anchors, Combining, Context, Layer, LayerKind, PolicyStack, default_layer, evaluate, parse};
-//! use openoxide_protocol::{AbsPath, Access, Effect, Exec, Facts, PermissionMode};
+//! use openoxide_permission::{PathAnchors, CombiningAlgorithm, EvaluationContext, Layer, LayerKind, PolicyStack, default_layer, evaluate, parse_rule};
+//! use openoxide_protocol::{AbsPath, Access, Effect, ExecAccess, OperationFacts, PermissionMode};
 //!
 //! let root = AbsPath::new("/work/project")?;
-//! let rule = parse("Bash(git push *)", Effect::Deny, Anchors { home: None, base: &root })?;
+//! let rule = parse_rule("Bash(git push *)", Effect::Deny, PathAnchors { home: None, base: &root })?;
 //! let user = Layer {
 //!     kind: LayerKind::User,
 //!     file: None,
-//!     combining: Combining::Strictest,
+//!     combining_algorithm: CombiningAlgorithm::Strictest,
 //!     rules: vec![rule],
 //!     mode: None,
 //! };
 //! let policy = PolicyStack::compile(&[user, default_layer()])?;
-//! let push = Access::Exec(Exec {
+//! let push = Access::Exec(ExecAccess {
 //!     argv: ["git", "push", "--force"].into_iter().collect(),
 //!     text: "git push --force".to_owned(),
 //!     class: Default::default(),
 //!     span: Default::default(),
 //!     arity: 2,
-//!     ..Exec::default()
+//!     ..ExecAccess::default()
 //! });
-//! let context = Context { mode: PermissionMode::Default, cwd: &root, roots: std::slice::from_ref(&root), doubt: None };
-//! let decision = evaluate(&policy, &context, &Facts { accesses: vec![push], findings: vec![] });
+//! let context = EvaluationContext { mode: PermissionMode::Default, cwd: &root, roots: std::slice::from_ref(&root), policy_error: None };
+//! let decision = evaluate(&policy, &context, &OperationFacts { accesses: vec![push], findings: vec![] });
 //! assert_eq!(decision.effect, Effect::Deny);
 //! assert_eq!(decision.rule.unwrap().text, "deny Bash(git push *)");
 //! # Ok::<(), Box<dyn std::error::Error>>(())

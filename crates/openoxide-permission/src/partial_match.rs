@@ -11,7 +11,7 @@ use crate::{
     rule_index::{RestrictiveRules, index_builder::leading_literal},
 };
 
-/// Marks of [`openoxide_protocol::Words`]: some text within a word, and any number of words.
+/// Marks of [`openoxide_protocol::CommandWords`]: some text within a word, and any number of words.
 const UNKNOWN_TEXT: u8 = 0xFF;
 const UNKNOWN_WORDS: u8 = 0xFE;
 

@@ -22,7 +22,7 @@ pub fn subsumes(wide: &Rule, narrow: &Rule) -> bool {
     narrow.patterns.iter().all(covered)
 }
 
-/// As [`covers`], for one pattern of each; how letters match depends on what their rules ask for.
+/// As [`subsumes`], for one pattern of each; how letters match depends on what their rules ask for.
 pub(crate) fn pattern_subsumes(wide: (&Pattern, Effect), narrow: (&Pattern, Effect)) -> bool {
     let (wide, wide_effect) = wide;
     let (narrow, narrow_effect) = narrow;

@@ -69,7 +69,7 @@ pub struct ApprovalRequest {
     /// everything replaces it (Aider's `explicit_yes_required`).
     #[serde(default)]
     pub explicit_yes_required: bool,
-    /// Narrower and wider rules than those of [`CodexDecision::always`], where there are such. [`Self::choices`] has all.
+    /// Narrower and wider rules than those of [`Decision::always`](crate::Decision::always), where there are such. [`Self::choices`] has all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<RuleChoice>,
     /// Narrower and wider rules than those of [`Decision::always`], if there are any.

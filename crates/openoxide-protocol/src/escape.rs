@@ -75,11 +75,11 @@ impl GlyphContent {
 /// marks that sit on no letter.
 ///
 /// ```
-/// use openoxide_protocol::escape::{Lines, visible};
+/// use openoxide_protocol::escape::{LineMode, escape_text};
 ///
-/// assert_eq!(visible("ls\x1b[2J\u{202e}", Lines::One), r"ls\x1b[2J\u{202e}");
-/// assert_eq!(visible("ls\n\tpwd", Lines::One), r"ls\n\tpwd");
-/// assert_eq!(visible("grüße, 世界", Lines::One), "grüße, 世界");
+/// assert_eq!(escape_text("ls\x1b[2J\u{202e}", LineMode::SingleLine), r"ls\x1b[2J\u{202e}");
+/// assert_eq!(escape_text("ls\n\tpwd", LineMode::SingleLine), r"ls\n\tpwd");
+/// assert_eq!(escape_text("grüße, 世界", LineMode::SingleLine), "grüße, 世界");
 /// ```
 #[must_use]
 pub fn escape_text(text: &str, lines: LineMode) -> String {
@@ -92,10 +92,10 @@ pub fn escape_text(text: &str, lines: LineMode) -> String {
 /// truncated text ends with the number of omitted characters.
 ///
 /// ```
-/// use openoxide_protocol::escape::visible_beginning;
+/// use openoxide_protocol::escape::escape_and_truncate;
 ///
-/// assert_eq!(visible_beginning("ls\n", 10), r"ls\n");
-/// assert_eq!(visible_beginning("abcdef", 4), "abcd… (2 more characters)");
+/// assert_eq!(escape_and_truncate("ls\n", 10), r"ls\n");
+/// assert_eq!(escape_and_truncate("abcdef", 4), "abcd… (2 more characters)");
 /// ```
 #[must_use]
 pub fn escape_and_truncate(text: &str, most: usize) -> String {

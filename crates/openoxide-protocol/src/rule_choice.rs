@@ -14,7 +14,7 @@ use crate::{AbsPath, ApprovalRequest, ApprovalResponse, GrantScope};
 pub enum RuleBreadth {
     /// Exactly these commands.
     Narrower,
-    /// The rules of [`crate::CodexDecision::always`].
+    /// The rules of [`crate::Decision::always`].
     AsOffered,
     /// A word less.
     Wider,

@@ -154,14 +154,14 @@ impl ProtectedPaths {
         found.is_some_and(|found| self.unsearched_findings.contains(&found))
     }
 
-    /// Says whether this path stays as it is.
+    /// Returns whether this path, or a directory above it, is guarded.
     #[must_use]
     pub fn contains(&self, path: &Path) -> bool {
         path.ancestors().any(|above| self.guards.contains_key(above))
     }
 }
 
-/// Returns the writable directories that lie in no other one.
+/// Returns the writable directories that are not inside another writable directory.
 pub(crate) fn outermost_roots(roots: &BTreeSet<AbsPath>) -> Vec<PathBuf> {
     let inner = |path: &AbsPath| {
         roots.iter().any(|other| other != path && path.strip_prefix(other).is_some())
@@ -177,7 +177,7 @@ struct ProtectedPathSearch {
     repositories: BTreeSet<PathBuf>,
     unsearched_findings: Vec<PostRunFinding>,
     changeable_paths: BTreeSet<PathBuf>,
-    /// The configuration that counts in every repository.
+    /// The settings of `git` that apply in every repository.
     global_settings: Vec<GitSetting>,
     program_sources: Vec<ProgramSource>,
     rebase_todos: BTreeMap<PathBuf, FileStamp>,
@@ -234,7 +234,8 @@ impl ProtectedPathSearch {
                 continue;
             }
             at.push(name);
-            // Roots and what lies above them are resolved, and are looked at only on a way that left them.
+            // Roots and their parent directories are resolved paths. A symbolic link outside of the
+            // roots is found only on a path that does not lead through them.
             match at.symlink_metadata() {
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     self.insert_guard(&at, GuardKind::Missing(choose_placeholder(&at)));
@@ -269,7 +270,10 @@ impl ProtectedPathSearch {
         Ok(Some(at))
     }
 
-    /// Where we may not look, nobody of ours may; but a directory of ours that refuses can be opened by who is confined.
+    /// Guards the parent directory of a path that cannot be accessed. A confined process has the
+    /// same access as this one, so a path outside of the roots needs no guard. Below a root, it
+    /// could make its parent directory accessible again, so that directory is guarded. If the
+    /// parent is itself a root, the error is returned.
     fn protect_inaccessible(&mut self, path: &Path, error: &io::Error) -> io::Result<()> {
         match path.parent() {
             _ if !self.is_below_root(path) => Ok(()),
@@ -281,7 +285,7 @@ impl ProtectedPathSearch {
         }
     }
 
-    /// A root inside of something protected is not writable at all.
+    /// Guards the roots inside a protected path: they are not writable.
     fn protect_roots_below(&mut self, path: &Path) {
         let below = self.all_roots.iter().filter(|root| root.starts_with(path));
         self.guards.extend(below.map(|root| (root.clone(), GuardKind::Present)));
@@ -435,8 +439,9 @@ impl ProtectedPathSearch {
         self.protect_external_paths(&directory)
     }
 
-    /// Guards hooks and configuration that are kept outside of the git directory, if they lie in a writable one. Nobody
-    /// who keeps hooks at the top of a project gets all of it guarded: there is nothing that could be done then.
+    /// Guards hooks and configuration outside of the git directory, if they are in a writable
+    /// directory. A path that contains a whole root is left out, for example if hooks are kept at
+    /// the top of a project: guarding it would make the whole project read-only.
     fn protect_external_paths(&mut self, directory: &Path) -> io::Result<()> {
         for path in repository::find_external_paths(directory, &self.global_settings) {
             let end = path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -447,7 +452,7 @@ impl ProtectedPathSearch {
         Ok(())
     }
 
-    /// What lies in something guarded needs no guard and no pin of its own.
+    /// Builds the result. A path inside a guarded directory needs no separate guard or pin.
     fn into_protected_paths(self) -> ProtectedPaths {
         let Self {
             guards,
@@ -477,12 +482,12 @@ impl ProtectedPathSearch {
     }
 }
 
-/// Returns a finding, if the path can be said.
+/// Returns a finding, or `None` if the path cannot be displayed.
 pub(crate) fn unsearched_finding(path: &Path) -> Option<PostRunFinding> {
     to_display_path(path).map(|path| PostRunFinding::UnsearchedDirectory { path })
 }
 
-/// The path as a person is shown it: bytes that are no letters are replaced.
+/// Returns the path as it is shown to a person. Bytes that are not valid UTF-8 are replaced.
 pub(crate) fn to_display_path(path: &Path) -> Option<AbsPath> {
     AbsPath::new(&String::from_utf8_lossy(path.as_os_str().as_bytes())).ok()
 }

@@ -1,4 +1,5 @@
-//! What was found is put where nobody runs it, until a person has said what becomes of it.
+//! Quarantine: new files that a program of the host would run are renamed until a person has
+//! decided about them.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -22,17 +23,19 @@ use rustix::{
 
 use crate::{QUARANTINE_SUFFIX, protected_paths::with_access};
 
-/// How long a name can be (limits.h).
+/// The maximum length of a file name (limits.h).
 const NAME_MAX: usize = 255;
 
-/// How many names are tried. All but the first are random, so that a program cannot use them up beforehand.
+/// The number of names that are tried. All but the first are random, so that a program cannot use
+/// them up in advance.
 const MAX_ATTEMPTS: usize = 16;
 
-/// Puts a hook or configuration aside: it gets a name beside its own that `git` does not know, which is returned. No file is
-/// ever replaced. Directories of ours that refuse it are opened meanwhile.
+/// Quarantines a hook or configuration file: renames it to a name in the same directory that `git`
+/// does not know, and returns the new path. Never replaces a file. Directories of this user that
+/// refuse access are made accessible meanwhile.
 ///
 /// # Errors
-/// When it cannot be renamed; then it still has its name.
+/// Returns an error if it cannot be renamed; it keeps its name then.
 pub(crate) fn quarantine_path(path: &Path) -> io::Result<PathBuf> {
     Ok(with_access(path, || rename_to_quarantine(path))?)
 }
@@ -81,10 +84,12 @@ fn quarantine_name(name: &OsStr, suffix: &str) -> OsString {
     aside
 }
 
-/// Gives what was put aside its name back, after a person has said so. No file is ever replaced.
+/// Restores the name of a quarantined file, after a person has approved that. Never replaces a
+/// file.
 ///
 /// # Errors
-/// When it is not there any more, or there is something by its old name.
+/// Returns an error if the quarantined file does not exist any more, or if there is a file with its
+/// old name.
 pub fn restore(path: &AbsPath, held: &AbsPath) -> io::Result<()> {
     let (path, held) = (Path::new(path.as_str()), Path::new(held.as_str()));
     Ok(with_access(path, || {

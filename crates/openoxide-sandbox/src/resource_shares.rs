@@ -1,5 +1,5 @@
-//! What of the kernel objects that are counted for a user a run may have: runs that go on at the same time have different
-//! parts, and some is left to the programs of the host.
+//! The share that a run has of the kernel objects that are limited for each user. Concurrent runs
+//! have different shares, and some objects are left for the programs of the host.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -14,13 +14,15 @@ use rustix::process::{Resource, geteuid, getrlimit};
 const INSTANCES_SETTING: &str = "max_user_instances";
 const WATCHES_SETTING: &str = "max_user_watches";
 
-/// How many runs have a part of their own. Together they have three quarters at most.
+/// The number of runs that have separate shares. Together they have at most three quarters.
 const MAX_SLOTS: usize = 42;
 
-/// How long is counted what is in use already. Then it is not known, and the part by the number of runs counts alone.
+/// The time limit for counting the objects that are in use. After it, the usage is unknown, and
+/// only the number of runs determines the share.
 const COUNT_TIMEOUT: Duration = Duration::from_millis(5);
 
-/// Signals and timers wait in queues that the kernel counts for a user. Programs have a few of them at a time.
+/// The maximum number of pending signals. Signals and timers wait in queues that the kernel counts
+/// for each user. Programs have only a few of them at a time.
 const MAX_PENDING_SIGNALS: u64 = 4096;
 const PENDING_SIGNALS_SHARE: u64 = 8;
 
@@ -54,7 +56,8 @@ impl ResourceShares {
     }
 }
 
-/// Returns the part of the run with this number: by its number, and no more than half of what is left.
+/// Returns the share of the run with this number. The number determines the share, which is at most
+/// half of what is left.
 fn compute_share(most: u64, used: u64, number: usize) -> u64 {
     let by_number = match number {
         0 => most / 4,
@@ -71,7 +74,7 @@ fn read_limit(name: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
-/// Locks the first file that no other run holds, in a directory beside the registry.
+/// Locks the first file that no other run has locked, in a directory next to the registry.
 fn lock_slot(registry: &Path) -> Option<(File, usize)> {
     let mut directory = registry.as_os_str().to_owned();
     directory.push("-shares");
@@ -93,7 +96,7 @@ fn pending_signal_share() -> Option<u64> {
     Some((left / PENDING_SIGNALS_SHARE).min(MAX_PENDING_SIGNALS))
 }
 
-/// What processes of this user have of inotify(7).
+/// The inotify(7) objects that processes of this user have in use.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct InotifyUsage {
     instances: u64,
@@ -101,7 +104,8 @@ struct InotifyUsage {
 }
 
 impl InotifyUsage {
-    /// Counts it by the descriptors of all processes. One that several processes have open is counted several times.
+    /// Counts them through the descriptors of all processes. An instance that several processes
+    /// have open is counted several times.
     fn count() -> Option<Self> {
         let (mut used, until, own) = (Self::default(), Instant::now() + COUNT_TIMEOUT, geteuid());
         for process in fs::read_dir("/proc").ok()?.flatten() {

@@ -1,44 +1,47 @@
-//! How a confined run went.
+//! The report of a confined run.
 
 use openoxide_protocol::AbsPath;
 use serde::{Deserialize, Serialize};
 
 use crate::EnforcementPlan;
 
-/// How a confined run went: what was really enforced, how it ended, what was denied and what was found afterwards.
+/// The report of a confined run: the restrictions that were enforced, the outcome of the command,
+/// the denials, and the findings after the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxReport {
-    /// What was enforced.
+    /// The restrictions that were enforced.
     pub plan: EnforcementPlan,
-    /// How the command ended.
+    /// The outcome of the command.
     pub outcome: CommandOutcome,
-    /// What the sandbox is known to have refused, in order, each once.
+    /// The confirmed denials, in order, each once.
     pub denials: Vec<SandboxDenial>,
     /// Words of a refusal were printed that nothing held confirms.
     pub has_suspected_denial: bool,
-    /// What is to be looked at by a person.
+    /// The findings that a person should look at.
     pub findings: Vec<PostRunFinding>,
-    /// The ports that programs listened on in a network of their own, where nobody outside could connect to them.
+    /// The ports that programs listened on in a separate network namespace. Nothing outside of it
+    /// could connect to them.
     pub listening_ports: Vec<u16>,
-    /// What went wrong after the program was started: then this report is incomplete, and the program has ended.
+    /// An error after the program was started. The report is incomplete then, and the program has
+    /// ended.
     pub run_error: Option<String>,
-    /// What of the limits was not enforced here, and why.
+    /// The limits that were not enforced, and the reason.
     pub unenforced_limits: Option<String>,
 }
 
-/// What is known of why a command failed.
+/// The known cause of the failure of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FailureCause {
     /// The sandbox refused this.
     Confirmed(SandboxDenial),
     /// The words of a refusal were printed, and nothing held agrees with them.
     Suspected,
-    /// Nothing speaks for the sandbox.
+    /// No sign that the sandbox caused the failure.
     None,
 }
 
 impl SandboxReport {
-    /// Returns what is known of why the command failed: nothing, if it did not.
+    /// Returns the known cause of the failure, or `FailureCause::None` if the command succeeded.
     #[must_use]
     pub fn failure_cause(&self) -> FailureCause {
         match (self.outcome, self.denials.first()) {
@@ -50,15 +53,15 @@ impl SandboxReport {
     }
 }
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CommandOutcome {
-    /// It ended by itself with this status.
+    /// The command exited with this status.
     Exited(u8),
     /// A signal ended it.
     Signalled(u8),
-    /// It used up its time and was killed.
+    /// The command exceeded its time limit and was killed.
     TimedOut,
     /// The program is not there.
     NotFound,
@@ -103,15 +106,16 @@ pub enum PostRunFinding {
     RepositoryHook {
         /// The file.
         path: AbsPath,
-        /// Where it was put, so that nobody runs it before a person has looked at it.
+        /// The path in quarantine, so that the file is not run before a person has looked at it.
         quarantined: Option<AbsPath>,
     },
-    /// A new file that a program of the host executes or obeys by itself: settings of an agent or an editor, configuration of
-    /// a tool, a program that configuration names; or a directory that could not be searched for such files.
+    /// A new file that a program of the host executes or follows without being asked to: settings
+    /// of an agent or an editor, configuration of a tool, a program that configuration names; or a
+    /// directory that could not be searched for such files.
     SteeringFile {
         /// The file.
         path: AbsPath,
-        /// Where it was put until a person has looked at it.
+        /// The path in quarantine, until a person has looked at it.
         quarantined: Option<AbsPath>,
     },
     /// A file in a writable directory that has another name outside (a hard link): who writes it, writes the other, too.
@@ -119,14 +123,15 @@ pub enum PostRunFinding {
         /// The file.
         path: AbsPath,
     },
-    /// There were more files than were looked at.
+    /// A directory that could not be searched completely.
     UnsearchedDirectory {
         /// The directory.
         path: AbsPath,
     },
-    /// More of the same kind as what is named. New hooks among them were put aside like the others.
+    /// More findings of the same kind as the listed ones. New hooks among them were quarantined
+    /// like the others.
     Omitted {
-        /// How many.
+        /// The number of omitted findings.
         count: usize,
     },
 }

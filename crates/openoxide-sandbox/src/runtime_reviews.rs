@@ -1,4 +1,5 @@
-//! Asking a person while whoever wants something waits: to reach a host, to change a file.
+//! Runtime reviews: a person is asked while a confined process waits to reach a host or to change a
+//! file.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -12,15 +13,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::RequestedChange;
 
-/// How many questions may be put to a person in a minute: who is flooded reads none.
+/// The limit on questions to a person per minute. A person who gets too many questions does not
+/// read them.
 const MAX_REVIEWS_PER_MINUTE: usize = 30;
-/// How many answers are remembered.
+/// The number of answers that are remembered.
 const MAX_REMEMBERED_DECISIONS: usize = 4096;
-/// How often is looked whether who waits is still there.
+/// The interval at which the existence of the waiting process is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const STACK_BYTES: usize = 256 * 1024;
 
-/// What a confined process wants and waits for.
+/// A request of a confined process that is waiting for an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RuntimeRequest {
     /// To reach a host that the profile does not name.
@@ -34,10 +36,10 @@ pub enum RuntimeRequest {
     Change(RequestedChange),
 }
 
-/// What a reviewer says of what is waited for.
+/// A reviewer's answer to a waiting request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RuntimeDecision {
-    /// What waits now is done.
+    /// An approval of the requests that are waiting now.
     Once,
     /// These and all that follow in this run.
     Session,
@@ -45,9 +47,9 @@ pub enum RuntimeDecision {
     Always,
     /// Neither these nor any that follow in this run.
     Rejected,
-    /// As `Session`, and nobody was asked: a rule says so.
+    /// As `Session`, without a question: a rule allows it.
     AllowedByRule,
-    /// As `No`, and nobody was asked.
+    /// As `Rejected`, without a question: a rule denies it.
     DeniedByRule,
 }
 
@@ -57,7 +59,8 @@ impl RuntimeDecision {
     }
 }
 
-/// Who asks. The second argument says when nobody wants to know any more.
+/// The function that asks the reviewer. The second argument returns true once the question is
+/// withdrawn.
 type ReviewCallback<K> = dyn Fn(&K, &dyn Fn() -> bool) -> RuntimeDecision + Send + Sync;
 
 /// The questions of one run, each about one `K`.
@@ -81,7 +84,7 @@ struct PendingReview {
     answer_ready: Condvar,
 }
 
-/// What was answered, and how many wait for it.
+/// The answer, and the number of threads that are waiting for it.
 #[derive(Default)]
 struct ReviewAnswer {
     answer: Option<bool>,
@@ -90,8 +93,9 @@ struct ReviewAnswer {
 }
 
 impl<K: Ord + Clone + Send + 'static> ReviewCoordinator<K> {
-    /// Each question is put to `ask`, on a thread of its own. Who waits for an answer waits no longer than `patience` from when the
-    /// question began. What would be one more than `most_open` is not asked.
+    /// Creates a coordinator that puts each question to `ask`, on a separate thread. A caller waits
+    /// for an answer for at most `patience`, measured from the start of the question. Questions
+    /// beyond `most_open` open ones are not asked.
     pub(crate) fn new(
         ask: impl Fn(&K, &dyn Fn() -> bool) -> RuntimeDecision + Send + Sync + 'static,
         patience: Duration,
@@ -102,8 +106,9 @@ impl<K: Ord + Clone + Send + 'static> ReviewCoordinator<K> {
         Arc::new(Self { ask: Box::new(ask), timeout: patience, max_open: most_open, state })
     }
 
-    /// Says whether this may be, when that is known or the reviewer has answered. All doubt is no. Where all who wait are no longer
-    /// there (`still`), the question is withdrawn.
+    /// Returns whether this is approved, as soon as that is known or the reviewer has answered.
+    /// Returns false in case of doubt. The question is withdrawn if all waiting processes have
+    /// ended (`still`).
     pub(crate) fn review(self: &Arc<Self>, key: &K, still: impl Fn() -> bool) -> bool {
         let question = {
             let mut state = self.lock_state();
@@ -124,7 +129,7 @@ impl<K: Ord + Clone + Send + 'static> ReviewCoordinator<K> {
         answer.unwrap_or(false)
     }
 
-    /// Ends a question that nobody waits for any more.
+    /// Removes a waiting caller from a question. Withdraws the question if it was the last one.
     fn remove_waiter(&self, key: &K, question: &PendingReview) {
         let mut state = self.lock_state();
         let mut waiting = question.lock_state();
@@ -162,7 +167,7 @@ impl<K: Ord + Clone + Send + 'static> ReviewCoordinator<K> {
         self.spawn_reviewer(state, key, &question).then_some(question)
     }
 
-    /// Has the reviewer asked on a thread of its own.
+    /// Asks the reviewer on a separate thread. Returns whether the thread was started.
     fn spawn_reviewer(
         self: &Arc<Self>,
         state: &mut ReviewState<K>,
@@ -204,7 +209,7 @@ impl<K: Ord + Clone + Send + 'static> ReviewCoordinator<K> {
 }
 
 impl PendingReview {
-    /// Waits for the answer. None: who waits is no longer there.
+    /// Waits for the answer. Returns `None` if the waiting process has ended.
     fn wait_for_answer(&self, still: impl Fn() -> bool) -> Option<bool> {
         let mut waiting = self.lock_state();
         loop {
@@ -245,7 +250,8 @@ mod tests {
 
     type Key = (String, u16);
 
-    /// Tells what it is asked and answers what it is told; a closed channel is no.
+    /// Returns a coordinator, the receiver of its questions and the sender of the answers. A closed
+    /// channel is a rejection.
     fn told(
         patience: u64,
     ) -> (Arc<ReviewCoordinator<Key>>, mpsc::Receiver<Key>, mpsc::Sender<RuntimeDecision>) {
@@ -358,7 +364,7 @@ mod tests {
         });
         assert_eq!(asked.count(), 30);
         assert_eq!(heard.try_iter().count(), 30);
-        // What rules answer floods nobody.
+        // Requests that rules decide are not limited.
         let (questions, _heard, say) = told(30_000);
         assert!((0..100).all(|n| {
             say.send(RuntimeDecision::AllowedByRule).unwrap();

@@ -1,8 +1,8 @@
-//! Which system calls a confined process may make (seccomp(2), bpf(2)).
+//! The system calls that a confined process may make (seccomp(2), bpf(2)).
 //!
-//! The filter is a list of refusals over "allowed": what reaches kernel interfaces that no everyday program needs, what
-//! would make new namespaces, and what would get around the other layers. Numbers that are newer than this list are
-//! refused as if the kernel did not have them.
+//! The filter allows all calls except for those on a list: calls that reach kernel interfaces which
+//! ordinary programs do not need, calls that create new namespaces, and calls that bypass the other
+//! layers. Calls with newer numbers than this list fail as if the kernel did not have them.
 
 mod assembler;
 mod syscalls;
@@ -10,12 +10,14 @@ mod syscalls;
 pub(crate) use assembler::{BpfInstruction, SeccompFilter};
 use assembler::{CallArgument, FilterAction, FilterAssembler};
 
-/// What a filter depends on.
+/// The options of a filter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FilterOptions {
-    /// connect(2) is handed to the supervisor. Without it, no socket of the unix family can be made at all but a pair.
+    /// True if connect(2) is handed to the supervisor. Otherwise, no Unix socket can be created
+    /// except for a socket pair.
     pub(crate) notify_connect: bool,
-    /// So are calls that change what names there are, and those that open files to write.
+    /// True if calls that change names, and calls that open files for writing, are handed to the
+    /// supervisor, too.
     pub(crate) notify_file_changes: bool,
 }
 
@@ -46,7 +48,8 @@ pub(crate) fn build_filter(wanted: FilterOptions) -> SeccompFilter {
     to.finish()
 }
 
-/// A namespace of its own would give the process every capability in it, and with that most of the kernel.
+/// Denies new namespaces. In a new user namespace, a process would have every capability, and with
+/// that access to most of the kernel.
 fn deny_namespaces(to: &mut FilterAssembler) {
     for call in [libc::SYS_clone, libc::SYS_unshare] {
         to.match_any_bit(
@@ -58,7 +61,8 @@ fn deny_namespaces(to: &mut FilterAssembler) {
     }
 }
 
-/// A file that runs as its owner runs so on the host, where no mount forbids it: left by root, it makes anybody root.
+/// Denies set-user-ID and set-group-ID modes. On the host, where no mount option forbids it, such a
+/// file runs with the rights of its owner: left by root, it makes any user root.
 fn deny_set_id_modes(to: &mut FilterAssembler) {
     let others = libc::S_ISUID | libc::S_ISGID;
     for (call, at) in syscalls::MODE_ARGUMENTS {
@@ -87,8 +91,9 @@ fn deny_device_nodes(to: &mut FilterAssembler) {
     }
 }
 
-/// What is written into a terminal's input is read by whoever reads there next: the person's shell (CVE-2017-5226). The
-/// kernel looks at the lower half of the request alone, and so does the filter (CVE-2019-10063).
+/// Denies writing into a terminal's input. The next reader there is the person's shell
+/// (CVE-2017-5226). The kernel reads only the lower half of the request, and so does the filter
+/// (CVE-2019-10063).
 fn deny_terminal_input(to: &mut FilterAssembler) {
     for request in syscalls::TERMINAL_INPUT_REQUESTS {
         to.match_equal(libc::SYS_ioctl, CallArgument(1), *request, FilterAction::NotPermitted);
@@ -140,7 +145,8 @@ fn restrict_sockets(to: &mut FilterAssembler, wanted: FilterOptions) {
     );
 }
 
-/// Reading goes its own way: the flags of a call that opens a file stand in a register.
+/// Hands calls that change files to the supervisor. Calls that only read continue in the kernel:
+/// the flags of a call that opens a file are in a register, where the filter can read them.
 fn notify_file_changes(to: &mut FilterAssembler) {
     for (call, at) in syscalls::OPEN_CALLS {
         to.match_any_bit(*call, CallArgument(*at), syscalls::WRITE_FLAGS, FilterAction::Notify);

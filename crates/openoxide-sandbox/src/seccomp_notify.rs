@@ -1,9 +1,11 @@
-//! connect(2) of confined processes, made on their behalf; and, where that is wanted, changes of files ([`crate::live`]).
+//! Seccomp notifications: connect(2) of confined processes, made on their behalf, and file system
+//! calls ([`crate::file_requests`]).
 //!
-//! A filter hands each such call over and blocks it. Its address is copied once, its socket is duplicated, both are judged,
-//! and then we connect that socket to that address ourselves. That call itself never goes on: between our look and the
-//! kernel's, another thread could put another address in that memory or another socket at that number, and the socket of
-//! a host's service is no namespace's secret. So whatever is reached, is reached by us, knowingly.
+//! The filter blocks each such call and hands it to the supervisor. The supervisor copies the address
+//! once, duplicates the socket, checks both, and connects that socket to that address itself. The
+//! program's own call never continues: between the check and the kernel's read, another thread could
+//! change the address in memory or put another socket at that descriptor, and a service of the host
+//! can be reached through a socket of any namespace.
 
 mod listening_ports;
 mod pending_syscall;
@@ -38,43 +40,45 @@ pub(crate) use pending_syscall::{PendingSyscall, descriptor_path};
 use socket_address::SocketAddress;
 pub(crate) use socket_diag::{SandboxSockets, open_diagnostics};
 
-/// How many calls are held at once. More wait to be heard.
+/// The number of calls that are handled at the same time. Further calls wait to be received.
 const MAX_CONCURRENT_CALLS: usize = 128;
-/// How many ports are listened on because somebody wanted to go there.
+/// The number of ports that are listened on because a program wanted to connect to them.
 const MAX_CAPTURED_PORTS: usize = 64;
 const STACK_BYTES: usize = 128 * 1024;
-/// Where glibc asks for names of users and hosts (nscd(8), nss-systemd(8), nss-resolve(8)).
+/// The sockets at which glibc looks up names of users and hosts (nscd(8), nss-systemd(8),
+/// nss-resolve(8)).
 const NAME_SERVICES: [&str; 3] =
     ["/run/nscd/socket", "/run/systemd/userdb/", "/run/systemd/resolve/io.systemd.Resolve"];
 
-/// What calls are judged by.
+/// The data by which calls are decided.
 pub(crate) struct SyscallContext {
-    /// How connections to other hosts are captured. None: there are no other hosts.
+    /// The capture of connections to other hosts. `None` if there are no other hosts.
     pub(crate) capture: Option<PortCapture>,
-    /// The sockets of the sandbox itself. None: it shares the host's network, and they cannot be told from the host's.
+    /// The sockets of the sandbox itself. `None` if it shares the host's network: its sockets
+    /// cannot be distinguished from the host's then.
     pub(crate) sandbox_sockets: Option<SandboxSockets>,
-    /// Where refusals are noted.
+    /// The log of denials.
     pub(crate) denials: Arc<DenialLog>,
-    /// The ports that programs inside listen on, where nobody outside can connect to them.
+    /// The ports that programs in the sandbox listen on. Nothing outside can connect to them.
     pub(crate) listening_ports: Arc<ListeningPorts>,
-    /// Who answers for changes of files, where those are held, too.
+    /// The handler of file requests, if changes of files are handed over, too.
     pub(crate) file_requests: Option<FileRequestHandler>,
 }
 
-/// What there is to do for a call.
+/// The task of the supervisor for a call.
 enum SyscallTask {
     Connect,
     Change(FileRequest<ResolvedEntry>),
 }
 
-/// How connections are captured at ports that nobody listens on yet.
+/// The capture of connections at ports that have no listener yet.
 pub(crate) struct PortCapture {
     broker: Arc<ConnectionBroker>,
     listen: Box<dyn Fn(u16) -> io::Result<Vec<OwnedFd>> + Send + Sync>,
     added: Mutex<usize>,
 }
 
-/// Answers calls until nobody is left who could make one.
+/// Answers calls until no process is left that could make one.
 pub(crate) fn serve_notifications(listener: OwnedFd, context: SyscallContext) {
     let shared = Arc::new((listener, context));
     let slots = ConcurrencyLimit::new(MAX_CONCURRENT_CALLS);
@@ -110,7 +114,8 @@ fn wait_for_call(listener: &OwnedFd) -> bool {
 }
 
 impl SyscallContext {
-    /// Says what there is to do. None: it goes on. Most changes are the kernel's to judge, and that is soon seen.
+    /// Returns the task for a call, or `None` if the call continues in the kernel. Most changes of
+    /// files are left to the kernel, which is found out quickly.
     fn classify(&self, call: &PendingSyscall<'_>) -> Option<SyscallTask> {
         if call.syscall_number() == libc::SYS_listen {
             self.listening_ports.record(call);
@@ -132,7 +137,7 @@ impl SyscallContext {
         }
     }
 
-    /// Does what the call wanted, if it may.
+    /// Makes the connection that the call requested, if it is permitted.
     fn connect(&self, call: &PendingSyscall<'_>) -> Result<(), Errno> {
         let address = call.read_address()?;
         let socket = call.duplicate_socket()?;
@@ -172,7 +177,7 @@ impl SyscallContext {
             }
             Some(_) => Ok(()),
             None => {
-                // With a network of its own, the kernel refuses it.
+                // In a separate network namespace, the kernel refuses it.
                 if self.sandbox_sockets.is_some() {
                     self.record_denial(SandboxDenial::Connect {
                         host: address.to_string(),
@@ -222,7 +227,8 @@ impl SyscallContext {
     }
 }
 
-/// Says whether glibc asks for names here: everybody who wants a user's name tries it, and does without.
+/// Returns whether glibc looks up names at this path. Every program that looks up a user's name
+/// tries these sockets, and works without them.
 fn is_name_service(path: &[u8]) -> bool {
     let path = path.strip_prefix(b"/var").unwrap_or(path);
     NAME_SERVICES.iter().any(|service| path.starts_with(service.as_bytes()))
@@ -237,8 +243,8 @@ impl PortCapture {
         Self { broker, listen: Box::new(listen), added: Mutex::default() }
     }
 
-    /// Sees to it that we listen on a port. Where we cannot, the connection ends inside: a program of the sandbox listens
-    /// there, or nobody does.
+    /// Makes sure that the supervisor listens on a port. If it cannot, the connection ends inside
+    /// the sandbox: a program of the sandbox listens there, or no program does.
     fn ensure_listener(&self, port: u16) -> Result<(), Errno> {
         if self.broker.is_listening_on(port) {
             return Ok(());

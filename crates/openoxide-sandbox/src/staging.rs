@@ -1,8 +1,10 @@
-//! Staging: a program changes an overlay of its writable directories, and a person says afterwards what becomes of that.
+//! Staging: a program changes an overlay of its writable directories, and a person decides about
+//! the changes afterwards.
 //!
-//! The upper layers lie with this program's state, for this user alone. Nothing in them is believed but what the kernel itself wrote
-//! there: a whiteout is a device that nobody in a user namespace can make, and marks of directories are attributes that an overlay
-//! hides from who writes into it.
+//! The upper layers are stored with the state of OpenOxide, accessible only to this user. Only data
+//! that the kernel itself wrote is trusted there: a whiteout is a device that cannot be created in
+//! a user namespace, and the marks of directories are attributes that an overlay hides from
+//! programs which write into it.
 
 mod commit;
 mod commit_entry;
@@ -38,7 +40,7 @@ use stage_directory::StageDirectory;
 use tree::TreeOwner;
 
 /// What a staged run changes, as long as nothing has been done about it. Dropping it takes it all away; after a crash, the next
-/// [`PlaceholderRegistry::sweep`](crate::PlaceholderRegistry::sweep) does.
+/// [`PlaceholderRegistry::remove_stale`](crate::PlaceholderRegistry::remove_stale) does.
 #[derive(Debug)]
 #[must_use = "what was staged is gone when this is dropped"]
 pub struct StagingArea {
@@ -56,16 +58,16 @@ struct StagedRoot {
     /// Itself, whatever its name leads to by now.
     directory: OwnedFd,
     upper: OwnedFd,
-    /// When it was staged, by the clock of its file system.
+    /// The time at which it was staged, by the clock of its file system.
     started_at: FileTime,
 }
 
-/// What a staged run would change.
+/// The changes that a staged run would make.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StagedChanges {
     /// In the order of their paths.
     pub changes: Vec<StagedChange>,
-    /// What is not changed, whatever is said of the rest.
+    /// The changes that are not made, whatever is decided about the others.
     pub skipped: Vec<SkippedChange>,
 }
 
@@ -74,13 +76,13 @@ pub struct StagedChanges {
 pub struct StagedChange {
     /// The path.
     pub path: AbsPath,
-    /// What lies there.
+    /// The current entry, if there is one.
     pub before: Option<EntryState>,
-    /// What would lie there.
+    /// The new entry. `None` if the entry is removed.
     pub after: Option<EntryState>,
-    /// Whether it is a file that only gets another mode.
+    /// True if this is a file of which only the mode changes.
     pub same_content: bool,
-    /// Which writable directory it lies in, and where.
+    /// The index of the writable directory that contains it, and the path in that directory.
     root_index: usize,
     relative_path: PathBuf,
 }
@@ -90,15 +92,16 @@ pub struct StagedChange {
 pub struct SkippedChange {
     /// The path. It may hold any character; bytes that are none are replaced.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl StagingArea {
-    /// Makes a place for what a run under this profile changes, beside the registry.
+    /// Creates a staging area for the changes of a run under this profile, next to the registry.
     ///
     /// # Errors
-    /// Where a writable directory cannot be staged: it is a file, another file system is mounted below it, the place lies in it.
+    /// Returns an error if a writable directory cannot be staged: it is a file, another file system
+    /// is mounted below it, or it contains the staging area.
     pub fn prepare(
         registry: &AbsPath,
         profile: &SandboxRestrictions,
@@ -121,7 +124,7 @@ impl StagingArea {
         })
     }
 
-    /// The place, for [`LaunchConfig::staged`](crate::LaunchConfig::staged).
+    /// The place, for [`LaunchConfig::staging_directory`](crate::LaunchConfig::staging_directory).
     ///
     /// # Errors
     /// Where it cannot be said in UTF-8.
@@ -132,39 +135,43 @@ impl StagingArea {
             .with_step(|| "naming a place for what is staged".to_owned())
     }
 
-    /// Compares what was staged with what lies there now. Nothing may run in it any more.
+    /// Compares the staged entries with the current entries of the host. No process may run in the
+    /// staging area any more.
     ///
-    /// What was changed by somebody else since the run began is left out, and so is what is protected, what no rule could name, and
-    /// what is neither file nor directory nor symbolic link.
+    /// Entries that another process has changed since the run began are skipped. So are protected
+    /// paths, names that a rule cannot express, and entries that are not files, directories or
+    /// symbolic links.
     ///
     /// # Errors
-    /// Where it cannot be looked at, or is more than is looked at: then nothing is known of it.
+    /// Returns an error if the entries cannot be read, or if they exceed a limit. Nothing is known
+    /// about the changes then.
     pub fn find_changes(&self) -> io::Result<StagedChanges> {
         comparison::find_changes(self, &ProtectedPaths::find(&self.profile)?)
     }
 
-    /// Does what was shown to a person, path by path: nothing that is not as it was shown is touched. Of what the run left that a
-    /// program of the host would run by itself, new hooks are put aside, as after any run.
+    /// Makes the changes that were shown to a person, path by path. An entry that is not as it was
+    /// shown is not changed. New files that a program of the host would run are quarantined, as
+    /// after any run.
     ///
     /// # Errors
-    /// Where it cannot be said what is protected: then nothing was done.
+    /// Returns an error if the protected paths cannot be determined. No change was made then.
     pub fn commit(&self, changes: &StagedChanges) -> io::Result<CommitResult> {
         commit::apply_changes(self, changes, &ProtectedPaths::find(&self.profile)?)
     }
 
-    /// Reads at most so many bytes of the file that a change would replace.
+    /// Reads at most `most` bytes of the file that a change would replace.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn read_before(&self, change: &StagedChange, most: u64) -> io::Result<Vec<u8>> {
         let root = self.find_root(change)?;
         read_prefix(tree::open_file(TreeOwner::Host, &root.directory, &change.relative_path)?, most)
     }
 
-    /// Reads at most so many bytes of the file that a change would put there.
+    /// Reads at most `most` bytes of the file that a change would write.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn read_after(&self, change: &StagedChange, most: u64) -> io::Result<Vec<u8>> {
         read_prefix(self.open_staged_file(change)?, most)
     }
@@ -199,7 +206,7 @@ impl StagedRoot {
 }
 
 impl StagedChange {
-    /// Says whether a directory takes the place of something else, or something else its place.
+    /// Returns whether a directory replaces an entry of another type, or is replaced by one.
     fn is_type_change(&self) -> bool {
         let directory = |thing: &Option<EntryState>| thing.as_ref().map(EntryState::is_directory);
         matches!((directory(&self.before), directory(&self.after)), (Some(a), Some(b)) if a != b)

@@ -1,4 +1,5 @@
-//! After a run: what lies in the writable directories now that a program of the host would run by itself.
+//! The scan after a run for new files in the writable directories that a program of the host would
+//! run.
 
 mod rebase_todo;
 
@@ -23,16 +24,17 @@ use crate::{
     },
 };
 
-/// How many hooks are put aside one by one; where there are more, their directory is.
+/// The number of hooks that are quarantined one by one. If there are more, their directory is
+/// quarantined.
 const MAX_HOOKS: usize = 100;
 
 /// Files, and which state each was in.
 type FileStamps = BTreeMap<PathBuf, FileStamp>;
 
-/// What was found after a run, all of it.
+/// The results of the scan after a run.
 #[derive(Debug, Default)]
 pub(crate) struct NewSteeringFiles {
-    /// What `git` would run, or take commands from. It is put aside.
+    /// Files that `git` would run or take commands from. They are quarantined.
     pub(crate) hooks: BTreeSet<PathBuf>,
     /// Other steering files that are new, and new programs that configuration names. They are put aside.
     pub(crate) steering_files: BTreeSet<PathBuf>,
@@ -40,10 +42,11 @@ pub(crate) struct NewSteeringFiles {
     pub(crate) unsearched_directories: Vec<PathBuf>,
 }
 
-/// Says what a person should look at after a run: hooks and configuration of repositories that were not there before,
-/// `.git` files that lead elsewhere, commands that a rebase has yet to run, other steering files that are new, and programs
-/// that are new and that configuration names. What was there before is guarded and so is as it was. Samples of hooks run
-/// nothing, nor does configuration that only says how `git` stores.
+/// Returns the files that a person should look at after a run: new hooks and configuration of
+/// repositories, `.git` files that lead elsewhere, commands in the remaining steps of a rebase,
+/// other new steering files, and new programs that configuration names. Files that existed before
+/// are guarded and therefore unchanged. Samples of hooks are left out because they are not run, and
+/// so is configuration that only determines how `git` stores data.
 pub(crate) fn find_new_steering_files(
     guarded: &ProtectedPaths,
     profile: &SandboxRestrictions,
@@ -61,7 +64,7 @@ pub(crate) fn find_new_steering_files(
     open.iter().for_each(|directory| {
         collect_hooks_and_config(directory, &levels, ScanPhase::After, &mut hooks);
     });
-    // What was known before is looked at, even where there is too much now to get there.
+    // Files that were known before are checked, even if the scan cannot reach them any more.
     sight.rebase_todos.extend(refresh_stamps(&guarded.rebase_todos));
     hooks.extend(
         changed_paths(sight.rebase_todos, &guarded.rebase_todos)
@@ -82,10 +85,11 @@ pub(crate) fn find_new_steering_files(
     }
 }
 
-/// When a repository is looked at.
+/// The time of a scan of a repository.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ScanPhase {
-    /// While somebody may be making it: configuration that cannot be read runs nothing yet, and a worktree may be made next.
+    /// During the run, while a process may be creating the repository. Configuration that cannot be
+    /// read runs nothing yet, and a worktree may be created next.
     During,
     After,
 }
@@ -100,7 +104,7 @@ impl ScanPhase {
     }
 }
 
-/// What makes `git` run something in some directories.
+/// The files that make `git` run something in some directories.
 #[derive(Debug, Default)]
 pub(crate) struct NewRepositoryHooks {
     pub(crate) hooks: BTreeSet<PathBuf>,
@@ -108,7 +112,8 @@ pub(crate) struct NewRepositoryHooks {
     pub(crate) repositories: BTreeSet<PathBuf>,
 }
 
-/// Says what in these directories, and not below them, makes `git` run something and was not there before the run.
+/// Returns the files that make `git` run something and did not exist before the run, in these
+/// directories but not below them.
 pub(crate) fn find_new_repository_hooks(
     directories: Vec<PathBuf>,
     guarded: &ProtectedPaths,
@@ -222,9 +227,10 @@ fn is_active_hook(file: &fs::DirEntry) -> bool {
         && file.metadata().map_or(true, |found| found.is_symlink() || found.mode() & 0o111 != 0)
 }
 
-/// Returns files in the writable directories that have another name outside (a hard link), so that writing them writes
-/// the other, too. It looks at each file once: meant for a thread beside the program. Objects of repositories are left out;
-/// they are what `git clone` links, and nobody writes them twice.
+/// Returns the files in the writable directories that have another name outside (a hard link), so
+/// that writing one also writes the other. It checks each file once, and is intended for a thread
+/// that runs next to the program. Objects of repositories are left out: `git clone` links them, and
+/// they are not written again.
 #[must_use]
 pub fn find_hard_links(
     guarded: &ProtectedPaths,

@@ -26,13 +26,14 @@ use backend_attempt::BackendAttempt;
 use review_relay::ReviewRelay;
 use terminal_lease::TerminalLease;
 
-/// Runs a program confined, and waits for its end. Signals that would end this process are handed on to the program. Where own
-/// namespaces are refused, another backend is used that holds the whole profile; the report says which.
+/// Runs a program confined, and waits for its end. Signals that would end this process are
+/// forwarded to the program. If the kernel refuses new namespaces, another backend is used that
+/// enforces the whole profile; the report names it.
 ///
-/// This process must have one thread; it has more afterwards.
+/// This process must have only one thread. It has more afterwards.
 ///
 /// # Errors
-/// Where the confinement could not be set up; nothing was run then.
+/// Returns an error if the confinement could not be set up. Nothing was run then.
 pub fn supervise(launch: &LaunchConfig) -> Result<SandboxReport, SandboxError> {
     run_and_report(launch, None)
 }
@@ -79,7 +80,7 @@ pub(crate) fn run_with_caller(
         Ok(group) => (group, None),
         Err(error) => (None, limit_report::describe_unenforced(launch.limits, &error)),
     };
-    // Before the first placeholder there is somebody who would take it away.
+    // The process that removes placeholders is started before the first placeholder is created.
     let janitor = CleanupProcess::start(&registry, &guarded, &launch.profile, group.as_ref());
     let janitor = janitor.with_step(|| "making a process".to_owned())?;
     let (guarded, group, wanted) = (&guarded, group.as_ref(), wanted.as_ref());

@@ -1,4 +1,5 @@
-//! The supervisor as a process of its own: who may have many threads, has it started and talks to it.
+//! The supervisor as a separate process. A process that may have many threads starts it and
+//! communicates with it.
 
 use std::{
     env,
@@ -27,16 +28,16 @@ use crate::{
     terminal::is_readable,
 };
 
-/// What the supervisor says to who has started it.
+/// A message of the supervisor to the process that has started it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum SupervisorMessage {
     /// May this be?
     Ask(RuntimeRequest),
-    /// Nobody wants to know any more. It is answered all the same.
+    /// The answer is not needed any more. The question is still answered.
     Withdrawn,
 }
 
-/// What the supervisor is given, in memory that the caller keeps open, too.
+/// The input of the supervisor, in memory that the caller keeps open, too.
 #[derive(Debug, Serialize, Deserialize)]
 struct SupervisorInput {
     launch: LaunchConfig,
@@ -44,41 +45,44 @@ struct SupervisorInput {
     progress: RawFd,
 }
 
-/// How it went, which the supervisor writes over its order before it ends. So the report is there whatever becomes of the socket.
+/// The result of the supervisor, which overwrites its input before it ends. So the report is
+/// available whatever happens to the socket.
 #[derive(Debug, Serialize, Deserialize)]
 enum SupervisorResult {
-    /// It was run.
+    /// The program was run.
     Finished(SandboxReport),
-    /// It could not be set up.
+    /// The confinement could not be set up.
     Failed {
-        /// What was tried.
+        /// The step that failed.
         step: String,
         /// The number of the error.
         error: i32,
     },
-    /// Nothing here holds the profile.
+    /// No available backend enforces the profile.
     Unavailable(UnavailableDetails),
 }
 
-/// What was tried first, and why nothing else was left.
+/// The error of the first attempt, and the reason that no other backend can be used.
 type UnavailableDetails = (Option<(String, i32)>, NoBackendError);
 
-/// What is said to the supervisor.
+/// A message to the supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum CallerMessage {
-    /// The answer to the question that stands.
+    /// The answer to the open question.
     Answer(RuntimeDecision),
 }
 
-/// Who answers questions. The second argument says when nobody wants to know any more: the program has ended.
+/// The function that answers questions. The second argument returns true if the answer is not
+/// needed any more: the question was withdrawn, or the program has ended.
 pub type RuntimeReviewer<'a> = dyn FnMut(RuntimeRequest, &dyn Fn() -> bool) -> RuntimeDecision + 'a;
 
-/// Runs a program confined, under a supervisor that is started for it: this same program, called with `words` and two
-/// numbers, which are for [`supervisor_main`]. If the launch says that somebody can be asked, `ask` is, about hosts that the profile
-/// does not name; and if it is `live`, about changes of other files.
+/// Runs a program confined, under a supervisor that is started for it. The supervisor is this same
+/// program, called with `words` and two numbers, which are for [`supervisor_main`]. If the launch
+/// has a reviewer, `ask` is called about hosts that the profile does not name. If it reviews file
+/// changes, `ask` is also called about changes of other files.
 ///
 /// # Errors
-/// Where the confinement could not be set up; nothing was run then.
+/// Returns an error if the confinement could not be set up. Nothing was run then.
 pub fn run_confined(
     launch: &LaunchConfig,
     words: &[&str],
@@ -98,7 +102,7 @@ pub fn run_confined(
     reader.read(PROGRESS_TIMEOUT).correct_result(outcome.into_result(), &launch.profile)
 }
 
-/// How long the other processes of a run may take to end once the supervisor was killed.
+/// The time that the other processes of a run have to end after the supervisor was killed.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn spawn_supervisor(
@@ -122,13 +126,14 @@ fn answer_requests(wire: &MessageSocket, ask: &mut RuntimeReviewer<'_>) {
     loop {
         match wire.receive() {
             Ok(Some((SupervisorMessage::Ask(question), _))) => {
-                // While a question stands, nothing else is said but that it does so no longer.
+                // While a question is open, the only message is its withdrawal.
                 let answer = ask(question, &|| is_readable(wire.descriptor().as_fd()));
                 // Where it is gone, that is heard next.
                 drop(wire.send(&CallerMessage::Answer(answer), &[]));
             }
             Ok(Some((SupervisorMessage::Withdrawn, _))) => {}
-            // It has ended without reading an answer. This is said once, and what it sent before is read next.
+            // The supervisor has ended without reading an answer. This error is reported once, and
+            // its earlier messages are read next.
             Err(error) if error.raw_os_error() == Some(libc::ECONNRESET) => {}
             Ok(None) | Err(_) => return,
         }
@@ -181,10 +186,11 @@ fn split_error(error: SandboxError) -> (String, i32) {
     }
 }
 
-/// What the started process does: it reads its launch, supervises, and reports. The numbers are the last two of its words.
+/// Runs the supervisor process: reads its launch, supervises the run, and writes the report. The
+/// numbers are the last two of its arguments.
 ///
 /// # Errors
-/// Where the words are not those of [`run_confined`].
+/// Returns an error if the arguments are not those of [`run_confined`].
 pub fn supervisor_main(told: &str, wire: &str) -> Result<(), SandboxError> {
     let wrong = || "this is for OpenOxide itself".to_owned();
     let descriptor =
@@ -198,7 +204,7 @@ pub fn supervisor_main(told: &str, wire: &str) -> Result<(), SandboxError> {
     overwrite_memfd(&mut order, &outcome).with_step(|| "writing the report".to_owned())
 }
 
-/// Writes a value into memory that a descriptor stands for.
+/// Writes a value into a new memory file (memfd_create(2)).
 fn write_to_memfd(value: &impl Serialize) -> io::Result<File> {
     let mut file = File::from(memfd_create("openoxide", MemfdFlags::CLOEXEC)?);
     overwrite_memfd(&mut file, value)?;

@@ -1,7 +1,8 @@
-//! A terminal of its own for a program whose person sits at one.
+//! A separate terminal for a program that a person runs at a terminal.
 //!
-//! It never gets the person's terminal: whoever has that could write into its input, stop other jobs, or read what is typed
-//! after the end. What is typed is handed in, what is printed is handed out, and the size follows.
+//! The program never gets the person's terminal: with it, the program could write into its input,
+//! stop other jobs, or read what is typed after its end. Typed input is forwarded to the separate
+//! terminal, output is forwarded from it, and its size follows.
 
 use std::{
     io,
@@ -18,7 +19,7 @@ use rustix::{
 
 use crate::output_tail::OutputTail;
 
-/// Says whether a person sits at a terminal, for input and output both.
+/// Returns whether both standard input and standard output are terminals.
 #[must_use]
 pub fn has_terminal() -> bool {
     isatty(stdin()) && isatty(stdout())
@@ -84,14 +85,15 @@ impl TerminalRelay {
         _ = tcsetattr(stdin(), OptionalActions::Drain, &self.original_mode);
     }
 
-    /// Gives the person's terminal back for a question. What is printed meanwhile waits.
+    /// Gives the person's terminal back for a question. Output of the program waits meanwhile.
     pub(crate) fn pause(&mut self) {
         self.paused = true;
         self.reset_terminal();
     }
 
-    /// Puts the person's terminal back, and ends what the program may have begun there: a sequence that swallows what follows,
-    /// hidden or coloured letters, other character sets, a part of the screen alone. What we say next must be read.
+    /// Restores the person's terminal, and ends states that the program may have left there: an
+    /// unfinished sequence that swallows the following text, hidden or coloured letters, other
+    /// character sets, a scroll region. The next message must be readable.
     fn reset_terminal(&self) {
         _ = write(stdout(), PLAIN);
         self.restore();
@@ -103,7 +105,7 @@ impl TerminalRelay {
         drop(self.enter_raw_mode());
     }
 
-    /// What to wait for.
+    /// Returns the descriptors to poll.
     pub(crate) fn poll_descriptors(&self) -> Vec<PollFd<'_>> {
         let mut waits = Vec::new();
         if self.paused {
@@ -118,7 +120,7 @@ impl TerminalRelay {
         waits
     }
 
-    /// Hands on what is there, once in each direction; whoever waits calls again.
+    /// Forwards the available data, once in each direction. The caller polls and calls this again.
     pub(crate) fn forward(&mut self) {
         if self.paused {
             return;
@@ -135,7 +137,7 @@ impl TerminalRelay {
         self.has_output = copy_available(self.outer.as_fd(), stdout(), Some(&mut self.tail));
     }
 
-    /// Hands out what was printed last.
+    /// Forwards the remaining output.
     pub(crate) fn finish(&mut self) {
         while self.has_output && is_readable(self.outer.as_fd()) {
             self.forward_output();
@@ -143,16 +145,18 @@ impl TerminalRelay {
         self.reset_terminal();
     }
 
-    /// Returns the end of what was printed.
+    /// Returns the end of the output.
     pub(crate) const fn tail(&self) -> &OutputTail {
         &self.tail
     }
 }
 
-/// CAN and ST end any sequence (ECMA-48 §5, §8.3.143); then plain letters (SGR 0), the usual character set, a visible cursor,
-/// and the whole screen to scroll, with the cursor where it was. Before that: letters replace what is there (IRM) and wrap
-/// (DECAWM), nothing waits to be drawn (2026), no mouse types, and colours are the terminal's own (xterm's OSC 104, 110, 111):
-/// black on black hides a question, under which another one may be painted.
+/// The sequences that reset a terminal. CAN and ST end any sequence (ECMA-48 §5, §8.3.143). Then
+/// letters replace existing text (IRM) and wrap (DECAWM), drawing is not delayed (2026), the mouse
+/// sends no input, and colours are the terminal's own (xterm's OSC 104, 110, 111): black on black
+/// hides a question, under which another one could be painted. Finally, there are plain letters
+/// (SGR 0), the usual character set, a visible cursor, and the whole screen as the scroll region,
+/// with the cursor where it was.
 const PLAIN: &[u8] =
     b"\x18\x1b\\\x1b[4l\x1b[?7h\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\
 \x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b[0m\x0f\x1b(B\x1b[?25h\x1b7\x1b[r\x1b8";
@@ -163,14 +167,14 @@ impl Drop for TerminalRelay {
     }
 }
 
-/// Says whether something is there to be read, or nothing will come any more.
+/// Returns whether data can be read, or no more data will arrive.
 pub(crate) fn is_readable(from: BorrowedFd<'_>) -> bool {
     let mut one = [PollFd::from_borrowed_fd(from, PollFlags::IN)];
     let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
     rustix::event::poll(&mut one, Some(&now)).is_ok_and(|ready| ready > 0)
 }
 
-/// Copies what is there. False: nothing will come any more.
+/// Copies the available data. Returns false if no more data will arrive.
 fn copy_available(from: impl AsFd, to: impl AsFd, tail: Option<&mut OutputTail>) -> bool {
     let mut bytes = [0; 8192];
     let Ok(length) = rustix::io::retry_on_intr(|| read(&from, &mut bytes)) else { return false };

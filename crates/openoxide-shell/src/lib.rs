@@ -2,7 +2,7 @@
 //! itself, and everything else that can be determined from the text alone.
 //!
 //! The analysis does not decide what is allowed, and it does not guess. Input that it does not
-//! understand becomes an [`LlmDoPathMode::Opaque`](openoxide_protocol::Access::Opaque).
+//! understand becomes an [`Access::Opaque`](openoxide_protocol::Access::Opaque).
 //!
 //! ```
 //! use openoxide_protocol::{AbsPath, Access};

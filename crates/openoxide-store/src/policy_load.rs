@@ -145,7 +145,7 @@ pub fn load_policy(sources: &[PolicySource], environment: &UserEnvironment) -> L
     loaded.with_cached_denies(sources, cache.as_ref())
 }
 
-/// As [`load`], but from the files themselves, with their layers, and with layers that were made elsewhere (the command line);
+/// As [`load_policy`], but from the files themselves, with their layers, and with layers that were made elsewhere (the command line);
 /// these rank behind the managed one.
 #[must_use]
 pub fn load_policy_uncached(

@@ -95,7 +95,7 @@ impl ClaudePolicy {
     /// Returns the answer to a bare question, for all patterns together.
     ///
     /// # Errors
-    /// As [`Self::call`].
+    /// As [`Self::check_call`].
     pub fn check_patterns(
         &self,
         permission: &str,

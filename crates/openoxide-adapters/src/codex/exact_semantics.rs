@@ -1,9 +1,9 @@
-//! Rule files of Codex to the letter: what Codex itself makes of them, with its mistakes.
+//! Evaluation of Codex's rule files exactly as Codex evaluates them, including its defects.
 //!
-//! [`Policy::check_examples`] is its `execpolicy check`: the words of one command against all rules, and nothing else. [`CallEvaluator`] is what it
-//! makes of a call of its shell tool: run it, ask, or refuse. Facts: Codex 0.169,
-//! observed on the program (`corpus/codex`, and `cargo xtask codex-diff`). Our own reading of the same rules is
-//! [`translate`](super::translate).
+//! [`ExecPolicy::check`] is `codex execpolicy check`: it matches the words of one command against
+//! all rules. [`CallEvaluator`] decides a call of the shell tool as Codex does: run, ask or refuse.
+//! The facts were observed on Codex 0.169 (`corpus/codex`, and `cargo xtask codex-diff`).
+//! [`translate_rule_file`](super::translate_rule_file) converts the same rules to OpenOxide's.
 
 mod apply_patch;
 mod approval_cache;

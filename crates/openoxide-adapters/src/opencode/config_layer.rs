@@ -18,7 +18,7 @@ use crate::policy_translation::{PolicyTextError, PolicyTranslation};
 /// root of the repository.
 ///
 /// # Errors
-/// As [`Config::read`].
+/// As [`OpenCodeConfig::parse`].
 pub fn translate_config(
     text: &str,
     kind: LayerKind,

@@ -33,7 +33,7 @@ pub fn parse(text: &str) -> Result<ParsedPattern, RuleError> {
 /// The words of an example command, cut as a shell would cut a plain one.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`parse`].
 pub fn split_words(text: &str) -> Result<Vec<String>, RuleError> {
     let mut words = Vec::new();
     let mut chars = text.char_indices().peekable();
@@ -175,7 +175,7 @@ fn parse_double_quoted(
     }
 }
 
-/// Writes a word so that [`read`] gives back just this word, without wildcards.
+/// Writes a word so that [`parse`] gives back just this word, without wildcards.
 #[must_use]
 pub fn quote(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=,@+%^~!?[]{}#&|;<>$()".contains(c);

@@ -264,7 +264,7 @@ fn parse_ranges(members: &[(char, bool)]) -> Vec<(char, char)> {
     ranges
 }
 
-/// Writes a path so that [`read`] gives back just this path, from the root.
+/// Writes a path so that [`parse`] gives back just this path, from the root.
 #[must_use]
 pub fn quote(path: &AbsPath) -> String {
     let mut quoted = String::from("/");

@@ -151,7 +151,7 @@ impl FromStr for HostPort {
     }
 }
 
-/// Returns whether a host, as [`pattern`] returns it, can be on the internet: a globally reachable
+/// Returns whether a host, as [`parse_host_pattern`] returns it, can be on the internet: a globally reachable
 /// address, or a name that is not reserved for the machine itself (RFC 6761 §6.3).
 fn is_internet_host(host: &str) -> bool {
     match host.parse::<IpAddr>() {

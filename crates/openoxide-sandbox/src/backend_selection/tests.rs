@@ -49,7 +49,9 @@ fn held(plan: &EnforcementPlan, wanted: Clause) -> Enforcement {
 }
 
 /// (missing feature, profile, backend that enforces all of it, clauses that are enforced more
-/// strictly) Guards I31.
+/// strictly)
+///
+/// Guards I31.
 #[test]
 fn the_first_backend_that_holds_everything_is_chosen() {
     use Clause::{Network as Net, UnixSockets};

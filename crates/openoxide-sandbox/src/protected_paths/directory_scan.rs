@@ -1,4 +1,5 @@
-//! What lies below the writable directories and could make a program of the host run something.
+//! A scan of the writable directories for files that could make a program of the host run
+//! something.
 
 use std::{
     collections::BTreeMap,
@@ -14,14 +15,15 @@ use super::{
     steering_files::{SteeringMatch, find_steering_files, is_steering_name},
 };
 
-/// What a rebase has yet to do, in its git directory.
+/// The file with the remaining steps of a rebase, in its git directory.
 const REBASE_TODO_FILE: &str = "rebase-merge/git-rebase-todo";
 
-/// Which state a file was in. No program can set the time of the last change (`st_ctime`) to one that has passed.
+/// The state of a file. No program can set the time of the last change (`st_ctime`) to a time in
+/// the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileStamp(u64, u64, i64, i64);
 
-/// What a look found.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub(crate) struct ScanResult {
     /// Git directories, by what they hold.
@@ -30,14 +32,15 @@ pub(crate) struct ScanResult {
     pub(crate) dot_git_entries: Vec<PathBuf>,
     /// Steering files.
     pub(crate) steering_files: BTreeMap<PathBuf, SteeringMatch>,
-    /// What rebases have yet to do.
+    /// The files with the remaining steps of rebases, and their states.
     pub(crate) rebase_todos: BTreeMap<PathBuf, FileStamp>,
     /// Directories that were not searched.
     pub(crate) unsearched_directories: Vec<PathBuf>,
 }
 
 impl ScanResult {
-    /// Looks at everything below these directories but for what is left out. `open` opens what is closed.
+    /// Scans everything below these directories, except for the paths that `left_out` accepts.
+    /// `open` makes inaccessible directories accessible.
     pub(crate) fn scan(
         roots: &[PathBuf],
         left_out: &dyn Fn(&Path) -> bool,
@@ -91,13 +94,14 @@ fn is_relevant_name(name: &OsStr) -> bool {
     repository::GIT_NAMES.iter().any(|asked| name == *asked) || is_steering_name(name)
 }
 
-/// Says whether `git` reads a file or directory of this name to tell what a repository is and what it runs.
+/// Returns whether `git` reads a file or directory of this name to recognize a repository or to
+/// find out what it runs.
 pub(crate) fn is_git_name(name: &OsStr) -> bool {
     const STEERING: &[&str] = &["config", "config.worktree", "hooks"];
     repository::GIT_NAMES.iter().chain(STEERING).any(|asked| name == *asked)
 }
 
-/// Which state this is in, if it is there.
+/// Returns the state of this file, or `None` if it does not exist.
 pub(crate) fn read_stamp(path: &Path) -> Option<FileStamp> {
     path.symlink_metadata().ok().map(|found| stamp_from_metadata(&found))
 }

@@ -1,4 +1,4 @@
-//! A look at all directories below some others.
+//! A walk through all directories below some roots.
 
 use std::{
     collections::VecDeque,
@@ -13,13 +13,14 @@ use rustix::{
     io::Errno,
 };
 
-/// How many names are looked at where a look is only for a warning.
+/// The limit on names for a scan that only produces warnings.
 pub(crate) const WARNING_SCAN_LIMIT: usize = 50_000;
 
-/// The kernel takes paths of 4,095 bytes. What lies in a directory must have one, and that of what is put aside, too.
+/// The longest path of a directory that is searched. The kernel accepts paths of 4,095 bytes. The
+/// entries of the directory and their names in quarantine must fit into that, too.
 const MAX_PATH_LEN: usize = 3_500;
 
-/// What a directory holds: only the names that somebody asked for.
+/// The contents of a directory, limited to the relevant names.
 pub(crate) struct DirectoryListing<'a> {
     pub(crate) path: &'a Path,
     pub(crate) names: Vec<OsString>,
@@ -31,17 +32,20 @@ impl DirectoryListing<'_> {
     }
 }
 
-/// A look at all directories at and below some roots, the upper ones first. No symbolic link is followed.
+/// A walk through all directories at and below some roots, the upper ones first. Symbolic links are
+/// not followed.
 ///
-/// There is no limit on depth or number unless one is given: what is not looked at could hold anything.
+/// There is no limit on depth or number unless one is given: a directory that is not searched could
+/// contain anything.
 pub(crate) struct DirectoryWalk<'a> {
-    /// Whether this name is worth a line in the listing.
+    /// The filter for the names that a listing contains.
     pub(crate) is_relevant: &'a dyn Fn(&OsStr) -> bool,
-    /// Whether this directory is left out.
+    /// The filter for directories that are left out.
     pub(crate) is_skipped: &'a dyn Fn(&Path) -> bool,
-    /// Opens a directory that cannot be looked into; says whether that may help.
+    /// A function that makes an inaccessible directory accessible. It returns whether another
+    /// attempt may succeed.
     pub(crate) make_accessible: &'a dyn Fn(&Path) -> bool,
-    /// How many names are looked at.
+    /// The maximum number of names that are checked.
     pub(crate) max_names: usize,
 }
 
@@ -53,7 +57,7 @@ impl DirectoryWalk<'_> {
         roots: impl IntoIterator<Item = PathBuf>,
         mut see: impl FnMut(DirectoryListing<'_>),
     ) -> Vec<PathBuf> {
-        // A root can be one file that was granted by name: nothing lies below that.
+        // A root can be a single file that was granted by name. It has no entries.
         let roots = roots.into_iter().filter(|root| !root.is_file());
         let mut open: VecDeque<_> = roots.collect();
         let (mut left, mut unsearched) = (self.max_names, Vec::new());
@@ -121,7 +125,8 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
     open(path, flags, Mode::empty())
 }
 
-/// Some file systems do not say in a listing what an entry is.
+/// Returns whether an entry is a directory. Some file systems do not report the type of an entry in
+/// a listing; its metadata is read then.
 fn is_directory(directory: &OwnedFd, entry: &DirEntry) -> bool {
     match entry.file_type() {
         FileType::Unknown => statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)

@@ -15,14 +15,14 @@ use super::{
     mount_aliases, outermost_roots,
 };
 
-/// Returns the profile with the other places where what must not be read is mounted, and with the other names that such
-/// files have in writable directories. Those directories are searched only if there is a file that has another name
-/// somewhere.
+/// Returns the profile with the aliases of its unreadable paths: their other mount points, and the
+/// other names that these files have in writable directories. The writable directories are searched
+/// only if one of the files has another name somewhere.
 ///
-/// Names elsewhere are not looked for: that would be the whole disk.
+/// Names in other directories are not searched for, because that would mean the whole disk.
 ///
 /// # Errors
-/// Where else something is mounted cannot be told.
+/// Returns an error if the other mount points cannot be determined.
 pub(crate) fn with_aliases(profile: &SandboxRestrictions) -> io::Result<SandboxRestrictions> {
     let mut profile = profile.clone();
     let unreadable = profile.unreadable.iter().map(|path| PathBuf::from(path.as_str())).collect();
@@ -54,7 +54,7 @@ fn visit_hard_links(places: Vec<PathBuf>, see: &mut dyn FnMut(&Path, (u64, u64))
         make_accessible: &|_| false,
         max_names: WARNING_SCAN_LIMIT,
     };
-    // What is too much to be searched is said of the roots anyhow.
+    // Directories with too many names are reported for the roots anyway.
     drop(walk.run(directories, |listing| {
         listing.names.iter().for_each(|name| visit_if_linked(&listing.path.join(name), see));
     }));

@@ -18,10 +18,11 @@ struct MountEntry {
     mount_point: PathBuf,
 }
 
-/// Adds all other places where these are mounted as well.
+/// Adds all other places where these paths are mounted.
 ///
 /// # Errors
-/// The kernel does not tell, or not everything can be said.
+/// Returns an error if the kernel does not report the mounts, or if a path cannot be represented as
+/// an `AbsPath`.
 pub(super) fn add_aliases(paths: &mut BTreeSet<AbsPath>) -> io::Result<()> {
     if paths.is_empty() {
         return Ok(());
@@ -100,7 +101,7 @@ fn unescape(field: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// As proc_pid_mountinfo(5) draws them; what is mounted twice is made up.
+    /// The lines have the format of proc_pid_mountinfo(5). The duplicate mounts are made up.
     #[test]
     fn other_places_of_a_path_are_found() {
         let mounts = parse_mounts(

@@ -13,20 +13,22 @@ use serde_json::Value;
 
 use crate::git_config::config_levels::resolve_path;
 
-/// What is longer was not written by a person.
+/// The number of bytes that are read from a file. A longer file was not written by a person.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
-/// How many files of a directory of hooks or settings are read, and how deep.
+/// The number of files of a directory of hooks or settings that are read, and the depth.
 const MAX_FILES: usize = 500;
 const MAX_DEPTH: usize = 2;
-/// How many directories of one command are looked into, and how many documents of one file are protected.
+/// The number of directories that are searched for one command, and the number of documents that
+/// are protected for one file.
 const MAX_DIRECTORIES: usize = 32;
 const MAX_IMPORTS: usize = 100;
-/// How documents end that are read as instructions. Data that they name (`@package.json`) is what programs work on.
+/// The extensions of documents that are read as instructions. Data files that instructions name
+/// (`@package.json`) are not included: programs work on them.
 const DOCUMENT_EXTENSIONS: &[&str] = &["adoc", "markdown", "md", "mdc", "org", "rst", "txt"];
-/// How configuration ends that names programs.
+/// The extensions of configuration files that name programs.
 const DATA_EXTENSIONS: &[&str] =
     &["cfg", "conf", "ini", "json", "json5", "jsonc", "properties", "rc", "toml", "yaml", "yml"];
-/// How files end that an interpreter runs.
+/// The extensions of files that an interpreter runs.
 const SCRIPT_EXTENSIONS: &[&str] = &[
     "bash", "bat", "cjs", "cmd", "cts", "fish", "js", "ksh", "lua", "mjs", "mts", "php", "pl",
     "ps1", "py", "rb", "sh", "tcl", "ts", "zsh",
@@ -87,7 +89,8 @@ fn find_matching_files(pattern: &Path) -> Vec<PathBuf> {
     begins_so.filter(|path| path.is_file()).collect()
 }
 
-/// Returns the programs and scripts that a settings file of the user names. What it says about permissions runs nothing.
+/// Returns the programs and scripts that a settings file of the user names. Its permission settings
+/// are ignored, because they run nothing.
 pub(super) fn find_settings_programs(settings: &Path, bases: &[&Path]) -> Vec<PathBuf> {
     let Some(text) = read_text(settings) else { return Vec::new() };
     let text = match serde_json::from_str::<Value>(&text) {
@@ -97,7 +100,8 @@ pub(super) fn find_settings_programs(settings: &Path, bases: &[&Path]) -> Vec<Pa
     find_named_files(&text, bases).into_iter().filter(|path| is_program(path)).collect()
 }
 
-/// All texts of a JSON value, one a line, but for what says which tools may be used and what was done before.
+/// Returns all strings of a JSON value, one on each line. Fields that contain tool permissions or
+/// the history are left out.
 fn collect_strings(value: &Value) -> String {
     const OTHER: &[&str] = &["permissions", "permission", "projects", "history"];
     match value {
@@ -111,7 +115,8 @@ fn collect_strings(value: &Value) -> String {
     }
 }
 
-/// Returns the documents that instructions of agents import: `@docs/rules.md` is read as if it stood there.
+/// Returns the documents that agent instructions import: `@docs/rules.md` is read as if the content
+/// of that file were written there.
 pub(super) fn find_imported_documents(instructions: &Path) -> Vec<PathBuf> {
     let (Some(text), Some(base)) = (read_text(instructions), instructions.parent()) else {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! Where configuration names programs of the writable directories, found before a run and asked again after it.
+//! The places where configuration names programs in the writable directories. They are found before
+//! a run and checked again after it.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,8 @@ use super::named_programs::{
 /// Something that can name programs, with the directories in which these are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ProgramSource {
-    /// A command of a configuration: whatever file it names is run, or read by what is run.
+    /// A command of a configuration. Every file that it names is run, or is read by a program that
+    /// is run.
     Command { text: String, bases: Vec<PathBuf> },
     /// A configuration file, or a directory of hooks or settings: of the files that it names, programs and scripts count.
     Files { path: PathBuf, bases: Vec<PathBuf> },

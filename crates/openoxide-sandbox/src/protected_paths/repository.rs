@@ -1,4 +1,5 @@
-//! What a git directory holds that makes `git` run something: gitrepository-layout(5), githooks(5).
+//! The contents of a git directory that make `git` run something: gitrepository-layout(5),
+//! githooks(5).
 
 use std::{
     ffi::{OsStr, OsString},
@@ -11,23 +12,24 @@ use std::{
 use super::directory_walk::DirectoryListing;
 use crate::git_config::{self, GitSetting, config_levels::resolve_path};
 
-/// Names by which a git directory is known, whatever it is called itself.
+/// The entry names that identify a git directory, whatever its own name is.
 pub(crate) const GIT_NAMES: &[&str] = &[".git", "HEAD", "objects", "refs", "commondir"];
 
 /// An indirection is a path and nothing else.
 const MAX_LINK_BYTES: u64 = 8192;
 
-/// How many files a configuration may include, one after the other.
+/// The maximum number of included files that are read for one configuration.
 const MAX_INCLUDES: usize = 16;
 
-/// Says whether `git` would take this for a git directory (`is_git_directory` of its setup): the directory of a linked
-/// worktree has the objects elsewhere.
+/// Returns whether `git` would accept this as a git directory (`is_git_directory` of its setup).
+/// The directory of a linked worktree has its objects elsewhere.
 pub(crate) fn is_git_directory(listing: &DirectoryListing<'_>) -> bool {
     let own = listing.contains("objects") && listing.contains("refs");
     listing.contains("HEAD") && (own || listing.contains("commondir"))
 }
 
-/// Says whether this is a directory full of hashes of some repository, in which nobody works.
+/// Returns whether this is the `objects`, `refs` or `logs` directory of a repository. Only `git`
+/// works in these directories.
 pub(crate) fn is_object_directory(path: &Path) -> bool {
     let below_git =
         || path.ancestors().skip(1).any(|above| above.file_name() == Some(OsStr::new(".git")));
@@ -36,7 +38,7 @@ pub(crate) fn is_object_directory(path: &Path) -> bool {
     named && below_git()
 }
 
-/// Where a `.git` file leads: `gitdir: PATH`, from the directory that it lies in.
+/// Returns the target of a `.git` file: `gitdir: PATH`, resolved against the directory of the file.
 pub(crate) fn read_gitdir_link(file: &Path) -> Option<PathBuf> {
     let text = read_text(file)?;
     let path = text.as_encoded_bytes().strip_prefix(b"gitdir: ")?;
@@ -60,7 +62,7 @@ fn read_text(file: &Path) -> Option<OsString> {
     Some(OsString::from_vec(bytes))
 }
 
-/// Says whether `git` reads `config.worktree` here.
+/// Returns whether `git` reads `config.worktree` in this git directory.
 pub(crate) fn has_worktree_config(directory: &Path) -> bool {
     let directory = common_directory(directory).unwrap_or_else(|| directory.to_owned());
     let settings = git_config::read_file(&directory.join("config"));
@@ -94,11 +96,14 @@ pub(super) fn find_external_paths(directory: &Path, levels: &[GitSetting]) -> Ve
     found
 }
 
-/// Returns the files that are there and that decide whom `git` trusts: keys of signers, certificates of servers, cookies.
+/// Returns the existing files that decide what `git` trusts: keys of signers, certificates of
+/// servers, cookies.
 ///
-/// Other data files that settings name lead to no execution and are not guarded: `core.attributesFile` chooses among the filters and
-/// drivers that the configuration names, as `.gitattributes` of the project does; `core.excludesFile`, `diff.orderFile`,
-/// `blame.ignoreRevsFile`, `mailmap.file` and `commit.template` change what is shown, ignored or suggested.
+/// Other data files that settings name do not lead to execution and are not guarded:
+/// `core.attributesFile` chooses among the filters and drivers that the configuration names, as
+/// `.gitattributes` of the project does; `core.excludesFile`, `diff.orderFile`,
+/// `blame.ignoreRevsFile`, `mailmap.file` and `commit.template` change what is shown, ignored or
+/// suggested.
 fn trust_files<'a>(
     directory: &Path,
     settings: impl Iterator<Item = &'a GitSetting>,
@@ -143,7 +148,8 @@ pub(super) fn find_commands(directory: &Path, levels: &[GitSetting]) -> Vec<Stri
     all.filter_map(|setting| setting.executed_command(directory)).map(str::to_owned).collect()
 }
 
-/// Where hooks of this git directory run: `core.hooksPath` is read from there.
+/// Returns the directory in which hooks of this git directory run. `core.hooksPath` is resolved
+/// against it.
 pub(super) fn worktree_directory(directory: &Path) -> &Path {
     let own = directory.file_name() == Some(OsStr::new(".git"));
     directory.parent().filter(|_| own).unwrap_or(directory)

@@ -15,12 +15,12 @@ use openoxide_protocol::steering_files::{
 use super::directory_walk::DirectoryListing;
 use crate::QUARANTINE_SUFFIX;
 
-/// Directories that other tools fill with whole packages. What agents and editors obey is not looked for there: nobody
-/// opens an installed package as a project.
+/// Directories that other tools fill with whole packages. Files that configure agents and editors
+/// are not searched for there: an installed package is not opened as a project.
 const PACKAGE_DIRECTORIES: &[&str] = &["node_modules", "site-packages", "dist-packages"];
 
-/// Repositories hold data beside what steers; of these, only what steers is protected. `git` has a module of its own
-/// (`repository`).
+/// Repositories, which contain data in addition to steering files. Only the steering files in them
+/// are protected. `git` has a separate module (`repository`).
 const REPOSITORIES: &[&str] = &[
     ".git/",
     ".gitmodules",
@@ -37,7 +37,8 @@ const REPOSITORIES: &[&str] = &[
     "_FOSSIL_",
 ];
 
-/// What steers in these: hgrc(5), `jj help config`, `bzr help configuration`, `darcs help defaults`, Sapling and Pijul.
+/// The steering files of these repositories: hgrc(5), `jj help config`, `bzr help configuration`,
+/// `darcs help defaults`, Sapling and Pijul.
 const REPOSITORY_SETTINGS: &[&str] = &[
     ".hg/hgrc",
     ".hg/hgrc-not-shared",
@@ -57,7 +58,8 @@ const REPOSITORY_SETTINGS: &[&str] = &[
 /// A steering file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SteeringMatch {
-    /// Whether host programs run what it holds or names, and do not only follow it.
+    /// True if programs of the host run the file or the programs that it names; false if they only
+    /// follow its instructions.
     pub(crate) is_executed: bool,
     /// The directory that it steers.
     pub(crate) base_directory: PathBuf,
@@ -121,7 +123,8 @@ impl SteeringTable {
     }
 }
 
-/// Says whether a name can be the beginning of a steering file's path. What was put aside steers nothing.
+/// Returns whether a name can be the beginning of a steering file's path. Quarantined files have no
+/// effect and do not match.
 pub(super) fn is_steering_name(name: &OsStr) -> bool {
     !is_quarantined(name) && steering_table().find_by_name(name).next().is_some()
 }
@@ -149,7 +152,7 @@ pub(super) fn find_steering_files(
             }
         }
     }
-    // What is in a directory that steers as a whole is one with it.
+    // A file inside a directory that is itself a steering file is covered by that directory.
     let whole: BTreeSet<_> = found.keys().cloned().collect();
     found.retain(|path, _| !path.ancestors().skip(1).any(|above| whole.contains(above)));
     found
@@ -178,7 +181,7 @@ fn expand_pattern(path: PathBuf, components: &[&str]) -> Vec<PathBuf> {
     matching.flat_map(|name| expand_pattern(path.join(name), rest)).collect()
 }
 
-/// Says whether a name matches a component of a pattern, which holds one `*` at most.
+/// Returns whether a name matches a component of a pattern. A component contains at most one `*`.
 fn matches_component(pattern: &str, name: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern.eq_ignore_ascii_case(name);

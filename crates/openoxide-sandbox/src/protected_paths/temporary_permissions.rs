@@ -11,7 +11,7 @@ use rustix::{
     io::Errno,
 };
 
-/// What the owner needs to list a directory and to rename what lies in it.
+/// The permissions that the owner needs to list a directory and to rename its entries.
 const OWNER_ACCESS: Mode = Mode::RWXU;
 
 /// Calls a function on a path. If a directory above refuses access and belongs to this user, makes it accessible, calls the
@@ -43,7 +43,7 @@ pub(crate) fn with_access<T>(
 pub(crate) struct TemporaryPermissions(RefCell<Vec<(PathBuf, Mode)>>);
 
 impl TemporaryPermissions {
-    /// Opens a directory, and the one that it lies in. Says whether anything has changed.
+    /// Makes a directory and its parent directory accessible. Returns whether anything has changed.
     pub(crate) fn make_accessible(&self, path: &Path) -> bool {
         let above =
             path.parent().is_some_and(|above| self.make_directory_accessible(above).is_ok());

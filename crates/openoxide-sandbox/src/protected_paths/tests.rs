@@ -172,7 +172,7 @@ fn a_linked_worktree_leads_to_the_repository() {
     assert_eq!(guards, strings(&["w/linked/.git", "w/main/.git"]));
     let (pins, guards) = place.found(&["w/linked"], &["w/linked/.git"]);
     assert_eq!((pins, guards), (vec![], strings(&["w/linked/.git"])));
-    // Nobody named it: it is one of the repositories inside.
+    // The repository is not named explicitly: it is one of the repositories inside.
     let guards = place.found(&["w"], &[]).1;
     let expected = [
         "w/linked/.git",

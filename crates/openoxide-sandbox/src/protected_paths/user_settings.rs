@@ -4,7 +4,8 @@ use std::{env, path::PathBuf};
 
 use crate::account::home_directories;
 
-/// Where agents keep the user's settings, below home: files that name commands of hooks, helpers and MCP servers.
+/// The user's settings files of agents, below the home directory. They name commands of hooks,
+/// helpers and MCP servers.
 const HOME_SETTINGS: &[&str] = &[
     ".aider.conf.yml",
     ".claude.json",

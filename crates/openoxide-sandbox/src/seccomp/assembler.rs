@@ -29,7 +29,7 @@ pub(crate) struct BpfInstruction {
     pub(crate) operand: u32,
 }
 
-/// What becomes of a call.
+/// The action of a filter for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FilterAction {
     /// `EPERM`.
@@ -73,7 +73,8 @@ impl FilterAssembler {
         to
     }
 
-    /// Calls with a number above this are missing. That covers x32 as well, which counts from 2³⁰.
+    /// Rejects calls with a number above this one as not implemented. That includes x32 calls,
+    /// whose numbers start at 2³⁰.
     pub(crate) fn reject_newer(&mut self, newest: i64) {
         self.push(GREATER, 0, 1, syscall_number(newest));
         self.push_return(FilterAction::NotImplemented);

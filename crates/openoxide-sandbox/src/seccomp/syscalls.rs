@@ -1,6 +1,6 @@
 //! The system calls that are refused, with why.
 
-/// What `seccomp_data` calls this machine (linux/audit.h).
+/// The value of `seccomp_data` for the architecture of this machine (linux/audit.h).
 #[cfg(target_arch = "x86_64")]
 pub(super) const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
@@ -66,8 +66,8 @@ pub(super) const NAME_CHANGING_CALLS: &[i64] = &[
     libc::SYS_renameat2,
 ];
 
-/// Requests of ioctl(2) that write into a terminal's input, or into the console's; that let nobody else open it any more; and
-/// that have the kernel load another discipline for it.
+/// Requests of ioctl(2) that write into the input of a terminal or of the console, that prevent
+/// others from opening the terminal, or that make the kernel load another line discipline for it.
 pub(super) const TERMINAL_INPUT_REQUESTS: &[u32] = &[
     0x5412, // TIOCSTI
     0x541c, // TIOCLINUX
@@ -82,10 +82,12 @@ pub(super) const REFUSED_FCNTL_COMMANDS: &[u32] = &[
     1026, // F_NOTIFY
 ];
 
-/// Calls that seem not to exist, so that libraries do without them. Those whose arguments lie in memory, where no filter
-/// can look; io_uring, whose work is done where no filter looks; and the contexts of io_setup(2), which the kernel counts for the whole
-/// machine (`fs.aio-max-nr`) so that one program could take those of all users. InnoDB of MySQL and MariaDB then uses
-/// threads ("Linux Native AIO disabled"), nginx reads files without `aio`, and QEMU uses a thread pool unless `aio=native` is asked for.
+/// Calls that fail as not implemented, so that libraries do without them. Some have their arguments
+/// in memory, where a filter cannot read them. io_uring works where no filter is applied. The
+/// contexts of io_setup(2) are counted by the kernel for the whole machine (`fs.aio-max-nr`), so
+/// that one program could take those of all users. InnoDB of MySQL and MariaDB then uses threads
+/// ("Linux Native AIO disabled"), nginx reads files without `aio`, and QEMU uses a thread pool
+/// unless `aio=native` is requested.
 pub(super) const UNIMPLEMENTED_CALLS: &[i64] = &[
     libc::SYS_io_setup,
     libc::SYS_openat2,

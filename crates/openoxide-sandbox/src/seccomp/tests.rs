@@ -1,1 +1,1 @@
-//! The filter, read by a small machine of its own; the kernel reads it in the tests of whole sandboxes.
+//! Tests of the filter with a small interpreter. The tests of whole sandboxes run it in the kernel.

@@ -12,7 +12,7 @@ use super::PendingSyscall;
 
 /// Ports from here on are given out by the kernel, mostly to programs that connect to themselves (`ip_local_port_range`).
 const FIRST_EPHEMERAL_PORT: u16 = 32_768;
-/// How many are noted.
+/// The maximum number of ports that are recorded.
 const MAX_PORTS: usize = 16;
 
 /// Ports on which a program of the sandbox listens. A port that the kernel chose is left out.

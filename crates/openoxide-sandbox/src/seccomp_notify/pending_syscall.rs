@@ -19,7 +19,7 @@ use rustix::{
 use super::socket_address::{MAX_ADDRESS_LEN, SocketAddress};
 use crate::sys::{self, SeccompNotification};
 
-/// Paths are no longer, their end included (`PATH_MAX`).
+/// The maximum length of a path, including its terminating null byte (`PATH_MAX`).
 const MAX_PATH_LEN: usize = 4096;
 const PAGE_BYTES: usize = 4096;
 
@@ -37,7 +37,7 @@ impl<'a> PendingSyscall<'a> {
         Self { notification, listener }
     }
 
-    /// Which call it is (`SYS_…`).
+    /// Returns the number of the call (`SYS_…`).
     pub(crate) const fn syscall_number(&self) -> i64 {
         self.notification.number
     }
@@ -48,8 +48,8 @@ impl<'a> PendingSyscall<'a> {
         u32::try_from(word & 0xffff_ffff).unwrap_or_default().cast_signed()
     }
 
-    /// Lets the call be made after all. Only the kernel's own refusal must hang on it: by now, something else may stand in the
-    /// caller's memory.
+    /// Lets the call continue in the kernel. Only the kernel's own refusal may depend on this call:
+    /// the caller's memory may have changed meanwhile.
     pub(crate) fn continue_syscall(&self) {
         drop(sys::continue_notification(self.listener, self.notification.id));
     }
@@ -67,13 +67,13 @@ impl<'a> PendingSyscall<'a> {
         }
     }
 
-    /// Lets the call return. Whoever was killed meanwhile is not told.
+    /// Lets the call return. Does nothing if the caller was killed meanwhile.
     pub(crate) fn respond(&self, result: Result<(), Errno>) {
         let error = result.err().map_or(0, Errno::raw_os_error);
         drop(sys::respond_to_notification(self.listener, self.notification.id, error));
     }
 
-    /// Copies the address out of the caller's memory. Nobody looks there again.
+    /// Copies the address out of the caller's memory. That memory is not read again.
     pub(super) fn read_address(&self) -> Result<SocketAddress, Errno> {
         let [_, at, length, ..] = self.notification.arguments;
         // The kernel takes an `int`.
@@ -97,12 +97,13 @@ impl<'a> PendingSyscall<'a> {
         pidfd_getfd(&process, number, PidfdGetfdFlags::empty())
     }
 
-    /// Copies the path that an argument points to out of the caller's memory. Nobody looks there again.
+    /// Copies the path that an argument points to out of the caller's memory. That memory is not
+    /// read again.
     pub(crate) fn read_path(&self, at: usize) -> Result<PathBuf, Errno> {
         let mut next = self.notification.arguments.get(at).copied().unwrap_or_default();
         let mut path = Vec::new();
         while path.len() < MAX_PATH_LEN {
-            // What lies behind the end of a path, on the next page, need not be there.
+            // The page after the end of a path may not be mapped.
             let left = PAGE_BYTES - usize::try_from(next).map_err(|_| Errno::FAULT)? % PAGE_BYTES;
             let mut bytes = vec![0; left.min(MAX_PATH_LEN - path.len())];
             sys::read_process_memory(self.notification.thread, next, &mut bytes)
@@ -118,7 +119,8 @@ impl<'a> PendingSyscall<'a> {
         Err(Errno::NAMETOOLONG)
     }
 
-    /// Returns the directory that a relative path counts from, as the caller sees it: the working directory, or an open one.
+    /// Returns the directory that a relative path is resolved against, as the caller sees it: the
+    /// working directory, or an open directory.
     pub(crate) fn base_directory(&self, directory: i32) -> Result<PathBuf, Errno> {
         let at = match directory {
             libc::AT_FDCWD => self.proc_path("cwd"),
@@ -133,8 +135,8 @@ impl<'a> PendingSyscall<'a> {
         self.open_in_root(&path, OFlags::empty())
     }
 
-    /// Opens what lies at a path from the caller's root, without rights to it but to know which it is. No way leads out of what
-    /// the caller sees.
+    /// Opens the file at a path in the caller's root, without permissions except to identify it.
+    /// The path cannot lead out of the caller's root.
     pub(crate) fn open_in_root(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         let place = OFlags::PATH | OFlags::CLOEXEC;
         let root = open(self.proc_path("root"), place | OFlags::DIRECTORY, Mode::empty())?;
@@ -175,7 +177,8 @@ impl<'a> PendingSyscall<'a> {
         fs::read_to_string(self.proc_path("status")).map_err(|error| to_errno(&error))
     }
 
-    /// Says that the caller still waits: what was opened by its number was its own.
+    /// Checks that the caller still waits. Only then did the files that were opened through its
+    /// thread number belong to it.
     pub(crate) fn check_pending(&self) -> Result<(), Errno> {
         sys::is_notification_valid(self.listener, self.notification.id)
             .then_some(())

@@ -12,10 +12,10 @@ const UNIX: u16 = 1;
 const INET: u16 = 2;
 const INET6: u16 = 10;
 
-/// Where a call wants to go.
+/// The address that a call wants to connect to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SocketAddress {
-    /// Nowhere: what was connected is to be so no longer.
+    /// No address: the socket is to be disconnected.
     Unspecified,
     Internet(SocketAddr),
     /// A socket in the file system.

@@ -1,4 +1,5 @@
-//! Which sockets in the file system are the sandbox's own: those that were bound in its network namespace.
+//! The Unix sockets in the file system that belong to the sandbox: those that were bound in its
+//! network namespace.
 
 use std::{
     fs, io,
@@ -22,7 +23,7 @@ const BY_FAMILY: u16 = 20;
 const DONE: u16 = 3;
 /// A request for all there are.
 const REQUEST_ALL: u16 = 0x301;
-/// What the kernel puts into one answer at most.
+/// The maximum size of one answer of the kernel.
 const ANSWER_BUFFER_BYTES: usize = 64 * 1024;
 
 /// A file as the kernel's diagnostics call it: the device of its file system and the lower half of its number.
@@ -59,14 +60,15 @@ impl SandboxSockets {
         })
     }
 
-    /// Says whether a socket was made in the sandbox's network. One that was given to it from outside, as its input say,
-    /// would connect there.
+    /// Returns whether a socket was created in the sandbox's network namespace. A socket that was
+    /// passed in from outside, for example as standard input, would connect outside.
     pub(super) fn contains(&self, socket: &OwnedFd) -> bool {
         sys::network_cookie(socket.as_fd()).is_ok_and(|network| network == self.network_cookie)
     }
 
-    /// Says whether a process of the sandbox listens at this file. Its number is cut to a half by the kernel, so what the
-    /// host has bound under the same half is not believed.
+    /// Returns whether a process of the sandbox listens at this file. The kernel reports only the
+    /// lower half of the file's number, so the result is false if the host has bound a socket with
+    /// the same lower half.
     pub(super) fn has_listener(
         &self,
         file: &OwnedFd,
@@ -109,7 +111,7 @@ impl SocketDiagnostics {
         Self(Mutex::new((socket, 0)))
     }
 
-    /// Asks for all listening sockets of the family, and says whether one is bound at this file.
+    /// Requests all listening Unix sockets, and returns whether one of them is bound at this file.
     fn has_listener(&self, identity: DiagFileId) -> Result<bool, Errno> {
         const UNIX: u32 = 1;
         const LISTENING: u32 = 1 << 10;
@@ -123,7 +125,7 @@ impl SocketDiagnostics {
         loop {
             let (length, _) = recv(&*socket, answer.as_mut_slice(), RecvFlags::empty())?;
             let messages = NetlinkMessages(answer.get(..length).unwrap_or_default());
-            // What is left of an earlier question that failed says nothing about now.
+            // The rest of the answer to an earlier request that failed is ignored.
             for (kind, _, body) in messages.filter(|(_, number, _)| number == asked) {
                 match kind {
                     BY_FAMILY => found |= is_bound_at(body, identity),
@@ -135,7 +137,7 @@ impl SocketDiagnostics {
     }
 }
 
-/// Says whether a socket (`struct unix_diag_msg` and what follows) is bound at this file.
+/// Returns whether a socket (`struct unix_diag_msg` and its attributes) is bound at this file.
 fn is_bound_at(socket: &[u8], identity: DiagFileId) -> bool {
     const FILE: u16 = 1;
     let mut attributes = NetlinkAttributes(socket.get(16..).unwrap_or_default());

@@ -19,7 +19,7 @@ use crate::{
 
 const V4: &str = "93.184.216.34";
 
-/// A service of the host, which counts who came.
+/// Starts a service of the host that counts its connections.
 fn service(at: &Path) -> Arc<AtomicUsize> {
     let listener = UnixListener::bind(at).unwrap();
     let visits = Arc::new(AtomicUsize::new(0));
@@ -110,7 +110,8 @@ fn its_own_sockets_are_reached() {
     assert!(outcome.denials.is_empty());
 }
 
-/// Keepers of keys close themselves to others of their user; they have clients all the same.
+/// Key agents and similar programs forbid access by other processes of their user (prctl(2)). Their
+/// calls are handled like those of other programs.
 #[test]
 fn a_process_that_closed_itself_to_others_is_served() {
     let dir = tempfile::tempdir().unwrap();
@@ -198,7 +199,8 @@ fn unneeded_socket_families_and_types_are_refused() {
     assert_eq!(outcome.output, "Operation not permitted\n".repeat(8), "{outcome:?}");
 }
 
-/// The host's network: what is the sandbox's own cannot be told there.
+/// In the host's network, the sandbox's own sockets cannot be distinguished from the host's.
+///
 /// Guards I22.
 #[test]
 fn with_the_network_on_hosts_are_reached_and_services_are_not() {
@@ -266,8 +268,8 @@ fn a_socket_of_the_hosts_network_is_not_connected() {
     }
 }
 
-/// Only one listener can stand in a row of filters. Where another stands, sockets of the host are out of reach all the same,
-/// and the ports that stand in rules are captured.
+/// A chain of seccomp filters can have only one listener. If there is another one already, sockets
+/// of the host are still out of reach, and the ports that rules name are captured.
 #[test]
 fn without_a_listener_less_is_reached_and_not_more() {
     let dir = tempfile::tempdir().unwrap();

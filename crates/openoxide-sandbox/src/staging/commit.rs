@@ -1,4 +1,4 @@
-//! Doing what a person said yes to.
+//! Committing the changes that a person has approved.
 
 use std::{
     io::{self, ErrorKind},
@@ -12,12 +12,12 @@ use crate::{
     PostRunFinding, ProtectedPaths, protected_paths::TemporaryPermissions, quarantine_new_files,
 };
 
-/// What came of a commit.
+/// The result of a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommitResult {
     /// The changes that were not made, and why.
     pub skipped: Vec<SkippedChange>,
-    /// What a person should look at now.
+    /// The findings that a person should look at now.
     pub findings: Vec<PostRunFinding>,
 }
 
@@ -70,7 +70,7 @@ impl StageCommitter<'_> {
         self.apply_change(change, |spot| spot.remove(before));
     }
 
-    /// Does one thing, in directories that are opened for it where they are ours and closed.
+    /// Makes one change. Directories of this user that refuse access are made accessible for it.
     fn apply_change(
         &mut self,
         change: &StagedChange,

@@ -1,4 +1,5 @@
-//! One change of one path: by descriptors, through no symbolic link, and only if what lies there is what was shown.
+//! The change of one path: through descriptors, without following symbolic links, and only if the
+//! current entry is the one that was shown.
 
 use std::{
     ffi::OsStr,
@@ -40,7 +41,8 @@ impl<'a> CommitTarget<'a> {
         Ok(Self { directory, name })
     }
 
-    /// Puts what was staged in its place; a directory is made empty, and closed at the end ([`Self::set_mode`]).
+    /// Puts the staged entry in its place. A directory is created empty, and gets its mode at the
+    /// end ([`Self::set_mode`]).
     pub(super) fn apply(
         &self,
         stage: &StagingArea,
@@ -69,7 +71,8 @@ impl<'a> CommitTarget<'a> {
         }
     }
 
-    /// Takes away what lies there: a directory if it is empty, anything else if it is what was shown.
+    /// Removes the current entry: a directory if it is empty, anything else if it is the entry that
+    /// was shown.
     pub(super) fn remove(&self, before: &EntryState) -> io::Result<()> {
         if before.is_directory() {
             return Ok(unlinkat(&self.directory, self.name, AtFlags::REMOVEDIR)?);
@@ -83,7 +86,8 @@ impl<'a> CommitTarget<'a> {
         Err(changed_error())
     }
 
-    /// Gives what lies there this mode. Bits for set-id programs and shared directories stay as they are.
+    /// Sets the permissions of the entry. The set-user-ID, set-group-ID and sticky bits stay as
+    /// they are.
     pub(super) fn set_mode(&self, mode: u32) -> io::Result<()> {
         let place = open_below(&self.directory, Path::new(self.name))?;
         let kept = fstat(&place)?.st_mode & 0o7000;
@@ -94,7 +98,8 @@ impl<'a> CommitTarget<'a> {
         Ok(mkdirat(&self.directory, self.name, Mode::RWXU)?)
     }
 
-    /// The content has no name until it is whole: whoever is killed before that has left nothing.
+    /// Writes the staged file. The content gets a name only when it is complete: a process that is
+    /// killed before leaves nothing behind.
     fn write_file(
         &self,
         stage: &StagingArea,
@@ -113,7 +118,8 @@ impl<'a> CommitTarget<'a> {
         self.move_into_place(&name, change)
     }
 
-    /// Gives what has a name of ours its own. What lies there changes places with it, so that it can still be looked at.
+    /// Renames a temporary file to its final name. An existing entry is exchanged with it, so that
+    /// the old entry can still be checked.
     fn move_into_place(&self, name: &str, change: &StagedChange) -> io::Result<()> {
         let settled = match &change.before {
             Some(before) if before.is_directory() => {
@@ -155,13 +161,13 @@ fn changed_error() -> io::Error {
     io::Error::other("was changed by somebody else meanwhile")
 }
 
-/// A name that nobody else uses.
+/// Returns a temporary name that is not used elsewhere.
 fn temporary_name() -> String {
     let number = NEXT_NAME.fetch_add(1, Ordering::Relaxed);
     format!(".openoxide-{}-{number}", std::process::id())
 }
 
-/// It was last changed when the program did that: what `make` does next hangs on it.
+/// Returns the times of a file: those of the staged file, because `make` depends on them.
 fn file_times(after: &EntryState) -> Timestamps {
     let (tv_sec, tv_nsec) = after.stamp.modified.to_parts();
     let modified = Timespec { tv_sec, tv_nsec };

@@ -1,4 +1,4 @@
-//! The differences between what was staged and what lies there.
+//! The differences between the staged entries and the entries of the host.
 
 mod compared_entry;
 
@@ -52,7 +52,7 @@ pub(super) fn find_changes(
     Ok(all)
 }
 
-/// One writable directory, and what was found so far.
+/// The comparison of one writable directory, and the results so far.
 struct StageComparison<'a> {
     root_index: usize,
     root: &'a StagedRoot,
@@ -100,7 +100,8 @@ impl StageComparison<'_> {
         }
     }
 
-    /// What was staged. A directory that is closed is opened, or nothing in it could be seen.
+    /// Reads a staged entry. A directory that refuses access is made accessible, because its
+    /// entries could not be read otherwise.
     #[expect(clippy::useless_conversion, reason = "the widths are not the same everywhere")]
     fn read_staged_entry(
         &self,
@@ -176,7 +177,7 @@ impl StageComparison<'_> {
         self.add_change(place, path, before, Some(after), same_content)
     }
 
-    /// Notes that something goes. Says whether nothing of it stays.
+    /// Records a removal. Returns whether nothing of the entry remains.
     fn add_removal(&mut self, place: &ComparedEntry<'_>) -> io::Result<bool> {
         if place.host_stat.is_none() {
             return Ok(true);
@@ -223,7 +224,8 @@ impl StageComparison<'_> {
         Ok(all)
     }
 
-    /// Says whether what lies there is a thing that is staged, and nobody else has changed it since the run began.
+    /// Returns whether the entry of the host has a type that is staged and, unless it is a
+    /// directory, has not been changed by another process since the run began.
     fn may_change(&mut self, place: &ComparedEntry<'_>) -> io::Result<bool> {
         let Some(now) = &place.host_stat else { return Ok(true) };
         if file_type(now) != FileType::Directory && self.is_changed_by_others(place) {
@@ -235,7 +237,8 @@ impl StageComparison<'_> {
         }
     }
 
-    /// Says whether somebody else has changed what lies there; in a directory, which names there are.
+    /// Returns whether another process has changed the entry of the host. For a directory, that
+    /// means the names in it.
     fn is_changed_by_others(&self, place: &ComparedEntry<'_>) -> bool {
         place.host_stat.as_ref().is_some_and(|now| change_time(now) >= self.root.started_at)
     }

@@ -1,4 +1,4 @@
-//! What lies at a path, so that it can be told later whether that is still there.
+//! The state of the entry at a path, which shows later whether it is still the same.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -21,20 +21,20 @@ const MAX_TICKS: u32 = 50;
 /// A file, a symbolic link or a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryState {
-    /// What it is.
+    /// The type of the entry.
     pub kind: EntryKind,
-    /// Who may do what with it: the lower nine bits. Those for set-id programs are nobody's to stage.
+    /// The permissions: the lower nine bits of the mode. Bits of set-id programs are never staged.
     pub mode: u32,
-    /// Which one it is, and in which state.
+    /// The identity and the state of the entry.
     pub(super) stamp: EntryStamp,
 }
 
-/// What something is.
+/// The type of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A directory.
     Directory,
-    /// A file of so many bytes.
+    /// A file with this size in bytes.
     File(u64),
     /// A symbolic link, and where it leads.
     Link(OsString),
@@ -44,7 +44,7 @@ pub enum EntryKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileTime(i64, i64);
 
-/// Which file something is, and in which state.
+/// The identity and the state of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EntryStamp {
     device: u64,
@@ -55,14 +55,15 @@ pub(super) struct EntryStamp {
 }
 
 impl FileTime {
-    /// Asks the file system on which this directory lies, by a file that has no name and is gone at once.
+    /// Returns the current time of the file system of this directory. It creates a file without a
+    /// name for that, which disappears immediately.
     fn now(directory: impl AsFd) -> io::Result<Self> {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         Ok(change_time(&fstat(openat(directory, c".", flags, Mode::RUSR)?)?))
     }
 
-    /// Waits until its clock goes on, so that what was changed before this was changed at an earlier time. Where that takes too long, more is
-    /// taken to be changed since.
+    /// Waits until the clock of the file system advances, so that every earlier change has an
+    /// earlier time. If that takes too long, more entries are treated as changed since.
     pub(super) fn wait_for_tick(directory: impl AsFd) -> io::Result<Self> {
         let first = Self::now(&directory)?;
         for _ in 0..MAX_TICKS {
@@ -80,7 +81,8 @@ impl FileTime {
     }
 }
 
-/// When anything about it was last changed. No program can set that to a time that has passed.
+/// Returns the time of the last change of an entry or its metadata. No program can set it to a time
+/// in the past.
 #[expect(clippy::useless_conversion, reason = "the widths are not the same everywhere")]
 pub(super) fn change_time(found: &Stat) -> FileTime {
     FileTime(i64::from(found.st_ctime), i64::try_from(found.st_ctime_nsec).unwrap_or(i64::MAX))
@@ -106,7 +108,8 @@ impl EntryStamp {
 }
 
 impl EntryState {
-    /// What this is that has this name in a directory; none if it is anything else than what is staged.
+    /// Returns the state of the entry with this name in a directory, or `None` if its type is not
+    /// staged.
     pub(super) fn from_stat(
         directory: impl AsFd,
         name: &OsStr,
@@ -124,13 +127,14 @@ impl EntryState {
         Ok(Some(Self { kind, mode: found.st_mode & 0o777, stamp: EntryStamp::from_stat(found) }))
     }
 
-    /// Says whether it is a directory.
+    /// Returns whether this is a directory.
     #[must_use]
     pub fn is_directory(&self) -> bool {
         self.kind == EntryKind::Directory
     }
 
-    /// Says whether it is the same one in the same state. What lies in a directory is another matter.
+    /// Returns whether this is the same entry in the same state. For a directory, only the identity
+    /// is compared.
     pub(super) fn is_unchanged(&self, seen: &EntryStamp) -> bool {
         match self.kind {
             EntryKind::Directory => {
@@ -141,7 +145,7 @@ impl EntryState {
     }
 }
 
-/// What has this name in a directory, if anything has.
+/// Returns the metadata of the entry with this name in a directory, or `None` if there is none.
 pub(super) fn stat_entry(directory: impl AsFd, name: &OsStr) -> io::Result<Option<Stat>> {
     match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => Ok(None),

@@ -1,4 +1,5 @@
-//! Where what is staged lies: beside the registry, a directory for each run, which holds a lock on it until it ends.
+//! The directories of staged changes: next to the registry, one for each run, which is locked until
+//! the run ends.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -38,7 +39,8 @@ pub(crate) struct OverlayLayer {
     pub(crate) work: PathBuf,
 }
 
-/// All places of this user: beside the registry, of which every file is an entry.
+/// Returns the directory of all staging areas of this user. It is next to the registry, not in it,
+/// because every file of the registry is an entry.
 fn staging_root(registry: &Path) -> PathBuf {
     let mut home = OsString::from(registry);
     home.push("-staged");
@@ -46,7 +48,7 @@ fn staging_root(registry: &Path) -> PathBuf {
 }
 
 impl StageDirectory {
-    /// Makes one. Whoever sweeps sees it only when it is locked.
+    /// Creates a directory for a run. It is locked before `remove_stale` can see it.
     pub(super) fn create(registry: &Path) -> io::Result<Self> {
         let home = staging_root(registry);
         // It is the user's own, or it is refused.
@@ -82,7 +84,7 @@ impl OverlayLayer {
         Self { upper: layer.join("upper"), work: layer.join("work") }
     }
 
-    /// Makes them. What lies above looks like what lies below, and that is this directory.
+    /// Creates the directories. The upper one gets the permissions of `below`, the lower one.
     pub(super) fn create(&self, below: impl AsFd) -> io::Result<()> {
         for path in [&self.upper, &self.work] {
             DirBuilder::new().recursive(true).mode(0o700).create(path)?;

@@ -1,5 +1,5 @@
-//! What other processes do to a workspace between a run and its commit. What the run has left in its upper directory is made by hand
-//! here, as an overlay makes it.
+//! Changes by other processes to a workspace between a run and its commit. The tests create the
+//! contents of the upper directory themselves, in the form that an overlay uses.
 
 use std::{
     fs,

@@ -26,7 +26,7 @@ pub(super) fn open_root(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
 }
 
-/// What lies below a directory, in it and in no other file system, and through no symbolic link.
+/// Opens an entry below a directory, on the same file system and without following symbolic links.
 pub(super) fn open_below(directory: impl AsFd, rest: &Path) -> io::Result<OwnedFd> {
     let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -39,7 +39,8 @@ pub(super) fn open_below(directory: impl AsFd, rest: &Path) -> io::Result<OwnedF
 pub(super) enum TreeOwner {
     /// A person's: nothing in it is touched.
     Host,
-    /// Ours: what is closed is opened to be read, and has its mode again at once.
+    /// A staged tree. An entry that refuses access is made readable, opened, and gets its mode back
+    /// immediately.
     Staged,
 }
 
@@ -52,7 +53,7 @@ pub(super) fn open_file(tree: TreeOwner, directory: impl AsFd, rest: &Path) -> i
     Ok(open_readable(tree, &place, OFlags::RDONLY)?.into())
 }
 
-/// Opens a directory that lies below another one, to list it.
+/// Opens a directory below another one for listing.
 pub(super) fn open_directory(
     tree: TreeOwner,
     directory: impl AsFd,
@@ -96,7 +97,8 @@ pub(super) fn list_names(directory: impl AsFd) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Opens a directory of ours that has this name to us, for good. Says what its mode was, if it was closed.
+/// Makes a staged directory accessible permanently. Returns its previous permissions if it refused
+/// access.
 pub(super) fn make_accessible(directory: impl AsFd, name: &OsStr) -> io::Result<Option<u32>> {
     let place = open_below(directory, Path::new(name))?;
     let mode = fstat(&place)?.st_mode & 0o7777;
@@ -107,7 +109,8 @@ pub(super) fn make_accessible(directory: impl AsFd, name: &OsStr) -> io::Result<
     Ok(Some(mode & 0o777))
 }
 
-/// Removes a tree, however deep it is: what lies in a directory is moved up before that is removed.
+/// Removes a tree of any depth. The subdirectories of a directory are moved up before it is
+/// removed.
 pub(super) fn remove_tree(place: &Path) -> io::Result<()> {
     let top = open_for_listing(CWD, place.as_os_str())?;
     let mut moved: u64 = 0;
@@ -137,7 +140,7 @@ fn empty_directory(top: &OwnedFd, directory: &OwnedFd, moved: &mut u64) -> io::R
     Ok(())
 }
 
-/// Removes what is not a directory; says whether it was none.
+/// Removes an entry that is not a directory. Returns false if it is a directory.
 fn unlink_file(directory: &OwnedFd, name: &OsStr) -> io::Result<bool> {
     match unlinkat(directory, name, AtFlags::empty()) {
         Err(Errno::ISDIR) => Ok(false),

@@ -1,11 +1,12 @@
-//! What a rebase has yet to do (git-rebase(1), "Interactive mode"): `exec` in it runs a command when it goes on.
+//! The remaining steps of a rebase (git-rebase(1), "Interactive mode"). An `exec` step runs a
+//! command when the rebase continues.
 
 use std::{fs::File, io::Read as _, path::Path};
 
-/// Nobody's list is longer. What is, was not understood.
+/// The maximum size of a list. A longer list is treated as if it ran a command.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Says whether the list runs a command, or cannot be read whole.
+/// Returns whether the list runs a command, or cannot be read completely.
 pub(super) fn has_exec_line(path: &Path) -> bool {
     read_text(path).is_none_or(|text| text.lines().any(is_exec_line))
 }

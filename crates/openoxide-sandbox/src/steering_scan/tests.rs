@@ -45,7 +45,7 @@ impl Place {
         find_new_steering_files(&self.before, &self.profile, &TemporaryPermissions::default())
     }
 
-    /// What is found after this was run, by its names below `w`.
+    /// Returns the files that are found after this script has run, by their names below `w`.
     fn after(&self, script: &str) -> Vec<String> {
         self.sh(script);
         let armed = self.armed();
@@ -352,7 +352,7 @@ fn all_files_still_in_place_are_named_first() {
     assert_eq!(named.get(300..), Some(&[PostRunFinding::Omitted { count: 500 }][..]));
 }
 
-/// Nothing is closed to root; the whole sandboxes' tests have another user, too.
+/// Root can open every directory; the tests of whole sandboxes use another user, too.
 #[test]
 fn permissions_are_restored_after_the_scan() {
     let place = Place::new("true");

@@ -24,15 +24,15 @@ use crate::{
     sys,
 };
 
-/// What is needed for it.
+/// One attempt to run a program with a backend.
 pub(super) struct BackendAttempt<'a> {
     pub(super) launch: &'a LaunchConfig,
     pub(super) protected_paths: &'a ProtectedPaths,
-    /// What bounds memory and processes, where there is one.
+    /// The control group that limits memory and processes, if there is one.
     pub(super) group: Option<&'a ControlGroup>,
     pub(super) mount_plan: &'a MountPlan,
     pub(super) reviews: Option<ReviewRelay>,
-    /// Where the program's start and end are recorded.
+    /// The record of the program's start and end.
     pub(super) progress: &'a ProgressWriter,
     /// Whose turn it is at the terminal.
     pub(super) terminal_lease: TerminalLease,
@@ -43,16 +43,16 @@ pub(super) struct BackendAttempt<'a> {
 struct FirstProcess {
     namespaces: sys::NamespaceFlags,
     run: fn(&init::InitContext<'_>) -> i32,
-    /// What it is ended with.
+    /// The signal that ends it.
     end_signal: Signal,
 }
 
 impl BackendAttempt<'_> {
-    /// Runs the program in our own namespaces.
+    /// Runs the program in new namespaces.
     ///
     /// # Errors
-    /// The outer one says that the sandbox never stood: then this process has one thread still, nothing was read of its input, and
-    /// it can be tried otherwise.
+    /// The outer error means that the sandbox was never set up. This process still has one thread,
+    /// nothing was read from its input, and another backend can be tried.
     pub(super) fn run_in_namespaces(
         &mut self,
     ) -> Result<Result<SandboxReport, SandboxError>, SandboxError> {
@@ -61,10 +61,10 @@ impl BackendAttempt<'_> {
         self.run(FirstProcess { namespaces, run: init::run, end_signal: Signal::KILL })
     }
 
-    /// Runs the program under `bwrap`, which holds what this plan says.
+    /// Runs the program with `bwrap`, which enforces this plan.
     ///
     /// # Errors
-    /// Where the confinement could not be set up; nothing was run then.
+    /// Returns an error if the confinement could not be set up. Nothing was run then.
     pub(super) fn run_in_bubblewrap(
         &mut self,
         plan: &EnforcementPlan,

@@ -1,4 +1,4 @@
-//! What the supervisor does while the program runs.
+//! The event loop of the supervisor while the program runs.
 
 use std::{
     fs, io,
@@ -40,14 +40,14 @@ pub(super) const HANDLED_SIGNALS: &[Signal] = &[
     Signal::WINCH,
 ];
 
-/// How long a program may take to end once it was told to.
+/// The time that a program has to end after a signal to end was forwarded to it.
 const TERMINATION_GRACE_PERIOD: Duration = Duration::from_secs(5);
-/// How long the first process may take to listen on a port.
+/// The time that the first process has to listen on a port.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(2);
-/// What somebody else does to the first process.
+/// The signal that is reported if the first process was killed from outside.
 const SIGKILL_NUMBER: u8 = 9;
 
-/// What is waited for at once, and what is known so far.
+/// The event sources that the supervisor waits for, and its state.
 pub(super) struct SupervisorLoop<'a> {
     launch: &'a LaunchConfig,
     socket: Arc<MessageSocket>,
@@ -116,7 +116,7 @@ impl<'a> SupervisorLoop<'a> {
         }
     }
 
-    /// Waits for one thing or more, and does what is to be done about it. Returns the end.
+    /// Waits for at least one event, and handles it. Returns the outcome if the run has ended.
     fn poll_once(&mut self) -> Result<Option<CommandOutcome>, SandboxError> {
         if self.deadline.is_some_and(|limit| limit <= Instant::now()) {
             return Ok(Some(CommandOutcome::TimedOut));
@@ -157,14 +157,15 @@ impl<'a> SupervisorLoop<'a> {
         if signal == Signal::WINCH {
             return self.relay.iter().for_each(TerminalRelay::resize);
         }
-        // Where nobody is there to hear it, the end is heard of next.
+        // If the first process has ended, its end is received next.
         drop(self.socket.send(&InitMessage::Signal(signal.as_raw()), &[]));
         if matches!(signal, Signal::TERM | Signal::HUP) {
             self.deadline.get_or_insert(Instant::now() + TERMINATION_GRACE_PERIOD);
         }
     }
 
-    /// Hears what is said from inside, if anything is; returns the end.
+    /// Receives a message from the sandbox, if there is one. Returns the outcome if the run has
+    /// ended.
     fn handle_message(&mut self) -> Result<Option<CommandOutcome>, SandboxError> {
         if !terminal::is_readable(self.socket.descriptor().as_fd()) {
             return Ok(None);
@@ -172,7 +173,7 @@ impl<'a> SupervisorLoop<'a> {
         let Some((message, descriptors)) =
             self.socket.receive().with_step(|| "hearing of the sandbox".to_owned())?
         else {
-            // The first process never ends without a word, unless somebody killed it.
+            // The first process always sends a message before it ends, unless it is killed.
             return Ok(Some(CommandOutcome::Signalled(SIGKILL_NUMBER)));
         };
         self.is_ready |= !matches!(message, InitMessage::Failed { .. });
@@ -209,12 +210,12 @@ impl<'a> SupervisorLoop<'a> {
         Ok(())
     }
 
-    /// Hands on what was asked for. Whoever asked may have given up by now.
+    /// Delivers the requested listeners. The thread that requested them may have given up by now.
     fn deliver_listeners(&self, port: u16, listeners: Vec<OwnedFd>) {
         drop(self.listener_sender.as_ref().map(|more| more.send((port, listeners))));
     }
 
-    /// Takes the listeners that always stand.
+    /// Starts the broker with the permanent listeners.
     fn start_broker(&mut self, listeners: Vec<OwnedFd>) -> io::Result<()> {
         let questions = self.reviews.as_ref().filter(|_| self.launch.has_reviewer);
         let reviewer = questions.map(|questions| {
@@ -249,7 +250,8 @@ impl<'a> SupervisorLoop<'a> {
             .map(drop)
     }
 
-    /// Has the first process listen on ports that somebody wants to go to.
+    /// Creates a capture that makes the first process listen on the ports that programs want to
+    /// connect to.
     fn create_capture(&mut self, broker: Arc<ConnectionBroker>) -> PortCapture {
         let (more, asked) = mpsc::channel();
         self.listener_sender = Some(more);
@@ -257,7 +259,7 @@ impl<'a> SupervisorLoop<'a> {
         PortCapture::new(broker, move |port| {
             let asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
             wire.send(&InitMessage::Listen(port), &[])?;
-            // What was asked for earlier, and came too late, is passed over.
+            // Late answers to earlier requests are ignored.
             loop {
                 match asked.recv_timeout(LISTEN_TIMEOUT).map_err(io::Error::other)? {
                     (of, none) if of == port && none.is_empty() => {
@@ -270,14 +272,15 @@ impl<'a> SupervisorLoop<'a> {
         })
     }
 
-    /// Takes away what was put in the place of something that has gone, if it is still empty. Nobody is inside any more.
+    /// Removes the placeholders of entries that disappeared, if they are still empty. No process is
+    /// left in the sandbox.
     pub(super) fn remove_placeholders(&self) {
         for path in &self.placeholders {
             drop(fs::remove_dir(path));
         }
     }
 
-    /// Says how it went.
+    /// Builds the report of the run.
     pub(super) fn build_report(
         &self,
         end: CommandOutcome,
@@ -303,7 +306,7 @@ impl<'a> SupervisorLoop<'a> {
         }
     }
 
-    /// What the program's own words say of files.
+    /// Returns the denials of file accesses that the program's error output mentions.
     fn detect_denials(&self, errors: Option<&OutputTail>) -> DetectedDenials {
         let Some(tail) = errors.or_else(|| self.relay.as_ref().map(TerminalRelay::tail)) else {
             return DetectedDenials::default();
@@ -315,7 +318,7 @@ impl<'a> SupervisorLoop<'a> {
         )
     }
 
-    /// What was really held.
+    /// Returns the restrictions that were enforced.
     fn enforcement_plan(&self) -> EnforcementPlan {
         let lack = |why: &str| MissingFeature { reason: why.to_owned(), help: None };
         let support = HostFeatures {

@@ -1,4 +1,5 @@
-//! What is done where own namespaces are refused: another backend that holds the whole profile, or nothing.
+//! The fallback if new namespaces are refused: another backend that enforces the whole profile, or
+//! an error.
 
 use std::io;
 
@@ -55,7 +56,8 @@ fn choose_fallback(
     }
 }
 
-/// What the kernel says where namespaces are forbidden, used up, or unknown to it.
+/// Returns whether the error means that namespaces are forbidden, used up, or unknown to the
+/// kernel.
 fn is_namespace_refusal(error: &SandboxError) -> bool {
     const REFUSALS: [i32; 6] =
         [libc::EPERM, libc::EACCES, libc::ENOSPC, libc::EUSERS, libc::ENOSYS, libc::EINVAL];
@@ -63,10 +65,11 @@ fn is_namespace_refusal(error: &SandboxError) -> bool {
     error.raw_os_error().is_some_and(|number| REFUSALS.contains(&number))
 }
 
-/// Returns what a backend holds that somebody wants.
+/// Returns the plan of a backend that was requested.
 ///
 /// # Errors
-/// It does not hold all, or is none that anything can be run by; or it cannot hold changes where they are to be asked about.
+/// Returns an error if the backend does not enforce the whole profile, if it cannot run programs,
+/// or if changes of files are to be reviewed and it cannot hand them over.
 pub(super) fn check_backend(
     backend: Backend,
     launch: &LaunchConfig,

@@ -1,14 +1,14 @@
-//! What of the limits is not enforced where no control group can be made.
+//! The limits that are not enforced if no control group can be created.
 
 use std::io;
 
 use crate::ResourceLimits;
 
-/// Says in one sentence what is not enforced, if anything is not.
+/// Returns one sentence about the limits that are not enforced, or `None` if all are enforced.
 pub(super) fn describe_unenforced(limits: ResourceLimits, error: &io::Error) -> Option<String> {
     let memory = "the limit on memory counts for each process alone, and files in memory are not counted with it";
     let processes = "root may start any number of processes";
-    // The kernel counts processes of all other users by itself (RLIMIT_NPROC).
+    // The kernel limits the number of processes of all users except root (RLIMIT_NPROC).
     let unbounded = limits.processes.is_some() && rustix::process::geteuid().is_root();
     let gaps = [(limits.memory.is_some(), memory), (unbounded, processes)];
     let gaps: Vec<_> = gaps.into_iter().filter_map(|(is, text)| is.then_some(text)).collect();

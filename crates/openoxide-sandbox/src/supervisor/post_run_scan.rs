@@ -1,4 +1,4 @@
-//! What is looked for while the program runs and after it: what a person should see.
+//! The scans during a run and after it, for findings that a person should see.
 
 use std::{
     collections::BTreeSet,
@@ -14,7 +14,8 @@ use crate::{
     PostRunFinding, ProtectedPaths, find_hard_links, post_run::limit_findings, quarantine_new_files,
 };
 
-/// How long the end waits for the look at hard links. It is a warning, and nothing that the sandbox hangs on.
+/// The time that the end of a run waits for the scan for hard links. That scan produces only a
+/// warning; the sandbox does not depend on it.
 const HARD_LINK_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// A look at the files of a run.
@@ -36,7 +37,7 @@ impl<'a> PostRunScan<'a> {
     ) -> Self {
         let (sender, hard_links) = mpsc::channel();
         let (held, writable) = (protected_paths.clone(), profile.clone());
-        // Without a thread there is no warning. Where nobody waits any more, nobody is told.
+        // Without a thread there is no warning. If the receiver is gone, the result is dropped.
         let look = move || drop(sender.send(find_hard_links(&held, &writable)));
         let scan_thread = thread::Builder::new().spawn(look).ok();
         let watch = if staged { None } else { RepositoryWatch::start(protected_paths, profile) };

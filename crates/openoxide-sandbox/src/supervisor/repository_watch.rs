@@ -1,9 +1,10 @@
-//! While the program runs: what makes `git` run something in a repository that is new is put aside at once, and not only when
-//! the program has ended, which for a server is hours later.
+//! Watching for new repositories while the program runs. Files in them that make `git` run
+//! something are quarantined immediately, and not only when the program has ended, which for a
+//! server is hours later.
 //!
-//! The kernel tells of new names in every directory (inotify(7)). Where it cannot, because the user's watches are used up, all
-//! directories are searched from time to time instead. Between the making and the putting aside lies a moment; the look after
-//! the run is the one that misses nothing.
+//! The kernel reports new names in every directory (inotify(7)). If it cannot, because the user's
+//! watches are used up, all directories are searched periodically instead. There is a short time
+//! between the creation of a file and its quarantine. Only the scan after the run misses nothing.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -37,11 +38,11 @@ use crate::{
 
 /// Most programs have ended by then, and the look after the run follows at once.
 const START_DELAY: Timespec = Timespec { tv_sec: 0, tv_nsec: 40_000_000 };
-/// How often known new repositories are looked at: what is written into a file makes no name.
+/// The interval at which known new repositories are checked: writing into a file creates no name.
 const EVENT_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// How often everything is searched where the kernel does not tell.
+/// The interval at which everything is searched if the kernel does not report new names.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
-/// How much longer than a search takes the time to the next one is.
+/// The ratio of the time until the next search to the duration of a search.
 const SEARCH_TIME_SHARE: u32 = 20;
 const BUFFER_BYTES: usize = 64 * 1024;
 
@@ -70,7 +71,7 @@ impl RepositoryWatch {
         Some(Self { stop_event: end, is_stopping: ending, thread })
     }
 
-    /// Ends it, and returns what was put aside.
+    /// Stops the thread, and returns the findings about quarantined files.
     pub(super) fn finish(self) -> Vec<PostRunFinding> {
         let Self { stop_event: end, is_stopping: ending, thread } = self;
         ending.store(true, Ordering::Relaxed);
@@ -138,8 +139,9 @@ impl RepositoryWatcher {
         self.watch_below(&self.roots.clone());
     }
 
-    /// Searches these directories and all below them, and watches them. What was made in one after it was listed and before
-    /// it was watched is seen the second time.
+    /// Searches these directories and all below them, and watches them. It does this twice: an
+    /// entry that was created after a directory was listed and before it was watched is found the
+    /// second time.
     fn watch_below(&mut self, directories: &[PathBuf]) {
         for _ in 0..2 {
             self.watch_level(directories.to_vec());

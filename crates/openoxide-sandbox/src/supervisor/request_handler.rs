@@ -1,4 +1,4 @@
-//! Who answers for changes of files, where they are held.
+//! The handler of file requests, if changes of files are handed over.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use crate::{
     file_requests::FileRequestHandler, network::DenialLog,
 };
 
-/// Returns who answers, where somebody is to. Where nobody can be asked, nothing is granted.
+/// Returns the handler of file requests, if file changes are reviewed. If no person can be asked,
+/// nothing is approved.
 pub(super) fn create_handler(
     launch: &LaunchConfig,
     asking: Option<ReviewClient>,
@@ -20,7 +21,7 @@ pub(super) fn create_handler(
         };
         asking.as_ref().map_or(RuntimeDecision::Rejected, put)
     };
-    // The registry lies with the rest of our state.
+    // The registry is in the directory of the rest of OpenOxide's state.
     let own = [launch.registry.clone()].into_iter().chain(launch.registry.parent());
     launch
         .reviews_file_changes

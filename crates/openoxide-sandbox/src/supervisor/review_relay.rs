@@ -1,6 +1,7 @@
-//! Questions about hosts and files, put to the process that has started the supervisor: it knows who can be asked.
+//! Questions about hosts and files to the process that has started the supervisor. That process
+//! knows who can be asked.
 //!
-//! One is put at a time, and while it stands the person's terminal is theirs.
+//! Questions are sent one at a time. While one is open, the terminal is reserved for the person.
 
 use std::{
     collections::VecDeque,
@@ -24,18 +25,18 @@ use crate::{
     terminal::{TerminalRelay, is_readable},
 };
 
-/// How often is looked whether somebody still wants to know.
+/// The interval at which a client checks whether the answer is still needed.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// One question, and where its answer goes.
 struct RelayedRequest {
     request: RuntimeRequest,
     answer: mpsc::Sender<RuntimeDecision>,
-    /// Nobody wants to know any more.
+    /// True if the answer is not needed any more.
     withdrawn: Arc<AtomicBool>,
 }
 
-/// The questions that stand.
+/// The open questions.
 pub(super) struct ReviewRelay {
     caller: MessageSocket,
     terminal_lease: TerminalLease,
@@ -64,7 +65,7 @@ impl ReviewRelay {
         })
     }
 
-    /// What to wait for.
+    /// Returns the descriptors to poll.
     pub(super) fn poll_descriptors(&self) -> Vec<PollFd<'_>> {
         vec![
             PollFd::new(self.caller.descriptor(), PollFlags::IN),
@@ -80,7 +81,8 @@ impl ReviewRelay {
         }
     }
 
-    /// Hears questions and answers, and puts the next one. False: whoever could answer is gone.
+    /// Receives questions and answers, and sends the next question. Returns false if the process
+    /// that could answer is gone.
     pub(super) fn process_events(&mut self, relay: &mut Option<TerminalRelay>) -> bool {
         if is_readable(self.wake_reader.as_fd()) {
             let mut bytes = [0; 64];
@@ -89,7 +91,7 @@ impl ReviewRelay {
         self.waiting.extend(self.incoming.try_iter());
         self.waiting.retain(|question| !question.withdrawn.load(Ordering::Relaxed));
         if self.current.as_ref().is_some_and(|put| put.withdrawn.swap(false, Ordering::Relaxed)) {
-            // It is answered all the same, and who has answered it listens again.
+            // The question is still answered. The caller receives messages again after its answer.
             drop(self.caller.send(&SupervisorMessage::Withdrawn, &[]));
         }
         if is_readable(self.caller.descriptor().as_fd()) && !self.receive_decision(relay) {
@@ -109,7 +111,8 @@ impl ReviewRelay {
         let said = self.caller.send(&SupervisorMessage::Ask(next.request.clone()), &[]);
         self.current = Some(next);
         if said.is_err() {
-            // What cannot be said cannot be asked; that whoever could answer is gone is heard of next.
+            // A question that cannot be sent cannot be asked. If the caller is gone, that is
+            // received next.
             self.finish_request(RuntimeDecision::Rejected, relay);
         }
     }
@@ -118,7 +121,7 @@ impl ReviewRelay {
         if let Some(question) = self.current.take() {
             relay.iter_mut().for_each(TerminalRelay::resume);
             self.terminal_lease.release();
-            // Whoever waited has given up by now.
+            // Sending fails only if the waiting thread has given up by now.
             _ = question.answer.send(answer);
         }
     }
@@ -134,14 +137,14 @@ impl ReviewRelay {
     }
 }
 
-/// Who puts questions.
+/// A client that sends questions.
 pub(super) struct ReviewClient {
     sender: Mutex<mpsc::Sender<RelayedRequest>>,
     wake_writer: Option<PipeWriter>,
 }
 
 impl ReviewClient {
-    /// Asks, and waits for the answer as long as somebody wants to know.
+    /// Asks, and waits for the answer as long as it is needed.
     pub(super) fn ask_and_wait(
         &self,
         what: RuntimeRequest,
@@ -164,7 +167,7 @@ impl ReviewClient {
             }
         }
         withdrawn.store(true, Ordering::Relaxed);
-        // Where nobody is woken, nobody is left.
+        // If the relay cannot be woken, it has ended.
         self.wake_relay();
         RuntimeDecision::Rejected
     }

@@ -1,12 +1,14 @@
 //! The three standard streams of the program.
 //!
-//! Who holds an open file of the host can change its mode, its times and its attributes, whatever the mounts say: they belong
-//! to the way on which a file was opened. So the program holds none: what is a file is read or written by the supervisor, and
-//! the program has a pipe. So it is with a person's terminal that is not joined to one of the program's own: who has it could open
-//! it to everybody, write into its input, or close it to the question. A pipe or a socket is handed on as it is.
+//! A process with an open file of the host can change its mode, its times and its attributes,
+//! whatever the mounts of the sandbox permit: the mount through which a file was opened decides. So
+//! the program gets no such file. The supervisor reads or writes the file, and the program has a
+//! pipe. The same applies to a person's terminal that is not connected to a separate terminal of
+//! the program: with it, a program could open the terminal to all users, write into its input, or
+//! close it to the question. A pipe or a socket is passed on as it is.
 //!
-//! Errors go through the supervisor, which keeps the end of them, unless they lead where output leads: who reads both sees them in
-//! their order.
+//! Error output goes through the supervisor, which keeps the end of it, unless it has the same
+//! target as the output: a reader of both then sees them in order.
 
 use std::{
     io,
@@ -25,12 +27,12 @@ use rustix::{
 use super::terminal_lease::{StreamCopy, TerminalLease};
 use crate::{CommandOutcome, output_tail::OutputTail};
 
-/// How long is waited for who reads what a program has printed that was killed.
+/// The time to wait for the reader of the output of a program that was killed.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// So often is looked whether that is over.
+/// The interval at which the forwarding threads are checked during that time.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What `f_type` of a pipe is, and of a socket (linux/magic.h).
+/// The values of `f_type` for a pipe and for a socket (linux/magic.h).
 const PIPEFS_MAGIC: u64 = 0x5049_5045;
 const SOCKFS_MAGIC: u64 = 0x534f_434b;
 
@@ -60,8 +62,8 @@ pub(super) struct OutputForwarders {
 }
 
 impl StreamPipes {
-    /// Looks at what this process has, and makes the pipes. A program with a terminal of its own has that in the place of
-    /// each terminal.
+    /// Checks the streams of this process, and creates the pipes. A program with a separate
+    /// terminal gets that in place of each terminal.
     pub(super) fn create(terminal: bool) -> io::Result<Self> {
         let ends =
             |stream| if needs_pipe(stream, terminal) { create_pipe().map(Some) } else { Ok(None) };
@@ -91,10 +93,11 @@ impl StreamPipes {
         Ok(())
     }
 
-    /// Reads and writes the files and terminals, in threads. At a terminal nothing is read or written while a question stands.
+    /// Starts threads that read and write the files and terminals. While a question is open,
+    /// nothing is read from a terminal or written to it.
     pub(super) fn start_forwarding(self, turn: &TerminalLease) -> io::Result<OutputForwarders> {
         if let Some(PipeEnds { write, .. }) = self.input {
-            // It goes on when the program does not read to the end. Nobody waits for it.
+            // The thread continues if the program does not read to the end. It is not joined.
             drop(spawn_copy(turn, stdin().try_clone_to_owned()?, write)?);
         }
         let relay = |ends: Option<PipeEnds>, to: BorrowedFd<'_>| {
@@ -112,8 +115,8 @@ impl StreamPipes {
 }
 
 impl OutputForwarders {
-    /// Waits until all is written that was printed. Nobody may be left who could print. Returns the end of the errors, where they
-    /// went through here.
+    /// Waits until all output is written. No process may be left that could print. Returns the end
+    /// of the error output, if it went through the supervisor.
     pub(super) fn finish(self, end: CommandOutcome) -> Option<OutputTail> {
         self.terminal_lease.release();
         let patient = matches!(end, CommandOutcome::Exited(_));
@@ -123,7 +126,8 @@ impl OutputForwarders {
     }
 }
 
-/// A thread that failed has said so to nobody, as a program whose output is not read any more.
+/// Waits for a thread: without a limit if `patient`, otherwise for at most `DRAIN_TIMEOUT`. A
+/// thread that failed is ignored, like output that is not read any more.
 fn join_thread(thread: JoinHandle<OutputTail>, patient: bool) -> Option<OutputTail> {
     let until = Instant::now() + DRAIN_TIMEOUT;
     while !patient && !thread.is_finished() && Instant::now() < until {
@@ -155,7 +159,8 @@ fn create_error_pipe(terminal: bool) -> io::Result<Option<PipeEnds>> {
     (through || needs_pipe(stderr(), terminal)).then(create_pipe).transpose()
 }
 
-/// Says whether both lead to the same place. What cannot be told, as of a closed stream, is taken for yes.
+/// Returns whether both have the same target. Returns true if that cannot be determined, as for a
+/// closed stream.
 fn is_same_target(one: impl AsFd, other: impl AsFd) -> bool {
     let (Ok(one), Ok(other)) = (fstat(one), fstat(other)) else { return true };
     (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
@@ -166,7 +171,7 @@ fn create_pipe() -> io::Result<PipeEnds> {
     Ok(PipeEnds { read, write })
 }
 
-/// Says whether the program gets a pipe in the place of this. A stream that is closed is none.
+/// Returns whether the program gets a pipe in place of this stream. A closed stream needs none.
 fn needs_pipe(stream: BorrowedFd<'_>, terminal: bool) -> bool {
     let Ok(system) = fstatfs(stream) else { return false };
     let passes =

@@ -1,4 +1,5 @@
-//! Copying between the program and a person's terminal, which is the person's while a question stands.
+//! Copying between the program and a person's terminal, which is reserved for the person while a
+//! question is open.
 
 use std::{
     fs::File,
@@ -18,7 +19,7 @@ use rustix::{
 
 use crate::{output_tail::OutputTail, terminal::is_readable};
 
-/// How long to wait before the terminal is looked at again that is somebody else's.
+/// The time to wait before a terminal that another process uses is checked again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Whose turn it is at the terminal: the program's, or that of a question.
@@ -41,14 +42,14 @@ impl TerminalLease {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no question stands. None comes while the result is held.
+    /// Waits until no question is open. None can be opened while the result is held.
     fn wait_until_free(&self) -> MutexGuard<'_, bool> {
         let free = self.0.1.wait_while(self.lock_state(), |asking| *asking);
         free.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What is copied, and whether one end is a terminal.
+/// The two ends of a copy, and whether each is a terminal.
 pub(super) struct StreamCopy {
     pub(super) from: OwnedFd,
     pub(super) to: OwnedFd,
@@ -58,8 +59,9 @@ pub(super) struct StreamCopy {
 }
 
 impl StreamCopy {
-    /// Copies at once what comes, until the end of the one, or until nobody reads the other. Returns the end of it. Nobody is told of what
-    /// went wrong, as with a program whose output is not read any more.
+    /// Copies data as it arrives, until the end of the input, or until the output is not read any
+    /// more. Returns the end of the data. Errors are ignored, as for a program whose output is not
+    /// read any more.
     pub(super) fn run(self) -> OutputTail {
         let mut tail = OutputTail::default();
         drop(self.copy_all(&mut tail));
@@ -86,7 +88,8 @@ impl StreamCopy {
         }
     }
 
-    /// Reads what was typed for the program: not the answer to a question, and not what another job is meant by.
+    /// Reads input that was typed for the program: not the answer to a question, and not the input
+    /// of another job.
     fn read_input(&self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
             let mut one = [PollFd::new(&self.from, PollFlags::IN)];
@@ -100,13 +103,15 @@ impl StreamCopy {
         }
     }
 
-    /// Who reads in the background is stopped. A terminal that is not this session's has no such thing.
+    /// Returns whether this process may read from the terminal. A process that reads in the
+    /// background is stopped. A terminal of another session has no such restriction.
     fn is_in_foreground(&self) -> bool {
         tcgetpgrp(&self.from).map_or(true, |group| group == getpgrp())
     }
 }
 
-/// A file that is waited for, also where its other users do not want to wait (`O_NONBLOCK` is theirs and ours alike).
+/// A file whose writes wait, even if another user of it has set `O_NONBLOCK`, which all of them
+/// share.
 struct BlockingWriter(File);
 
 impl io::Write for BlockingWriter {

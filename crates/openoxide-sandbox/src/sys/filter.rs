@@ -7,11 +7,11 @@ use std::{
 
 use crate::seccomp::{BpfInstruction, SeccompFilter};
 
-/// Puts the filter over this thread and all that it starts, for good. Returns the descriptor at which calls that the
-/// filter hands over are heard of, where `listen` is said.
+/// Installs the filter permanently on this thread and everything that it starts. If `listen` is
+/// set, returns the descriptor for the seccomp notifications.
 ///
 /// # Errors
-/// `EBUSY`, where a listener stands already; otherwise what the kernel says.
+/// `EBUSY` if there is a listener already; otherwise the error of the kernel.
 pub(crate) fn install_filter(filter: &SeccompFilter, listen: bool) -> io::Result<Option<OwnedFd>> {
     let instructions: Vec<_> = filter.instructions().iter().copied().map(to_sock_filter).collect();
     let program = libc::sock_fprog {

@@ -6,16 +6,16 @@ use std::{
     os::fd::{AsRawFd as _, BorrowedFd},
 };
 
-/// What is to change at a mount, and at all mounts below it.
+/// The changes of a mount, and optionally of all mounts below it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MountAttributes {
     /// `MOUNT_ATTR_…` to set.
     pub(crate) set: u64,
     /// `MOUNT_ATTR_…` to clear.
     pub(crate) clear: u64,
-    /// Whether nothing that is mounted elsewhere may appear here.
+    /// True if mounts made elsewhere do not propagate here.
     pub(crate) private: bool,
-    /// Whether the mounts below are meant, too.
+    /// True if the mounts below are changed, too.
     pub(crate) recursive: bool,
 }
 

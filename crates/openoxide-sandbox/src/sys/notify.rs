@@ -9,11 +9,11 @@ use std::{
 /// A call that is held until it is answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SeccompNotification {
-    /// What the kernel calls it.
+    /// The ID that the kernel gave it.
     pub(crate) id: u64,
     /// The thread that made it, as this process sees it.
     pub(crate) thread: u32,
-    /// Which call it is (`SYS_…`).
+    /// The number of the call (`SYS_…`).
     pub(crate) number: i64,
     /// Its arguments, as registers held them.
     pub(crate) arguments: [u64; 6],
@@ -22,7 +22,7 @@ pub(crate) struct SeccompNotification {
 /// Waits for the next call.
 ///
 /// # Errors
-/// `ENOENT`, where the caller was killed meanwhile, and `EINTR`; otherwise what the kernel says.
+/// `ENOENT` if the caller was killed meanwhile, and `EINTR`; otherwise the error of the kernel.
 pub(crate) fn receive_notification(listener: BorrowedFd<'_>) -> io::Result<SeccompNotification> {
     // SAFETY: the structure is plain numbers, and the kernel wants it to be zero.
     let mut call: libc::seccomp_notif = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -34,7 +34,8 @@ pub(crate) fn receive_notification(listener: BorrowedFd<'_>) -> io::Result<Secco
     if result == 0 { Ok(held) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Says whether a call is still held. What was read of its process before belongs to it only then.
+/// Returns whether a call is still pending. Only then did data that was read from its process
+/// before belong to it.
 pub(crate) fn is_notification_valid(listener: BorrowedFd<'_>, id: u64) -> bool {
     // SAFETY: the request reads one number, which outlives the call.
     let result = unsafe {
@@ -43,33 +44,34 @@ pub(crate) fn is_notification_valid(listener: BorrowedFd<'_>, id: u64) -> bool {
     result == 0
 }
 
-/// Lets a call return: 0, or the number of an error.
+/// Lets a call return 0 or an error number.
 ///
 /// # Errors
-/// `ENOENT`, where nobody waits for it any more.
+/// `ENOENT` if the call is not pending any more.
 pub(crate) fn respond_to_notification(
     listener: BorrowedFd<'_>,
     id: u64,
     error: i32,
 ) -> io::Result<()> {
-    // The kernel counts errors downwards here. No flags: the call itself is never made.
+    // The kernel expects negative error numbers here. Without flags, the call itself is never made.
     send_response(listener, libc::seccomp_notif_resp { id, val: 0, error: -error, flags: 0 })
 }
 
-/// Lets a call be made after all, with whatever stands in the caller's memory by then: the kernel judges it as if nobody had
-/// heard of it.
+/// Lets a call continue, with the current contents of the caller's memory. The kernel checks it as
+/// if it had not been handed over.
 ///
 /// # Errors
-/// `ENOENT`, where nobody waits for it any more.
+/// `ENOENT` if the call is not pending any more.
 pub(crate) fn continue_notification(listener: BorrowedFd<'_>, id: u64) -> io::Result<()> {
     let flags = u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).map_err(io::Error::other)?;
     send_response(listener, libc::seccomp_notif_resp { id, val: 0, error: 0, flags })
 }
 
-/// Lets a call return a copy of an open file, in the caller's lowest free number.
+/// Lets a call return a copy of an open file, as the caller's lowest free descriptor.
 ///
 /// # Errors
-/// `ENOENT`, where nobody waits for it any more; `EMFILE`, where the caller has no number free. Then it is still to be answered.
+/// `ENOENT` if the call is not pending any more; `EMFILE` if the caller has no free descriptor. The
+/// call must still be answered then.
 pub(crate) fn return_descriptor(
     listener: BorrowedFd<'_>,
     id: u64,
@@ -95,11 +97,12 @@ fn send_response(listener: BorrowedFd<'_>, mut answer: libc::seccomp_notif_resp)
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Copies memory of the process that a thread belongs to. A process that closed itself to others (prctl(2),
-/// `PR_SET_DUMPABLE`) hides its memory in /proc from whoever is not root; this call asks for rights over it alone.
+/// Copies memory of the process that a thread belongs to. A process that closed itself to others
+/// (prctl(2), `PR_SET_DUMPABLE`) hides its memory in /proc from all users except root. This call
+/// requires only rights over the process.
 ///
 /// # Errors
-/// What the kernel says; `EFAULT`, where less is there.
+/// The error of the kernel; `EFAULT` if less memory could be read.
 pub(crate) fn read_process_memory(thread: u32, at: u64, to: &mut [u8]) -> io::Result<()> {
     let length = to.len();
     let ours = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: length };
@@ -117,10 +120,11 @@ pub(crate) fn read_process_memory(thread: u32, at: u64, to: &mut [u8]) -> io::Re
     }
 }
 
-/// Returns the number of the network namespace that a socket belongs to (socket(7), `SO_NETNS_COOKIE`).
+/// Returns the cookie of the network namespace that a socket belongs to (socket(7),
+/// `SO_NETNS_COOKIE`).
 ///
 /// # Errors
-/// What is given is no socket, or the kernel is older than 5.14.
+/// Returns an error if the descriptor is not a socket, or if the kernel is older than 5.14.
 pub(crate) fn network_cookie(socket: BorrowedFd<'_>) -> io::Result<u64> {
     let mut cookie = 0_u64;
     let mut length = libc::socklen_t::try_from(size_of::<u64>()).map_err(io::Error::other)?;

@@ -16,12 +16,13 @@ use rustix::{
 
 use super::{MountAttributes, NamespaceFlags, exit_process, fork_into_namespaces, set_attributes};
 
-/// How one attempt went. The number is the kernel's: 0 if it worked, or the error; below 0 if it was never made.
+/// The result of one attempt. Its code is the kernel's: 0 if the attempt succeeded, or the error
+/// number; below 0 if it was never made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProbeResult {
-    /// It worked.
+    /// The attempt succeeded.
     Succeeded,
-    /// It failed.
+    /// The attempt failed.
     Failed(Errno),
     /// A step before it failed.
     NotAttempted,
@@ -59,7 +60,7 @@ impl From<Result<(), Errno>> for ProbeResult {
     }
 }
 
-/// The steps that lead into own namespaces, and what is needed in them.
+/// The steps for entering new namespaces, and the features that are needed in them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NamespaceProbe {
     /// New namespaces, as the sandbox makes them.
@@ -76,7 +77,7 @@ pub(crate) struct NamespaceProbe {
     pub(crate) remounted_read_only: ProbeResult,
 }
 
-/// Tries to make namespaces, and what is needed in them.
+/// Tries to create new namespaces, and the features that are needed in them.
 pub(crate) fn probe_namespaces() -> NamespaceProbe {
     let ids = IdMaps::for_current_user();
     let tried = run_in_child(NamespaceFlags::all(true), || {
@@ -111,8 +112,8 @@ pub(crate) fn probe_namespaces() -> NamespaceProbe {
     }
 }
 
-/// Tries a seccomp filter, and one whose calls somebody is notified of: there is one place for a listener in the whole chain of
-/// filters.
+/// Tries a seccomp filter, and one with a listener for notifications. A whole chain of filters can
+/// have only one listener.
 pub(crate) fn probe_seccomp() -> (ProbeResult, ProbeResult) {
     let tried = run_in_child(NamespaceFlags::NONE, || {
         let filter = ProbeResult::from(rustix::thread::set_no_new_privs(true))
@@ -140,10 +141,11 @@ pub(crate) fn probe_landlock() -> Result<(u32, u32), Errno> {
     Ok((ask(VERSION)?, ask(ERRATA).unwrap_or(0)))
 }
 
-/// Runs attempts in a child. What it did not report, because it was killed, has failed.
+/// Runs attempts in a child process. An attempt that it did not report, because it was killed, has
+/// failed.
 ///
 /// # Errors
-/// There is no child.
+/// Returns an error if the child cannot be created.
 fn run_in_child<const N: usize>(
     namespaces: NamespaceFlags,
     attempts: impl FnOnce() -> [ProbeResult; N],
@@ -177,7 +179,7 @@ fn check_result(answer: libc::c_long) -> Result<libc::c_long, Errno> {
     if answer < 0 { Err(to_errno(&io::Error::last_os_error())) } else { Ok(answer) }
 }
 
-/// What is written to map the own ids, made before the fork.
+/// The texts that map the user and group IDs of this process, created before the fork.
 struct IdMaps {
     user: String,
     group: String,
@@ -206,7 +208,7 @@ fn mount_proc() -> Result<(), Errno> {
     rustix::mount::mount(c"proc", c"/proc", c"proc", MountFlags::empty(), None)
 }
 
-/// Mounts an overlay in a file system of its own that nobody else sees.
+/// Mounts an overlay in a separate file system that no other process can see.
 fn mount_overlay() -> Result<(), Errno> {
     const OPTIONS: &CStr = c"lowerdir=/tmp/l,upperdir=/tmp/u,workdir=/tmp/w,userxattr";
     rustix::mount::mount(c"tmpfs", c"/tmp", c"tmpfs", MountFlags::empty(), None)?;

@@ -32,9 +32,11 @@ impl NamespaceFlags {
     }
 }
 
-/// Makes a child as fork(2) does, in namespaces of its own. Returns its number; none in the child itself.
+/// Creates a child process as fork(2) does, in new namespaces. Returns its process ID, or `None` in
+/// the child itself.
 ///
-/// The caller has one thread: the child of a process with more could find locks held by threads that it does not have.
+/// The caller must have only one thread. The child of a process with more threads could find locks
+/// that are held by threads which it does not have.
 pub(crate) fn fork_into_namespaces(namespaces: NamespaceFlags) -> io::Result<Option<Pid>> {
     if namespaces.0 == 0 {
         // There are containers without clone3(2), in which `bwrap` still works.
@@ -45,15 +47,15 @@ pub(crate) fn fork_into_namespaces(namespaces: NamespaceFlags) -> io::Result<Opt
     let mut arguments: libc::clone_args = unsafe { MaybeUninit::zeroed().assume_init() };
     arguments.flags = namespaces.0;
     arguments.exit_signal = libc::SIGCHLD.cast_unsigned().into();
-    // SAFETY: without CLONE_VM the child has memory of its own, as after fork(2). `arguments` is of the size that is
-    // given, and outlives the call.
+    // SAFETY: without CLONE_VM the child has separate memory, as after fork(2). `arguments` has the
+    // given size and outlives the call.
     let result = unsafe {
         libc::syscall(libc::SYS_clone3, &raw mut arguments, size_of::<libc::clone_args>())
     };
     check_fork_result(result)
 }
 
-/// What a call says that makes a process.
+/// Converts the result of a system call that creates a process.
 fn check_fork_result(result: libc::c_long) -> io::Result<Option<Pid>> {
     match i32::try_from(result) {
         Ok(0) => Ok(None),
@@ -64,7 +66,8 @@ fn check_fork_result(result: libc::c_long) -> io::Result<Option<Pid>> {
 
 /// Lets every descriptor from `first` on end with the next exec.
 pub(crate) fn set_close_on_exec(first: u32) -> io::Result<()> {
-    // SAFETY: the call takes numbers alone. Descriptors stay open until exec, so nobody's is closed under them.
+    // SAFETY: the call takes only numbers. Descriptors stay open until exec, so no descriptor that
+    // is in use is closed.
     let result =
         unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -103,7 +106,7 @@ pub(crate) fn unblock_signals() {
 
 /// Returns the next signal that waits at such a descriptor.
 pub(crate) fn read_signal(from: BorrowedFd<'_>) -> Option<Signal> {
-    // SAFETY: what is read is plain numbers.
+    // SAFETY: the structure consists of plain numbers.
     let mut info: libc::signalfd_siginfo = unsafe { MaybeUninit::zeroed().assume_init() };
     let size = size_of::<libc::signalfd_siginfo>();
     // SAFETY: `info` has `size` bytes and outlives the call.
@@ -119,15 +122,16 @@ pub(crate) fn exit_process(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// Takes up a descriptor by its number, which this process was started with. It ends with the next exec.
+/// Takes ownership of a descriptor that this process was started with, by its number. The
+/// descriptor is closed on exec.
 ///
 /// # Errors
-/// Where there is no such descriptor, or it is one of the three that always stand.
+/// Returns an error if there is no such descriptor, or if it is one of the three standard streams.
 pub(crate) fn adopt_descriptor(number: i32) -> io::Result<OwnedFd> {
     if number <= libc::STDERR_FILENO {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // SAFETY: the call takes numbers alone; it says whether the descriptor is open.
+    // SAFETY: the call takes only numbers. It fails if the descriptor is not open.
     if unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
         return Err(io::Error::last_os_error());
     }

@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What the program needs at the least, and what it asks for where it has less.
+/// The stack size that the program needs, and the size that it requests if it has less.
 const REQUIRED_BYTES: u64 = 1 << 20;
 const USUAL_BYTES: u64 = 8 << 20;
 

@@ -15,7 +15,7 @@ pub(crate) enum Item<'a> {
     Option { option: Opt, value: Option<Arg<'a>> },
     /// `-5` and its like.
     Number,
-    /// Anything else, and its place. A word that could be an option or an operand comes after [`ItemId::Unclear`].
+    /// Anything else, and its place. A word that could be an option or an operand comes after [`Item::Unclear`].
     Operand(Arg<'a>, usize),
     /// A word that is not understood. The words after it are still read, because they may be more
     /// dangerous.
@@ -33,7 +33,7 @@ pub(crate) struct Items<'a, I> {
     doubtful: Option<Arg<'a>>,
     first: bool,
     operands_only: bool,
-    /// The word behind the last [`ItemId::Unclear`], if that word could be an option.
+    /// The word behind the last [`Item::Unclear`], if that word could be an option.
     candidate: Option<Candidate<'a>>,
     /// The last option is not in the table, or its value could be empty: a `--` behind it could be its value.
     may_take_next: bool,

@@ -23,7 +23,7 @@ pub struct SandboxSettings {
     pub require: Option<SandboxRequirement>,
     /// The part of the network that can be reached.
     pub network: Option<NetworkSetting>,
-    /// The directories that are writable besides the project's. Of one file: none, see [`super::PolicyFile::parse_writable`].
+    /// The directories that are writable besides the project's. Of one file: none, see [`super::PolicyFile::writable`].
     pub writable: BTreeSet<AbsPath>,
     /// The paths that no confined command can read.
     pub unreadable: BTreeSet<AbsPath>,

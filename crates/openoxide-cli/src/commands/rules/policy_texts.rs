@@ -119,7 +119,7 @@ pub(super) fn sources_in_force() -> Result<Vec<PolicySource>, String> {
     Ok(all)
 }
 
-/// As [`read`], for files of ours alone.
+/// Reads policy files that must be native ones ([`read_policies`]).
 pub(super) fn read_native_policies(files: &[PathBuf]) -> Result<Vec<PolicyText>, String> {
     for file in files {
         if PolicyProgram::detect(file, None)? != PolicyProgram::Native {

@@ -2,7 +2,9 @@
 
 use super::*;
 
-/// These requests are never reviewed: they are refused as in a run without reviews. Guards I23.
+/// These requests are never reviewed: they are refused as in a run without reviews.
+///
+/// Guards I23.
 #[test]
 fn restricted_files_are_never_offered_for_review() {
     let arena = Arena::new();
@@ -152,7 +154,9 @@ fn requests_count_the_other_links_of_a_file() {
 }
 
 /// A path of the profile is not offered for review, neither by its own name nor by another one
-/// through a bind mount of the host. Guards I23.
+/// through a bind mount of the host.
+///
+/// Guards I23.
 #[test]
 fn a_path_of_the_profile_is_not_offered_through_a_bind_mount() {
     if !rustix::process::geteuid().is_root() {

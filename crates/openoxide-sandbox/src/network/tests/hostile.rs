@@ -14,7 +14,9 @@ use crate::RuntimeDecision;
 const V4: &str = "93.184.216.34";
 
 /// A name whose owner later points it to this machine or to its neighbours leads nowhere, in any
-/// notation. Guards I21.
+/// notation.
+///
+/// Guards I21.
 #[test]
 fn a_name_never_leads_to_this_machine_and_its_neighbours() {
     let inner = "127.0.0.1 ::1 ::ffff:127.0.0.1 0.0.0.0 10.1.2.3 192.168.0.1 100.64.0.1 169.254.169.254 fd00:ec2::254 fe80::1 \
@@ -93,7 +95,9 @@ fn a_review_of_a_bare_address_names_the_address() {
     assert_eq!(*asked.lock().unwrap(), named);
 }
 
-/// The program chooses the name in a request. The name that it looked up decides. Guards I21.
+/// The program chooses the name in a request. The name that it looked up decides.
+///
+/// Guards I21.
 #[test]
 fn a_name_in_the_request_decides_nothing() {
     let (server, _asked) = web("never");
@@ -106,7 +110,9 @@ fn a_name_in_the_request_decides_nothing() {
     assert_eq!(outcome.denials, [refused(V4, 80)], "{outcome:?}");
 }
 
-/// Data does not leave by other means than connect(2), nor by protocols other than TCP. Guards I21.
+/// Data does not leave by other means than connect(2), nor by protocols other than TCP.
+///
+/// Guards I21.
 #[test]
 fn no_other_protocol_leaves_the_sandbox() {
     let host = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! One name, as it was staged and as it lies there.
+//! One name, with its staged entry and its entry of the host.
 
 use std::{
     ffi::OsStr,
@@ -19,16 +19,16 @@ use crate::staging::{
     tree::{self, TreeOwner},
 };
 
-/// A directory as it was staged, and the one that lies there.
+/// A staged directory, and the corresponding directory of the host.
 pub(super) struct DirectoryPair {
     pub(super) upper: OwnedFd,
     pub(super) lower: Option<OwnedFd>,
-    /// Whether nothing of the lower one is seen in the other.
+    /// True if nothing of the lower directory is visible in the upper one.
     pub(super) opaque: bool,
 }
 
 impl DirectoryPair {
-    /// What lies in a directory through which nothing is seen, nothing is seen through.
+    /// Creates a pair of directories. A directory in an opaque directory is opaque, too.
     pub(super) fn new(upper: OwnedFd, lower: Option<OwnedFd>, opaque: bool) -> io::Result<Self> {
         let opaque = opaque || is_opaque(&upper)?;
         Ok(Self { upper, lower, opaque })
@@ -41,7 +41,7 @@ pub(super) struct ComparedEntry<'a> {
     pub(super) name: &'a OsStr,
     /// From the writable directory on.
     pub(super) relative_path: PathBuf,
-    /// What lies there now.
+    /// The current metadata of the host's entry, if there is one.
     pub(super) host_stat: Option<Stat>,
 }
 
@@ -73,7 +73,8 @@ pub(super) fn file_type(found: &Stat) -> FileType {
     FileType::from_raw_mode(found.st_mode)
 }
 
-/// Says whether a file or link says the same. What cannot be read is taken to be different.
+/// Returns whether two files have the same content, or two links the same target. A file that
+/// cannot be read is treated as different.
 pub(super) fn has_same_content(
     root: &StagedRoot,
     rest: &Path,
@@ -104,12 +105,13 @@ fn is_same_content(mut a: File, mut b: File) -> io::Result<bool> {
     }
 }
 
-/// What an overlay puts where something of the lower directory was removed: a device that no program can make in it.
+/// Returns whether this is a whiteout: the device that an overlay creates where an entry of the
+/// lower directory was removed. No program can create one in an overlay.
 pub(super) fn is_whiteout(found: &Stat) -> bool {
     file_type(found) == FileType::CharacterDevice && found.st_rdev == 0
 }
 
-/// Says whether nothing of the lower directory is seen in this one.
+/// Returns whether nothing of the lower directory is visible in this one.
 fn is_opaque(directory: &OwnedFd) -> io::Result<bool> {
     let mut value = [0_u8; 8];
     match fgetxattr(directory, c"user.overlay.opaque", &mut value[..]) {
