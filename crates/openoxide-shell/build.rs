@@ -11,7 +11,7 @@ use std::{
     path::PathBuf,
 };
 
-use hash::slot;
+use hash::name_slot;
 use serde::Deserialize;
 
 #[path = "src/programs/hash.rs"]
@@ -152,10 +152,10 @@ fn prefixes(text: &str) -> Fallible<String> {
     let prefixes: Prefixes = toml::from_str(text)?;
     let mut all = BTreeMap::new();
     for (key, words) in prefixes.words {
-        all.insert(key, format!("Prefix::Words({words})"));
+        all.insert(key, format!("PrefixArity::Words({words})"));
     }
     for key in prefixes.banned.into_values().flatten() {
-        if all.insert(key.clone(), "Prefix::Banned".to_owned()).is_some() {
+        if all.insert(key.clone(), "PrefixArity::Banned".to_owned()).is_some() {
             return Err(format!("`{key}` is there twice").into());
         }
     }
@@ -164,7 +164,7 @@ fn prefixes(text: &str) -> Fallible<String> {
     }
     let mut code = String::new();
     let rows: Vec<_> = all.iter().map(|(key, value)| format!("({key:?}, {value})")).collect();
-    writeln!(code, "static PREFIXES: &[(&str, Prefix)] = &[{}];", rows.join(", "))?;
+    writeln!(code, "static PREFIXES: &[(&str, PrefixArity)] = &[{}];", rows.join(", "))?;
     let slots = slots(all.keys())?;
     writeln!(code, "static SLOTS: [u16; {}] = {slots:?};", slots.len())?;
     Ok(code)
@@ -176,7 +176,7 @@ fn slots<'n>(names: impl ExactSizeIterator<Item = &'n String>) -> Fallible<Vec<u
     let mut slots = vec![0; (names.len() * 4).next_power_of_two()];
     for (number, name) in names.enumerate() {
         let count = slots.len();
-        let free = (slot(name)..).map(|at| at % count).find(|at| slots.get(*at) == Some(&0));
+        let free = (name_slot(name)..).map(|at| at % count).find(|at| slots.get(*at) == Some(&0));
         *free.and_then(|at| slots.get_mut(at)).ok_or("no room")? = number + 1;
     }
     Ok(slots)
@@ -207,7 +207,7 @@ fn add(array: &mut Vec<String>, rows: impl IntoIterator<Item = String>) -> Falli
     let from = u16::try_from(array.len())?;
     array.extend(rows);
     let to = u16::try_from(array.len())?;
-    Ok(format!("Range {{ from: {from}, to: {to} }}"))
+    Ok(format!("TableRange {{ start: {from}, end: {to} }}"))
 }
 
 /// Returns the number of a function.
@@ -280,7 +280,7 @@ impl Table {
         let name = row.names.split_whitespace().next().unwrap_or_default();
         let alone = row.alone.as_ref().map(|text| self.text(text)).transpose()?;
         let level = format!(
-            "Level {{ name: {}, class: {class}, operands: {}, options: {}, whens: {}, subs: {}, given: {}, here_with: {}, \
+            "CommandSpec {{ name: {}, class: {class}, operands: {}, options: {}, option_overrides: {}, subcommands: {}, given: {}, here_with: {}, \
              cuts: {}, opaque: {}, except: {}, check: {}, tokens: {}, values: {}, reader: {}, alone: {}, traits: {} }}",
             self.text(name)?,
             self.operands(&row.operands)?,
@@ -292,10 +292,10 @@ impl Table {
             self.list(&row.cuts)?,
             self.list(&row.opaque)?,
             self.list(&row.except)?,
-            function(&mut self.checks, "Check", row.check.as_ref()),
-            function(&mut self.tokens, "Tokens", row.tokens.as_ref()),
-            function(&mut self.values, "Values", row.values.as_ref()),
-            function(&mut self.readers, "Reader", row.reader.as_ref()),
+            function(&mut self.checks, "OptionCheck", row.check.as_ref()),
+            function(&mut self.tokens, "TokenOutputCheck", row.tokens.as_ref()),
+            function(&mut self.values, "OptionValueReader", row.values.as_ref()),
+            function(&mut self.readers, "CommandReader", row.reader.as_ref()),
             optional(alone),
             traits(&traits_here)?,
         );
@@ -309,7 +309,7 @@ impl Table {
         let operands = when.operands.as_ref().map(|text| self.operands(text)).transpose()?;
         let (operands, strict, paths) = (optional(operands), when.strict, when.prints_paths);
         Ok(format!(
-            "When {{ with: {with}, class: {class}, operands: {operands}, strict: {strict}, prints_paths: {paths} }}"
+            "OptionOverride {{ with: {with}, class: {class}, operands: {operands}, strict: {strict}, prints_paths: {paths} }}"
         ))
     }
 
@@ -342,8 +342,9 @@ impl Table {
         for (text, takes, does) in kinds {
             for name in text.split_whitespace() {
                 let text = self.text(name)?;
-                let code =
-                    format!("OptRow {{ name: {text}, takes: Takes::{takes}, does: Does::{does} }}");
+                let code = format!(
+                    "OptionRow {{ name: {text}, value: OptionValueKind::{takes}, effect: OptionEffect::{does} }}"
+                );
                 if all.insert(name, code).is_some() {
                     return Err(format!("option `{name}` is there twice").into());
                 }
@@ -356,13 +357,13 @@ impl Table {
         let (first, repeated, last) = operands(text)?;
         let (first, last) = (add(&mut self.operands, first)?, add(&mut self.operands, last)?);
         let repeated = optional(repeated);
-        Ok(format!("OperandsRow {{ first: {first}, repeated: {repeated}, last: {last} }}"))
+        Ok(format!("OperandSpecRow {{ first: {first}, repeated: {repeated}, last: {last} }}"))
     }
 
     /// Adds the words of a text as a list.
     fn list(&mut self, text: &str) -> Fallible<String> {
         let texts: Fallible<Vec<_>> = text.split_whitespace().map(|text| self.text(text)).collect();
-        Ok(format!("Texts({})", add(&mut self.lists, texts?)?))
+        Ok(format!("TableTexts({})", add(&mut self.lists, texts?)?))
     }
 
     /// Adds a text if it is not there yet.
@@ -372,7 +373,7 @@ impl Table {
         }
         let (at, length) = (u32::try_from(self.texts.len())?, u8::try_from(text.len())?);
         let at = at.checked_mul(256).ok_or("too many texts")?;
-        let place = format!("Text({})", at + u32::from(length));
+        let place = format!("TableText({})", at + u32::from(length));
         self.texts.push_str(text);
         self.places.insert(text.to_owned(), place.clone());
         Ok(place)
@@ -381,7 +382,7 @@ impl Table {
     /// Returns the rows of levels by their names.
     fn named(&mut self, levels: &BTreeMap<String, String>) -> Fallible<Vec<String>> {
         let row = |(name, level): (&String, &String)| {
-            Ok(format!("Named {{ name: {}, level: {level} }}", self.text(name)?))
+            Ok(format!("NameEntry {{ name: {}, level: {level} }}", self.text(name)?))
         };
         levels.iter().map(row).collect()
     }
@@ -427,19 +428,19 @@ impl Table {
         let slots: Vec<_> = slots.iter().map(ToString::to_string).collect();
         let mut code = format!("static TEXTS: &str = {:?};\n", self.texts);
         for (name, kind, rows) in [
-            ("PROGRAMS", "Named", programs),
+            ("PROGRAMS", "NameEntry", programs),
             ("SLOTS", "u16", slots),
-            ("LEVELS", "Level", self.levels),
-            ("SUBS", "Named", self.subs),
-            ("WHENS", "When", self.whens),
-            ("SETS", "Range", self.sets),
-            ("OPTIONS", "OptRow", self.options),
-            ("OPERANDS", "Operand", self.operands),
-            ("LISTS", "Text", self.lists),
-            ("CHECKS", "Check", self.checks),
-            ("TOKENS", "Tokens", self.tokens),
-            ("VALUES", "Values", self.values),
-            ("READERS", "Reader", self.readers),
+            ("LEVELS", "CommandSpec", self.levels),
+            ("SUBS", "NameEntry", self.subs),
+            ("WHENS", "OptionOverride", self.whens),
+            ("SETS", "TableRange", self.sets),
+            ("OPTIONS", "OptionRow", self.options),
+            ("OPERANDS", "OperandKind", self.operands),
+            ("LISTS", "TableText", self.lists),
+            ("CHECKS", "OptionCheck", self.checks),
+            ("TOKENS", "TokenOutputCheck", self.tokens),
+            ("VALUES", "OptionValueReader", self.values),
+            ("READERS", "CommandReader", self.readers),
         ] {
             let (count, rows) = (rows.len(), rows.join(", "));
             writeln!(code, "pub(super) static {name}: [{kind}; {count}] = [{rows}];")?;
@@ -493,7 +494,7 @@ fn operands(text: &str) -> Fallible<Operands> {
             "guest" => "Guest",
             _ => return Err(format!("no kind of operand `{kind}`").into()),
         };
-        let code = format!("Operand::{code}");
+        let code = format!("OperandKind::{code}");
         match (kind.len() < word.len(), &repeated) {
             (true, None) => repeated = Some(code),
             (true, Some(_)) => return Err("two kinds of operands repeat".into()),
@@ -534,5 +535,5 @@ fn traits(text: &str) -> Fallible<String> {
         .iter()
         .map(|name| format!("{}: {}", name.replace('-', "_"), given.contains(name)))
         .collect();
-    Ok(format!("Traits {{ {} }}", fields.join(", ")))
+    Ok(format!("CommandTraits {{ {} }}", fields.join(", ")))
 }

@@ -14,14 +14,16 @@ use crate::{
 /// A program that npm brings.
 #[derive(Debug)]
 pub(crate) struct Pinned {
-    /// What its folder in the cache is called.
+    /// The name of its folder in the cache.
     name: &'static str,
     /// The version that it was measured with.
     version: &'static str,
-    /// What npm installs: the version, and the digest of every file that may come.
+    /// The files that npm installs from: the version, and the digest of every file that may be
+    /// downloaded.
     manifest: &'static str,
     lock: &'static str,
-    /// Where its program lies. The package itself is a launcher; the program comes in one package for each platform.
+    /// The function that returns the path of the program. The package itself is a launcher; the
+    /// program is in a separate package for each platform.
     program: fn(Platform) -> String,
 }
 
@@ -45,7 +47,7 @@ pub(crate) const CODEX: Pinned = Pinned {
     },
 };
 
-/// What this machine is called.
+/// The names of this machine's platform.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Platform {
     node: &'static str,
@@ -105,7 +107,7 @@ fn cache() -> Result<PathBuf, String> {
     Ok(base.ok_or("neither XDG_CACHE_HOME nor HOME is set")?.join("openoxide-e2e"))
 }
 
-/// Returns what a program says of its version.
+/// Returns the version that a program prints.
 fn says(program: &Path) -> Result<String, String> {
     let mut ask = Command::new(program);
     // Asking the version must leave no trace in the home of the person who tests.

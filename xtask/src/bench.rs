@@ -1,4 +1,5 @@
-//! The benchmarks: a workspace of their own, so that their dependencies stay out of the product.
+//! The benchmarks. They are a separate workspace, so that their dependencies stay out of the
+//! product.
 
 use crate::{
     Failure,

@@ -1,4 +1,4 @@
-//! The page on ways round an approval: its prose, and a table of every row that the tests judge.
+//! The page on ways around an approval: its prose, and a table of every row that the tests check.
 
 use std::{fs, path::Path};
 
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_is_what_the_corpus_says() {
+    fn the_page_is_up_to_date_with_the_corpus() {
         let there = fs::read_to_string(root().join(PAGE)).unwrap();
         assert!(there == page(root()).unwrap(), "out of date: run `cargo xtask bypasses`");
     }

@@ -1,4 +1,5 @@
-//! The same rule files and commands for our `codex execpolicy check` and for the real one: every byte of the answer counts.
+//! Comparison of our `codex execpolicy check` with the real one, on the same rule files and
+//! commands. Every byte of the answer is compared.
 
 mod ask;
 mod compare;
@@ -19,11 +20,11 @@ use crate::{Failure, agents, workspace::test_program};
 
 use self::{ask::Asked, compare::Difference, generate::Case};
 
-/// What the verb takes.
+/// The arguments of the verb.
 pub(crate) const ARGUMENTS: &str =
     "[--binary PATH] [--ours PATH] [--cases N] [--seed S] [--record FILE]";
 
-/// So many differences are shown.
+/// The number of differences that are shown.
 const SHOWN: usize = 20;
 
 #[derive(Debug)]
@@ -36,7 +37,7 @@ struct Options {
     record: Option<PathBuf>,
 }
 
-/// What all threads found.
+/// The results of all threads.
 #[derive(Default)]
 struct Found {
     differences: Vec<Difference>,
@@ -46,7 +47,7 @@ struct Found {
     theirs: Duration,
 }
 
-/// Asks both programs as often as `arguments` want, and says where they differ.
+/// Asks both programs about as many cases as `arguments` request, and reports where they differ.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let options = read(arguments)?;
     let ours = options.ours.clone().map_or_else(|| test_program("openoxide-cli"), Ok)?;
@@ -83,7 +84,7 @@ fn work(
         found.failed += u64::from(theirs.code != Some(0));
         found.ours += ours.took;
         found.theirs += theirs.took;
-        // What is said of the command line itself says nothing of rules.
+        // An answer about the command line itself is not an answer about rules.
         if case.words_alone() {
             found.rows.push((number, compare::row(&case, &theirs)));
         }

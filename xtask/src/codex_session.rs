@@ -43,10 +43,10 @@ use self::{
 
 pub(crate) use self::options::ARGUMENTS;
 
-/// So many differences are shown.
+/// The number of differences that are shown.
 const SHOWN: usize = 20;
 
-/// What all threads found.
+/// The results of all threads.
 #[derive(Default)]
 struct Found {
     differences: Vec<String>,
@@ -54,7 +54,7 @@ struct Found {
     tally: Tally,
 }
 
-/// What all threads share.
+/// The state that all threads share.
 struct Shared<'a> {
     options: &'a Options,
     ours: Option<PathBuf>,
@@ -70,7 +70,7 @@ pub(crate) fn wiring(ours: &Path) -> Result<(), Failure> {
     Ok(wiring::holds(ours, &agents::CODEX.install()?, &model)?)
 }
 
-/// Asks both programs as often as `arguments` want, and says where they differ.
+/// Asks both programs about as many cases as `arguments` request, and reports where they differ.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let options = Options::read(arguments)?;
     let _leftovers = Leftovers::before();
@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     report(&options, found)
 }
 
-/// Who only records does not need ours.
+/// Returns the path of our program, or `None` if the run only records answers.
 fn ours(options: &Options) -> Result<Option<PathBuf>, String> {
     match &options.ours {
         None if options.record.is_some() => Ok(None),
@@ -160,7 +160,7 @@ fn write(file: &Path, rows: &[Value]) -> Result<(), String> {
     fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Writes what nobody could see in a file by its numbers, as JSON has it.
+/// Replaces characters that are not visible in a file by their JSON escapes.
 fn shown(row: &str) -> String {
     let mut out = String::new();
     for c in row.chars() {
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_says_what_it_said_and_hides_nothing() {
+    fn a_row_keeps_its_meaning_and_shows_every_character() {
         let row = serde_json::json!({ "cmd": "é\u{202e}\u{7f}\n😀" }).to_string();
         assert_eq!(shown(&row), r#"{"cmd":"é\u202e\u007f\n\ud83d\ude00"}"#);
         let read: Value = serde_json::from_str(&shown(&row)).unwrap();

@@ -16,13 +16,13 @@ use crate::{Failure, workspace::test_program};
 
 use self::{chance::Chance, ledger::Ledger, stage::Stage};
 
-/// What the verb takes.
+/// The arguments of the verb.
 pub(crate) const ARGUMENTS: &str = "[--kills N] [--seed S]";
 
-/// So many rounds are under way at once.
+/// The number of rounds that run at once.
 const WORKERS: u64 = 16;
 
-/// How the threads know when to stop, and what they share.
+/// The state that the threads share, with the number of kills after which they stop.
 struct Campaign<'a> {
     stage: &'a Stage,
     ledger: &'a Ledger,
@@ -30,7 +30,8 @@ struct Campaign<'a> {
     rounds: AtomicU64,
 }
 
-/// Kills as many processes as `arguments` ask for, and then holds every promise against what is there.
+/// Kills as many processes as `arguments` request, and then checks every promise against the stored
+/// data.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let (kills, seed) = read(arguments)?;
     let stage = Stage::build(test_program("openoxide-cli")?)?;

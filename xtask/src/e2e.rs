@@ -14,7 +14,7 @@ use std::{path::Path, time::Instant};
 
 use crate::{Failure, agents, codex_diff, codex_session, setup, workspace};
 
-/// Says that the process already stands inside the stage that follows.
+/// The argument of a process that already runs inside the stage, which follows.
 const INSIDE: &str = "--inside";
 
 /// Runs the comparisons with Codex alone.

@@ -11,12 +11,12 @@ use crate::{
 /// One for each law.
 const TARGETS: [&str; 3] = ["answers", "quotes", "neighbours"];
 
-/// What the compiler adds so that the fuzzer sees which branches a script takes.
+/// The compiler options that let the fuzzer see which branches a script takes.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg fuzzing";
 
-/// Runs every fuzzer, or those that are named, each for so many seconds.
+/// Runs every fuzzer, or the named ones, each for the given number of seconds.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let (seconds, targets) = parse(arguments)?;
     setup::programs(setup::FUZZERS)?;

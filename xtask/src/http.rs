@@ -35,7 +35,7 @@ impl Server {
             for stream in listener.incoming().take_while(|_| !end.load(Ordering::SeqCst)).flatten()
             {
                 let answer = Arc::clone(&answer);
-                // A client that hangs up in the middle is no fault of the server's.
+                // A client that disconnects during a request is not an error of the server.
                 thread::spawn(move || serve(stream, &*answer).ok());
             }
         });
@@ -72,7 +72,7 @@ pub(crate) struct Request {
     pub(crate) method: String,
     /// The path with its query.
     pub(crate) path: String,
-    /// The body, as long as the header said.
+    /// The body, with the length from the header.
     pub(crate) body: Vec<u8>,
 }
 

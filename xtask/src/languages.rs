@@ -21,7 +21,8 @@ use crate::{Failure, chance, setup};
 pub(crate) use self::options::ARGUMENTS;
 use self::{ground::Ground, options::Options};
 
-/// Tries as many programs as `arguments` ask for, and fails where one did what was not said.
+/// Tries as many programs as `arguments` request, and fails if one did something that the analysis
+/// did not report.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let options = Options::read(arguments).map_err(Failure::Usage)?;
     setup::programs(setup::LANGUAGES)?;

@@ -35,7 +35,7 @@ struct Verb {
     run: fn(&[String]) -> Result<(), Failure>,
 }
 
-/// Why a verb did not succeed.
+/// The reason for which a verb failed.
 #[derive(Debug)]
 enum Failure {
     /// The call was wrong: status 2.

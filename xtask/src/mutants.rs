@@ -21,13 +21,14 @@ use outcome::Outcomes;
 
 pub(crate) use options::ARGUMENTS;
 
-/// Where the results are written, below the target directory of the workspace.
+/// The directory of the results, below the root of the workspace.
 const RESULTS: &str = "target/mutants";
 
 /// The exit codes of cargo-mutants for a complete run: all caught, some missed, some timed out.
 const COMPLETE: [i32; 3] = [0, 2, 3];
 
-/// What keeps a run cheap: no optimisation and no debug information, and fewer cases of the longest test.
+/// Settings that keep a run cheap: no optimization, no debug information, and fewer cases of the
+/// longest test.
 const ENVIRONMENT: [(&str, &str); 5] = [
     ("CARGO_PROFILE_DEV_DEBUG", "none"),
     ("CARGO_PROFILE_TEST_DEBUG", "none"),
@@ -61,7 +62,8 @@ fn accepted_of<'a>(accepted: &'a [Accepted], outcomes: &Outcomes) -> Vec<&'a Acc
     accepted.iter().filter(|one| outcomes.files.contains(&one.file)).collect()
 }
 
-/// Runs the mutants of a target against the tests of its own package, and what they miss against the packages above it.
+/// Runs the mutants of a target against the tests of its package. Mutants that these tests miss are
+/// run against the packages above it.
 fn test(target: &Target, options: &Options) -> Result<Outcomes, Failure> {
     let results = root().join(RESULTS).join(&target.name);
     let own = [target.package.to_owned()];
@@ -75,7 +77,8 @@ fn test(target: &Target, options: &Options) -> Result<Outcomes, Failure> {
     Ok(outcomes)
 }
 
-/// Runs the mutants of a target against the tests of some packages; `again` leaves out what was caught before.
+/// Runs the mutants of a target against the tests of some packages. `again` leaves out the mutants
+/// that were caught before.
 fn pass(
     target: &Target,
     options: &Options,

@@ -100,7 +100,7 @@ fn sorted_entries(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-/// Returns the table of counts and shares.
+/// Returns the table of counts and percentages.
 fn statistics(files: &[SourceFile]) -> String {
     let names = |kind| {
         let items = files.iter().flat_map(|file| &file.items);

@@ -1,4 +1,5 @@
-//! Precision: how often the built-in default asks about what is harmless, and allows what is not (`docs/precision.md`).
+//! Precision: how often the built-in default asks about harmless commands, and allows others
+//! (`docs/precision.md`).
 
 mod arguments;
 mod case;

@@ -39,7 +39,7 @@ use crate::{Failure, setup, workspace};
 pub(crate) const ARGUMENTS: &str =
     "[--sample] [--controls] [--install] [--root DIR] [--each N] [--jobs N] [--write] [PROGRAM]…";
 
-/// What the referee itself needs.
+/// The programs that the referee itself needs.
 const NEEDS: &[setup::Need] =
     &[("strace", "strace"), ("unshare", "util-linux"), ("git", "git"), ("setpriv", "util-linux")];
 
@@ -94,10 +94,10 @@ const SAMPLE: &[&str] = &[
     "zcat",
 ];
 
-/// How long a command line may take.
+/// The time limit of a command line, in seconds.
 const SECONDS: u32 = 20;
 
-/// What is run.
+/// The extent of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
     /// Every program.
@@ -108,7 +108,7 @@ enum Extent {
     Controls,
 }
 
-/// How a run was asked for.
+/// The options of a run.
 struct Options {
     extent: Extent,
     install: bool,
@@ -286,7 +286,7 @@ fn is_harmless_helper(script: &str, trap: &Trap) -> bool {
     !facts.accesses.is_empty() && facts.findings.is_empty() && facts.accesses.iter().all(harmless)
 }
 
-/// Returns what the analysis says of a script in the project of the trap, and that directory.
+/// Returns the facts of the analysis about a script in the project of the trap, and that directory.
 fn facts(script: &str, trap: &Trap) -> Option<(OperationFacts, AbsPath)> {
     let absolute = |path: &Path| path.to_str().and_then(|path| AbsPath::new(path).ok());
     let (cwd, home) = (absolute(&trap.project())?, absolute(&trap.home())?);
@@ -296,7 +296,7 @@ fn facts(script: &str, trap: &Trap) -> Option<(OperationFacts, AbsPath)> {
     Some((facts, cwd))
 }
 
-/// Prints what was found, writes it down if that was asked for, and fails if a row broke its promise.
+/// Prints the results, writes them to files on request, and fails if a row broke its promise.
 fn report(options: &Options, outcomes: &[Outcome]) -> Result<(), Failure> {
     let ran = outcomes.iter().filter(|outcome| !outcome.commands.is_empty());
     let (programs, commands) =

@@ -1,5 +1,5 @@
-//! The referee: real shells run scripts made by chance, every program and file is recorded, and the analysis must have
-//! said all of it before.
+//! The referee: real shells run random scripts, every started program and written file is recorded,
+//! and the analysis must have reported all of them before.
 
 mod compare;
 mod corpus;
@@ -23,7 +23,7 @@ use self::{
     work::{Case, Work},
 };
 
-/// What is usually missing.
+/// The usual cause of a failure.
 const HINT: &str = "hint: bubblewrap must be able to make user namespaces (`kernel.unprivileged_userns_clone`, \
     `user.max_user_namespaces`, AppArmor), and strace to trace in them; containers often forbid both";
 
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// Finds out whether this machine has a stage at all.
+/// Checks that a stage works on this machine.
 fn probe(options: &Options, ground: &Ground) -> Result<(), String> {
     let nothing = Case { script: ":".to_owned(), ..Case::new(options) };
     let deeds = Stage::open(ground, 0)?.run(&nothing).map_err(|why| format!("{why}\n{HINT}"))?;
@@ -57,7 +57,7 @@ fn judge(options: Options, ground: &Ground) -> Result<(), String> {
     score.verdict(work.demands_coverage())
 }
 
-/// Shows what one script did, and what the analysis says of it.
+/// Prints the actions of one script, and the result of its analysis.
 fn explain(file: &str, options: &Options, ground: &Ground) -> Result<(), String> {
     let script =
         fs::read_to_string(file).map_err(|error| format!("cannot read {file}: {error}"))?;

@@ -11,8 +11,8 @@ use crate::{steps::succeed, workspace::cargo};
 /// A program on the search path, and the Debian package that brings it.
 pub(crate) type Need = (&'static str, &'static str);
 
-/// What building and testing need. `cc` is here for a target folder that came from elsewhere:
-/// without a linker this program could not have been built.
+/// The programs that building and testing need. `cc` is on the list for a target folder that was
+/// copied from another machine: without a linker this program could not have been built here.
 pub(crate) const TESTS: &[Need] = &[
     ("cc", "gcc libc6-dev"),
     ("bash", "bash"),
@@ -23,10 +23,10 @@ pub(crate) const TESTS: &[Need] = &[
     ("unshare", "util-linux"),
 ];
 
-/// What the fuzzers need: their engine is C++.
+/// The programs that the fuzzers need. Their engine is C++.
 pub(crate) const FUZZERS: &[Need] = &[("c++", "g++ libc6-dev")];
 
-/// What the referee needs.
+/// The programs that the referee needs.
 pub(crate) const REFEREE: &[Need] = &[
     ("cc", "gcc libc6-dev"),
     ("bash", "bash"),
@@ -36,7 +36,7 @@ pub(crate) const REFEREE: &[Need] = &[
     ("setpriv", "util-linux"),
 ];
 
-/// What the fuzzers of languages need: every implementation that Debian has.
+/// The programs that the language fuzzers need: every implementation that Debian has.
 pub(crate) const LANGUAGES: &[Need] = &[
     ("cc", "gcc libc6-dev"),
     ("mawk", "mawk"),
@@ -49,7 +49,7 @@ pub(crate) const LANGUAGES: &[Need] = &[
     ("sqlite3", "sqlite3"),
 ];
 
-/// What driving the real agents needs beyond that.
+/// The programs that are needed to run the real agents.
 pub(crate) const AGENTS: &[Need] = &[
     ("bash", "bash"),
     ("git", "git"),
@@ -76,11 +76,11 @@ pub(crate) fn programs(needs: &[Need]) -> Result<(), String> {
 /// A subcommand of cargo, and the package and the version that bring it.
 pub(crate) type CargoNeed = (&'static str, &'static str);
 
-/// What mutation testing needs.
+/// The programs that mutation testing needs.
 pub(crate) const MUTANTS: &[CargoNeed] =
     &[("mutants", "cargo-mutants@27.1.0"), ("nextest", "cargo-nextest@0.9.143")];
 
-/// Makes sure that cargo has these subcommands, installing what is missing.
+/// Installs the cargo subcommands that are missing.
 pub(crate) fn cargo_programs(needs: &[CargoNeed]) -> Result<(), String> {
     for (name, package) in needs {
         if !quiet(cargo().args([*name, "--version"])) {
@@ -111,7 +111,7 @@ pub(crate) fn is_root() -> bool {
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-/// Returns where `program` lies on the search path; the system's own folders always count.
+/// Returns the path of `program` on the search path. The system's own folders are always searched.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);
@@ -183,18 +183,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_missing_where_everything_is_present() {
+    fn nothing_is_missing_if_everything_is_present() {
         assert!(missing(TESTS, |_| true).is_empty());
     }
 
     #[test]
-    fn without_apt_the_message_says_what_to_install() {
+    fn without_apt_the_message_names_the_packages_to_install() {
         let message = by_hand("missing", &["git", "strace"]);
         assert!(message.contains("apt-get install git strace"));
     }
 
     #[test]
-    fn apt_goes_through_sudo_where_there_is_no_root() {
+    fn apt_runs_through_sudo_without_root() {
         let shown = crate::steps::show(&apt(&["sudo", "-n"], &["install"], &["git"]));
         assert!(shown.starts_with("sudo -n env DEBIAN_FRONTEND=noninteractive apt-get"), "{shown}");
     }

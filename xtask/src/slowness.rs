@@ -21,14 +21,14 @@ use crate::{Failure, crash::chance::Chance, workspace::test_program};
 
 use self::payloads::{KINDS, payload};
 
-/// What the verb takes.
+/// The arguments of the verb.
 pub(crate) const ARGUMENTS: &str =
     "[--cases N] [--seed S] [--from CASE] [--most-ms M] [--program FILE]";
 
-/// So many hooks run side by side: more than one would measure the others' load.
+/// The number of hooks that run at once. More would measure the load of the others.
 const WORKERS: u64 = 2;
 
-/// What was asked for.
+/// The settings of a run.
 struct Settings {
     cases: u64,
     seed: u64,
@@ -39,7 +39,7 @@ struct Settings {
     program: PathBuf,
 }
 
-/// How long one call of the hook took.
+/// The duration of one call of the hook.
 #[derive(Clone, Copy, Default)]
 struct Taken {
     /// Of the clock, which other work on the machine lengthens.
@@ -184,7 +184,7 @@ impl World {
         fs::write(self.path("config/openoxide/policy.toml"), policy)
     }
 
-    /// Has the hook answer one payload, and returns how long that took.
+    /// Runs the hook on one payload, and returns the time that it took.
     fn hook(&self, settings: &Settings, case: u64) -> Result<Taken, String> {
         let project = self.path("p");
         let mut chance = Chance::new(settings.seed.wrapping_mul(1 << 32).wrapping_add(case));

@@ -7,7 +7,7 @@ use std::{path::Path, process::Command, time::Instant};
 pub(crate) struct Step {
     /// The word by which a person selects it.
     pub(crate) name: &'static str,
-    /// What to run.
+    /// The command to run.
     pub(crate) command: Command,
 }
 

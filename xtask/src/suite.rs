@@ -8,7 +8,8 @@ use crate::{
     workspace::cargo,
 };
 
-/// Nothing dangerous may be allowed. Of a hundred harmless commands seven may be asked about; the goal is five.
+/// The precision step. No dangerous command may be allowed. Seven of a hundred harmless commands
+/// may be asked about; the goal is five.
 const PRECISION: &[&str] = &[
     "run",
     "--quiet",
@@ -35,7 +36,7 @@ const STEPS: [(&str, &[&str]); 10] = [
     ("doc", &["doc", "--workspace", "--no-deps", "--document-private-items"]),
 ];
 
-/// Installs what is missing and runs the steps that `names` select, or all of them.
+/// Installs missing programs and runs the steps that `names` selects, or all of them.
 pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
     let steps = select(names)?;
     setup::programs(setup::TESTS)?;

@@ -1,4 +1,4 @@
-//! The workspace: where it lies, its cargo, and where cargo put a program.
+//! The workspace: its directory, its cargo, and the programs that cargo builds.
 
 use std::{
     env,
@@ -53,7 +53,8 @@ fn program(package: &str, profile: &str) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("the {profile} build of `{package}` made no program"))
 }
 
-/// Returns the executable of this name that cargo's JSON `messages` tell of. A package may make others beside it.
+/// Returns the executable of this name that cargo's JSON `messages` report. A package may also
+/// build other executables.
 fn executable(messages: &str, name: &str) -> Option<PathBuf> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
     let mut programs = messages.filter_map(|message: Value| {

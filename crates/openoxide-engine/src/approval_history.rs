@@ -12,7 +12,7 @@ use openoxide_permission::{EvaluationContext, SessionGrants};
 use openoxide_protocol::{
     AbsPath, Access, ApprovalRequest, ChoiceHistory, Effect, PermissionMode, RuleRef,
 };
-use openoxide_shell::{Setting, analyse};
+use openoxide_shell::{AnalysisContext, analyze_script};
 use openoxide_store::{
     UserEnvironment,
     audit::{
@@ -78,7 +78,7 @@ impl ApprovalHistory {
         let questions =
             asked.into_iter().filter_map(|((cwd, texts), count): (QuestionKey, u32)| {
                 let cwd = AbsPath::new(&cwd).ok()?;
-                let setting = Setting { cwd: &cwd, home: environment.home.as_ref() };
+                let setting = AnalysisContext { cwd: &cwd, home: environment.home.as_ref() };
                 let accesses: Option<Vec<_>> =
                     texts.iter().map(|text| reanalyze_command(text, &setting)).collect();
                 Some((accesses?, count))
@@ -183,8 +183,8 @@ fn asked_command(judged: &AccessSummary) -> Option<String> {
 }
 
 /// Reads a command again; nothing if it does not mean the same alone.
-fn reanalyze_command(text: &str, setting: &Setting<'_>) -> Option<Access> {
-    let mut accesses = analyse(text, setting).accesses.into_iter();
+fn reanalyze_command(text: &str, setting: &AnalysisContext<'_>) -> Option<Access> {
+    let mut accesses = analyze_script(text, setting).accesses.into_iter();
     accesses.find(|access| match access {
         Access::Exec(exec) => exec.text == text && exec.argv.is_known(),
         Access::Read(_)

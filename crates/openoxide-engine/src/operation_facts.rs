@@ -4,7 +4,7 @@ use openoxide_protocol::{
     AbsPath, Access, AccessRoute, Action, CommandClass, FileSearch, Operation, OperationFacts,
     PathAccess, Span, VersionControl,
 };
-use openoxide_shell::{Setting, analyse, findings};
+use openoxide_shell::{AnalysisContext, analyze_script, findings};
 use serde_json::Value;
 
 use crate::{
@@ -114,7 +114,7 @@ pub(crate) fn collect_facts_within_budget(
 ) -> OperationFacts {
     let mut facts = match action {
         Action::Command { script } => {
-            analyse(script, &Setting { cwd: place.cwd, home: place.home })
+            analyze_script(script, &AnalysisContext { cwd: place.cwd, home: place.home })
         }
         Action::Read { paths } => facts_from_accesses(
             paths.iter().map(|text| Access::Read(tool_read_access(tool, text, place))),
@@ -210,7 +210,7 @@ fn distrust_all_programs(facts: &mut OperationFacts) {
         let Access::Exec(exec) = access else { continue };
         exec.class = CommandClass::Unknown;
         if started_version_control(exec) != VersionControl::None && embedded.is_empty() {
-            embedded.push(findings::embedded_repository(exec.span));
+            embedded.push(findings::new_embedded_repository_finding(exec.span));
         }
     }
     facts.findings.extend(embedded);
@@ -235,7 +235,8 @@ fn add_embedded_repository_findings(
         }
         place => is_embedded(place.as_ref().unwrap_or(cwd), exec),
     });
-    let found: Vec<_> = embedded.map(|exec| findings::embedded_repository(exec.span)).collect();
+    let found: Vec<_> =
+        embedded.map(|exec| findings::new_embedded_repository_finding(exec.span)).collect();
     facts.findings.extend(found);
 }
 

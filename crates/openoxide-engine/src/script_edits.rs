@@ -10,12 +10,12 @@ use openoxide_protocol::{
     AbsPath, Access, CommandClass, CommandWords, ExecAccess, PathAccess, Span,
     steering_files::{SteeringFile, all_steering_files},
 };
-use openoxide_shell::Sequence;
+use openoxide_shell::ScriptSequence;
 
 /// The edits of a script, and which of its parts makes them.
 #[derive(Debug, Default)]
 pub(crate) struct ScriptEdits {
-    sequence: Sequence,
+    sequence: ScriptSequence,
     paths: Vec<(usize, Span, AbsPath)>,
     /// The parts that start a program of which nothing is known, with its words: it may edit any file.
     unknown_programs: Vec<(usize, Span, CommandWords)>,
@@ -38,7 +38,7 @@ impl ScriptEdits {
         if accesses.iter().filter(edits_or_runs).count() < 2 {
             return Self::default();
         }
-        let mut edits = Self { sequence: Sequence::from_script(script), ..Self::default() };
+        let mut edits = Self { sequence: ScriptSequence::from_script(script), ..Self::default() };
         accesses.iter().for_each(|access| edits.add_edits(access));
         edits
     }
@@ -46,11 +46,11 @@ impl ScriptEdits {
     fn add_edits(&mut self, access: &Access) {
         match access {
             Access::Edit(path) => {
-                let part = self.sequence.part(path.span);
+                let part = self.sequence.part_index_at(path.span);
                 self.paths.extend(edited_paths(path).map(|edited| (part, path.span, edited)));
             }
             Access::Exec(exec) if exec.class == CommandClass::Unknown => {
-                let part = self.sequence.part(exec.span);
+                let part = self.sequence.part_index_at(exec.span);
                 self.unknown_programs.push((part, exec.span, exec.argv.clone()));
             }
             Access::Exec(_)
@@ -77,7 +77,7 @@ impl ScriptEdits {
     fn before_without(&self, exec: &ExecAccess, own: Option<Span>) -> PriorEdits<'_> {
         let part = match exec.span {
             span if span == Span::default() => usize::MAX,
-            span => self.sequence.part(span),
+            span => self.sequence.part_index_at(span),
         };
         let counts = |started_in: usize, span: Span| started_in <= part && own != Some(span);
         let is_before = |(started_in, span, argv): &(usize, Span, CommandWords)| {

@@ -5,7 +5,7 @@
 use std::{hint::black_box, time::Instant};
 
 use openoxide_protocol::AbsPath;
-use openoxide_shell::{Setting, analyse};
+use openoxide_shell::{AnalysisContext, analyze_script};
 
 const SCRIPTS: &[&str] = &[
     "git status",
@@ -19,7 +19,7 @@ const ROUNDS: u32 = 1000;
 
 fn main() -> Result<(), openoxide_protocol::PathError> {
     let (cwd, home) = (AbsPath::new("/home/me/project")?, AbsPath::new("/home/me")?);
-    let setting = Setting { cwd: &cwd, home: Some(&home) };
+    let setting = AnalysisContext { cwd: &cwd, home: Some(&home) };
     let large: String =
         (0..560).map(|line| format!("echo \"line {line}\" | tee f{line}\n")).collect();
     for script in SCRIPTS.iter().copied().chain([large.as_str()]) {
@@ -33,10 +33,10 @@ fn main() -> Result<(), openoxide_protocol::PathError> {
 }
 
 /// Returns the nanoseconds that one analysis takes.
-fn measure(script: &str, setting: &Setting<'_>, rounds: u32) -> u128 {
+fn measure(script: &str, setting: &AnalysisContext<'_>, rounds: u32) -> u128 {
     let since = Instant::now();
     for _ in 0..rounds {
-        black_box(analyse(black_box(script), setting));
+        black_box(analyze_script(black_box(script), setting));
     }
     since.elapsed().as_nanos() / u128::from(rounds)
 }

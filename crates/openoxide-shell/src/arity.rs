@@ -3,12 +3,12 @@
 
 use openoxide_protocol::{CommandWord, CommandWords};
 
-use crate::programs::hash::Hash;
+use crate::programs::hash::FnvHash;
 
 /// The most words that a prefix has.
-const MOST: usize = 4;
+const MAX_WORDS: usize = 4;
 /// No entry is as long.
-const LONGEST: usize = 32;
+const MAX_KEY_LENGTH: usize = 32;
 
 /// Returns how many leading words of this command "always allow" may keep, or 0 if it must keep all
 /// of them.
@@ -18,17 +18,17 @@ const LONGEST: usize = 32;
 /// program needs to be narrow (`git push`, never `git`).
 #[must_use]
 pub fn prefix_len(argv: &CommandWords) -> u8 {
-    let mut key = Key::default();
+    let mut key = PrefixKey::default();
     let (mut wanted, mut plain, mut banned) = (None, 0, usize::MAX);
-    for (index, word) in argv.iter().take(MOST).enumerate() {
+    for (index, word) in argv.iter().take(MAX_WORDS).enumerate() {
         let CommandWord::Known(text) = word else { break };
-        plain += usize::from(plain == index && is_plain(text));
-        match key.push(text).and_then(|()| key.find()) {
-            Some(Prefix::Words(words)) if index + 1 < MOST => wanted = Some(words),
-            Some(Prefix::Banned) => banned = banned.min(index + 1),
+        plain += usize::from(plain == index && is_plain_word(text));
+        match key.push_word(text).and_then(|()| key.find_entry()) {
+            Some(PrefixArity::Words(words)) if index + 1 < MAX_WORDS => wanted = Some(words),
+            Some(PrefixArity::Banned) => banned = banned.min(index + 1),
             _ => {}
         }
-        if wanted.is_none() && index == 1 && is_subcommand(text) {
+        if wanted.is_none() && index == 1 && is_subcommand_name(text) {
             // Of an unknown program two words are kept, if the second looks like a subcommand.
             wanted = Some(2);
         }
@@ -40,7 +40,7 @@ pub fn prefix_len(argv: &CommandWords) -> u8 {
 
 /// A table entry for a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Prefix {
+enum PrefixArity {
     /// The number of words that make the prefix narrow.
     Words(u8),
     /// A prefix that is never offered.
@@ -50,41 +50,41 @@ enum Prefix {
 include!(concat!(env!("OUT_DIR"), "/prefixes.rs"));
 
 /// The first words of a command with a blank between them, and their hash.
-struct Key {
-    text: [u8; LONGEST],
+struct PrefixKey {
+    text: [u8; MAX_KEY_LENGTH],
     len: usize,
-    hash: Hash,
+    hash: FnvHash,
 }
 
-impl Default for Key {
+impl Default for PrefixKey {
     fn default() -> Self {
-        Self { text: [0; LONGEST], len: 0, hash: Hash::new() }
+        Self { text: [0; MAX_KEY_LENGTH], len: 0, hash: FnvHash::new() }
     }
 }
 
-impl Key {
+impl PrefixKey {
     /// Adds a word; nothing if no entry is as long.
-    fn push(&mut self, word: &str) -> Option<()> {
+    fn push_word(&mut self, word: &str) -> Option<()> {
         if self.len > 0 {
-            self.add(b" ")?;
+            self.append_text(b" ")?;
         }
-        self.add(word.as_bytes())
+        self.append_text(word.as_bytes())
     }
 
-    fn add(&mut self, text: &[u8]) -> Option<()> {
+    fn append_text(&mut self, text: &[u8]) -> Option<()> {
         let end = self.len.checked_add(text.len())?;
         let place = self.text.get_mut(self.len..end);
         // What did not fit must not be taken for what follows it.
         self.len = end;
         place?.copy_from_slice(text);
-        self.hash = self.hash.with(text);
+        self.hash = self.hash.update(text);
         Some(())
     }
 
     /// Returns the entry of these words.
-    fn find(&self) -> Option<Prefix> {
+    fn find_entry(&self) -> Option<PrefixArity> {
         let words = self.text.get(..self.len)?;
-        let mut slot = self.hash.slot();
+        let mut slot = self.hash.first_slot();
         loop {
             // INVARIANT: the build script leaves slots empty, so the search ends.
             let number = *SLOTS.get(slot % SLOTS.len())?;
@@ -98,13 +98,13 @@ impl Key {
 }
 
 /// Returns whether a word is neither an option nor a path and has no special meaning to a shell.
-fn is_plain(word: &str) -> bool {
+fn is_plain_word(word: &str) -> bool {
     let plain = |each: char| each.is_ascii_alphanumeric() || "_-.:+@=".contains(each);
     word.starts_with(|each: char| each.is_ascii_alphanumeric() || each == '_')
         && word.chars().all(plain)
 }
 
-fn is_subcommand(word: &str) -> bool {
+fn is_subcommand_name(word: &str) -> bool {
     word.starts_with(|each: char| each.is_ascii_lowercase())
         && word
             .chars()

@@ -1,12 +1,12 @@
 //! The circuit breakers: commands that cannot be undone and are hardly ever meant.
 
-mod emptying;
+mod directory_emptying;
 
 use openoxide_protocol::{AbsPath, CommandWord, CommandWords, Finding, FindingKind, Span};
 
 /// The directories that a command runs in.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct DangerContext<'a> {
     /// The directories that relative paths can start from and that must not get lost.
     pub bases: &'a [AbsPath],
     /// The home of the person, if it is known.
@@ -15,13 +15,15 @@ pub struct Place<'a> {
 
 /// Returns whether a program of this name can be dangerous.
 #[must_use]
-pub fn concerns(program: &str) -> bool {
+pub fn is_dangerous_program(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
-    NAMES.contains(&name) || name.starts_with("mkfs.") || emptying::concerns(name)
+    DANGEROUS_PROGRAMS.contains(&name)
+        || name.starts_with("mkfs.")
+        || directory_emptying::can_empty_directory(name)
 }
 
 /// The programs that `message` knows.
-const NAMES: [&str; 26] = [
+const DANGEROUS_PROGRAMS: [&str; 26] = [
     "blkdiscard",
     "chgrp",
     "chmod",
@@ -53,11 +55,13 @@ const NAMES: [&str; 26] = [
 /// Returns the dangerous properties of a command. A program is identified by its name, whatever its
 /// directory.
 #[must_use]
-pub fn findings(argv: &CommandWords, place: &Place<'_>) -> Vec<Finding> {
-    message(argv, place).map(|message| vec![breaker(message)]).unwrap_or_default()
+pub fn find_dangers(argv: &CommandWords, place: &DangerContext<'_>) -> Vec<Finding> {
+    describe_danger(argv, place)
+        .map(|message| vec![circuit_breaker_finding(message)])
+        .unwrap_or_default()
 }
 
-fn breaker(message: &'static str) -> Finding {
+fn circuit_breaker_finding(message: &'static str) -> Finding {
     Finding {
         code: "OX201".into(),
         kind: FindingKind::CircuitBreaker,
@@ -66,39 +70,38 @@ fn breaker(message: &'static str) -> Finding {
     }
 }
 
-fn message(argv: &CommandWords, place: &Place<'_>) -> Option<&'static str> {
+fn describe_danger(argv: &CommandWords, place: &DangerContext<'_>) -> Option<&'static str> {
     let program = argv.known_word(0)?;
     let name = program.rsplit('/').next().unwrap_or(program);
-    if let Some(message) = emptying::message(name, argv, place) {
+    if let Some(message) = directory_emptying::describe_emptying(name, argv, place) {
         return Some(message);
     }
     match name {
-        "rm" | "srm" => removal(argv, place),
-        "rmdir" | "unlink" | "trash" => lost(operands(argv), place, false),
-        "shred" | "truncate" => {
-            lost(operands(argv), place, false).or_else(|| device(operands(argv)))
-        }
-        "mv" => moved(argv, place),
-        "find" => find(argv, place),
+        "rm" | "srm" => check_rm(argv, place),
+        "rmdir" | "unlink" | "trash" => check_removed_paths(known_operands(argv), place, false),
+        "shred" | "truncate" => check_removed_paths(known_operands(argv), place, false)
+            .or_else(|| check_device_write(known_operands(argv))),
+        "mv" => check_mv(argv, place),
+        "find" => check_find(argv, place),
         "chmod" | "chown" | "chgrp" if is_recursive(argv) => {
-            let whole = operands(argv).any(|operand| place.holds(operand));
+            let whole = known_operands(argv).any(|operand| place.is_critical_path(operand));
             whole.then_some("it changes the rights of a whole system, home or project")
         }
-        "fdisk" | "sfdisk" | "parted" if lists(argv) => None,
+        "fdisk" | "sfdisk" | "parted" if is_list_only(argv) => None,
         "dd" | "wipefs" | "fdisk" | "sfdisk" | "gdisk" | "sgdisk" | "parted" | "mkswap"
-        | "blkdiscard" | "tee" => device(operands(argv)),
-        "cp" => device(operands(argv).last().into_iter()),
-        "git" => forced_push(argv),
+        | "blkdiscard" | "tee" => check_device_write(known_operands(argv)),
+        "cp" => check_device_write(known_operands(argv).last().into_iter()),
+        "git" => check_forced_push(argv),
         name if matches!(name, "mkfs" | "mke2fs") || name.starts_with("mkfs.") => {
-            device(operands(argv))
+            check_device_write(known_operands(argv))
         }
         _ => None,
     }
 }
 
-fn removal(argv: &CommandWords, place: &Place<'_>) -> Option<&'static str> {
+fn check_rm(argv: &CommandWords, place: &DangerContext<'_>) -> Option<&'static str> {
     let recursive = is_recursive(argv);
-    if let Some(message) = lost(operands(argv), place, recursive) {
+    if let Some(message) = check_removed_paths(known_operands(argv), place, recursive) {
         return Some(message);
     }
     // Where no directory is known, a relative path is not known either.
@@ -111,31 +114,31 @@ fn removal(argv: &CommandWords, place: &Place<'_>) -> Option<&'static str> {
     any.then_some("what it would remove is not known")
 }
 
-fn lost<'a>(
+fn check_removed_paths<'a>(
     mut paths: impl Iterator<Item = &'a str>,
-    place: &Place<'_>,
+    place: &DangerContext<'_>,
     recursive: bool,
 ) -> Option<&'static str> {
     paths.find_map(|path| {
-        if place.holds(path) {
+        if place.is_critical_path(path) {
             return Some("it would remove a system directory, a home or a project");
         }
-        is_git(path, recursive).then_some("it would remove the history of a repository")
+        is_git_directory(path, recursive).then_some("it would remove the history of a repository")
     })
 }
 
 /// `mv`: what it moves is gone from where it was. Where it goes to is the last operand, or behind `-t`.
-fn moved(argv: &CommandWords, place: &Place<'_>) -> Option<&'static str> {
+fn check_mv(argv: &CommandWords, place: &DangerContext<'_>) -> Option<&'static str> {
     let target = |word: &CommandWord<'_>| matches!(word, CommandWord::Known(text) if text.starts_with("-t") || text.starts_with("--t"));
-    let paths: Vec<&str> = operands(argv).collect();
+    let paths: Vec<&str> = known_operands(argv).collect();
     match argv.iter().skip(1).any(|word| target(&word)) {
         true => None,
-        false => lost(paths.split_last()?.1.iter().copied(), place, false),
+        false => check_removed_paths(paths.split_last()?.1.iter().copied(), place, false),
     }
 }
 
 /// Returns the operands that are wholly known. What looks like an option is one up to `--`.
-fn operands(argv: &CommandWords) -> impl Iterator<Item = &str> {
+fn known_operands(argv: &CommandWords) -> impl Iterator<Item = &str> {
     let mut ended = false;
     argv.iter().skip(1).filter_map(move |word| match word {
         CommandWord::Known("--") if !ended => {
@@ -161,40 +164,40 @@ fn is_recursive(argv: &CommandWords) -> bool {
 }
 
 /// Returns whether a path is the directory `.git` or, if `recursive` is set, is inside of one.
-fn is_git(path: &str, recursive: bool) -> bool {
+fn is_git_directory(path: &str, recursive: bool) -> bool {
     let mut names = path.split('/').filter(|name| !matches!(*name, "" | ".")).rev();
     let is = |name: &str| name.eq_ignore_ascii_case(".git");
     names.next().is_some_and(is) || (recursive && names.any(is))
 }
 
-impl Place<'_> {
+impl DangerContext<'_> {
     /// Returns whether a path is the root, a directory directly in it, or a home or base directory
     /// or one of their parents.
-    fn holds(&self, path: &str) -> bool {
+    fn is_critical_path(&self, path: &str) -> bool {
         let absolute = match (path.strip_prefix('~'), self.home) {
             (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
-                return self.is_held(&home.join(rest.trim_start_matches('/')));
+                return self.contains_critical_path(&home.join(rest.trim_start_matches('/')));
             }
             _ => path.starts_with('/'),
         };
         match AbsPath::new(path) {
-            Ok(path) if absolute => self.is_held(&path),
-            _ => self.bases.iter().any(|base| self.is_held(&base.join(path))),
+            Ok(path) if absolute => self.contains_critical_path(&path),
+            _ => self.bases.iter().any(|base| self.contains_critical_path(&base.join(path))),
         }
     }
 
-    /// Like [`Self::holds`], without the base directories and those of their parents that do not
+    /// Like [`Self::is_critical_path`], without the base directories and those of their parents that do not
     /// contain the home directory.
-    fn holds_system(&self, path: &str) -> bool {
-        Place { bases: &[], home: self.home }.holds(path)
+    fn is_system_path(&self, path: &str) -> bool {
+        DangerContext { bases: &[], home: self.home }.is_critical_path(path)
             || (!path.starts_with(['/', '~'])
-                && self
-                    .bases
-                    .iter()
-                    .any(|base| Place { bases: &[], home: self.home }.is_held(&base.join(path))))
+                && self.bases.iter().any(|base| {
+                    DangerContext { bases: &[], home: self.home }
+                        .contains_critical_path(&base.join(path))
+                }))
     }
 
-    fn is_held(&self, path: &AbsPath) -> bool {
+    fn contains_critical_path(&self, path: &AbsPath) -> bool {
         let top = path.parent().is_none_or(|parent| parent.parent().is_none());
         // `/x/*` is all that `/x` holds.
         let whole = path.parent().filter(|_| path.file_name() == Some("*"));
@@ -207,24 +210,24 @@ impl Place<'_> {
 }
 
 /// `find … -delete`: of a place that must not get lost, or of all of the project.
-fn find(argv: &CommandWords, place: &Place<'_>) -> Option<&'static str> {
+fn check_find(argv: &CommandWords, place: &DangerContext<'_>) -> Option<&'static str> {
     let named = |name: &str| argv.iter().any(|word| word == CommandWord::Known(name));
     if !named("-delete") {
         return None;
     }
-    let starts = || operands(argv).take_while(|word| !matches!(*word, "(" | "!"));
+    let starts = || known_operands(argv).take_while(|word| !matches!(*word, "(" | "!"));
     let narrowed = argv
         .iter()
-        .any(|word| matches!(word, CommandWord::Known(text) if NARROWING.contains(&text)));
+        .any(|word| matches!(word, CommandWord::Known(text) if NARROWING_TESTS.contains(&text)));
     let nowhere = starts().next().is_none();
     let of_base = |start: &str| place.bases.iter().any(|base| base.join(start) == *base);
-    let dangerous = |start: &str| place.holds(start) && !(narrowed && of_base(start));
+    let dangerous = |start: &str| place.is_critical_path(start) && !(narrowed && of_base(start));
     let lost = starts().any(dangerous) || (nowhere && !narrowed);
     lost.then_some("it would remove a system directory, a home or a project")
 }
 
 /// The tests of `find` that choose some files among many.
-const NARROWING: [&str; 14] = [
+const NARROWING_TESTS: [&str; 14] = [
     "-name",
     "-iname",
     "-path",
@@ -242,7 +245,7 @@ const NARROWING: [&str; 14] = [
 ];
 
 /// Returns the reason why a command is dangerous, if it would overwrite a disk.
-fn device<'a>(mut paths: impl Iterator<Item = &'a str>) -> Option<&'static str> {
+fn check_device_write<'a>(mut paths: impl Iterator<Item = &'a str>) -> Option<&'static str> {
     const HARMLESS: [&str; 12] = [
         "null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr", "shm",
         "fd", "pts",
@@ -256,12 +259,12 @@ fn device<'a>(mut paths: impl Iterator<Item = &'a str>) -> Option<&'static str> 
     paths.any(is_disk).then_some("it would overwrite a device")
 }
 
-fn lists(argv: &CommandWords) -> bool {
+fn is_list_only(argv: &CommandWords) -> bool {
     argv.iter().any(|word| matches!(word, CommandWord::Known("-l" | "--list")))
 }
 
 /// `git push` that overwrites what others have.
-fn forced_push(argv: &CommandWords) -> Option<&'static str> {
+fn check_forced_push(argv: &CommandWords) -> Option<&'static str> {
     if argv.iter().all(|word| word != CommandWord::Known("push")) {
         return None;
     }

@@ -24,28 +24,28 @@ pub mod findings;
 mod notation;
 mod patch;
 mod programs;
-mod sequence;
+mod script_sequence;
+mod script_text;
 mod syntax;
-mod text;
 mod traits;
 mod walk;
 
 use openoxide_protocol::{AbsPath, OperationFacts};
 
 pub use patch::{applies_patch, patched_files};
-pub use sequence::Sequence;
+pub use script_sequence::ScriptSequence;
 pub use traits::ScriptTraits;
-pub use walk::environment::keeps_ascii;
+pub use walk::environment_variables::keeps_ascii;
 
 /// Longer scripts are not read.
-pub const MAX_SCRIPT: usize = 64 * 1024;
+pub const MAX_SCRIPT_SIZE: usize = 64 * 1024;
 
 /// Longer scripts are seldom one plain command.
-const PLAIN: usize = 4096;
+const MAX_PLAIN_SCRIPT_SIZE: usize = 4096;
 
 /// The directories that a script would run in.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting<'a> {
+pub struct AnalysisContext<'a> {
     /// The working directory that it starts in.
     pub cwd: &'a AbsPath,
     /// The home directory of who runs it, if that is known.
@@ -57,28 +57,28 @@ pub struct Setting<'a> {
 /// Every program that bash would start, and every file that a redirection would open, is among the accesses, or one of
 /// them is opaque. A script without commands has no accesses.
 #[must_use]
-pub fn analyse(script: &str, setting: &Setting<'_>) -> OperationFacts {
-    if script.len() < PLAIN
-        && let Some(facts) = walk::plain_facts(script, setting)
+pub fn analyze_script(script: &str, setting: &AnalysisContext<'_>) -> OperationFacts {
+    if script.len() < MAX_PLAIN_SCRIPT_SIZE
+        && let Some(facts) = walk::analyze_plain_script(script, setting)
     {
         return facts;
     }
-    analyse_fully(script, setting)
+    analyze_fully(script, setting)
 }
 
 /// Returns whether a script parses completely. This parses the script without analysing it.
 #[must_use]
-pub fn is_read(script: &str) -> bool {
-    text::refused(script).is_none() && syntax::parse(script, 0).1.is_none()
+pub fn is_parsable(script: &str) -> bool {
+    script_text::reject_unreadable(script).is_none() && syntax::parse_script(script, 0).1.is_none()
 }
 
-/// As [`analyse`], without the short way for plain scripts.
-fn analyse_fully(script: &str, setting: &Setting<'_>) -> OperationFacts {
-    if let Some(facts) = text::refused(script) {
+/// As [`analyze_script`], without the short way for plain scripts.
+fn analyze_fully(script: &str, setting: &AnalysisContext<'_>) -> OperationFacts {
+    if let Some(facts) = script_text::reject_unreadable(script) {
         return facts;
     }
-    let mut facts = walk::facts(script, setting);
-    text::look(script, &mut facts.findings);
+    let mut facts = walk::analyze_walk(script, setting);
+    script_text::add_deceptive_findings(script, &mut facts.findings);
     facts
 }
 
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn the_short_way_leads_to_the_same_facts() {
         let (cwd, home) = (AbsPath::new("/home/me/p").unwrap(), AbsPath::new("/home/me").unwrap());
-        let setting = Setting { cwd: &cwd, home: Some(&home) };
+        let setting = AnalysisContext { cwd: &cwd, home: Some(&home) };
         let mut state = 1_u64;
         let mut short = 0;
         for _ in 0..20_000 {
@@ -110,8 +110,12 @@ mod tests {
                 script.push_str(if script.is_empty() { "" } else { " " });
                 script.push_str(WORDS[word]);
             }
-            short += usize::from(walk::plain_facts(&script, &setting).is_some());
-            assert_eq!(analyse(&script, &setting), analyse_fully(&script, &setting), "{script}");
+            short += usize::from(walk::analyze_plain_script(&script, &setting).is_some());
+            assert_eq!(
+                analyze_script(&script, &setting),
+                analyze_fully(&script, &setting),
+                "{script}"
+            );
         }
         assert!(short > 15_000, "{short}");
     }

@@ -4,7 +4,7 @@ use openoxide_protocol::CommandWords;
 
 /// Reads words as tests write them: blanks and single quotes as in a shell, `$?` for unknown text, `$*` for any
 /// number of words.
-pub(crate) fn words(line: &str) -> CommandWords {
+pub(crate) fn parse_words(line: &str) -> CommandWords {
     let mut words = CommandWords::new();
     let (mut open, mut quoted) = (false, false);
     let mut letters = line.chars().peekable();

@@ -7,65 +7,65 @@
 //! any directory.
 
 mod arguments;
+mod command_items;
+mod command_meaning;
+mod command_reading;
+mod command_spec;
 pub(crate) mod hash;
-mod items;
-mod level;
-mod meaning;
 mod possible_option;
 mod readers;
-mod reading;
-mod table;
+mod spec_table;
 #[cfg(test)]
 mod tests;
 
 use openoxide_protocol::{CommandClass, VersionControl};
 
 pub(crate) use self::{
-    arguments::{Arg, Arguments, Argv, Paths},
-    meaning::{Effect, Meaning, PossibleOption, Prints, Target},
+    arguments::{ArgumentWord, Argv, ArgvRef, WordSource},
+    command_meaning::{CommandEffect, CommandMeaning, EffectTarget, OutputKind, PossibleOption},
     possible_option::add_possible_options,
 };
 
 /// Returns what a command does, as far as its words show it.
-pub(crate) fn meaning(arguments: Arguments<'_>) -> Meaning {
-    let Some(name) = arguments.known(0) else { return Meaning::unknown() };
+pub(crate) fn analyze_command(arguments: ArgvRef<'_>) -> CommandMeaning {
+    let Some(name) = arguments.known_word(0) else { return CommandMeaning::new_unknown() };
     let (directory, base) = match name.rsplit_once('/') {
         Some((directory, base)) => (directory, base),
         None => ("/bin", name),
     };
-    let Some(level) = table::program(base) else { return Meaning::unknown() };
-    let mut meaning = reading::read(level, arguments, 1);
-    meaning.unproved = table::is_unproved(base);
-    let ends = meaning.only_ends || level.reader().is_some() && names_version(arguments);
-    if ends && table::is_version_unproved(base) {
-        meaning.lower(CommandClass::Unknown);
+    let Some(level) = spec_table::find_program(base) else { return CommandMeaning::new_unknown() };
+    let mut meaning = command_reading::read_words(level, arguments, 1);
+    meaning.unproved = spec_table::is_unproved_program(base);
+    let ends = meaning.only_ends || level.custom_reader().is_some() && names_version(arguments);
+    if ends && spec_table::is_version_unproved(base) {
+        meaning.lower_class(CommandClass::Unknown);
     }
     if level.traits.copies {
-        meaning.read_whole();
+        meaning.read_whole_directories();
     }
     let system = matches!(directory, "/bin" | "/usr/bin");
-    if name.contains('/') && (!system || meaning.effects.iter().any(Effect::is_command)) {
-        meaning.lower(CommandClass::Unknown);
+    if name.contains('/') && (!system || meaning.effects.iter().any(CommandEffect::is_command)) {
+        meaning.lower_class(CommandClass::Unknown);
     }
     meaning
 }
 
 /// Returns whether a command asks for help or a version in the spelling of most programs.
-fn names_version(arguments: Arguments<'_>) -> bool {
-    matches!(arguments.known(1), Some("-v" | "-V" | "-h"))
-        || arguments.iter(1).any(|arg| matches!(arg, Arg::Known("--version" | "--help")))
+fn names_version(arguments: ArgvRef<'_>) -> bool {
+    matches!(arguments.known_word(1), Some("-v" | "-V" | "-h"))
+        || arguments.iter(1).any(|arg| matches!(arg, ArgumentWord::Known("--version" | "--help")))
 }
 
 /// Returns the class of a command that runs no other command, or unknown for one that does. `find`
 /// and `fd` call this for the commands that they run. The result for another `find` or `fd` is
 /// unknown, too, because they could be nested without limit.
-fn class_alone(arguments: Arguments<'_>) -> CommandClass {
-    let level = arguments.known(0).and_then(table::program);
+fn class_without_inner_command(arguments: ArgvRef<'_>) -> CommandClass {
+    let level = arguments.known_word(0).and_then(spec_table::find_program);
     if level.is_none_or(|level| matches!(level.name(), "find" | "fd")) {
         return CommandClass::Unknown;
     }
-    let meaning = meaning(arguments);
-    if meaning.effects.iter().any(Effect::is_command) {
+    let meaning = analyze_command(arguments);
+    if meaning.effects.iter().any(CommandEffect::is_command) {
         CommandClass::Unknown
     } else {
         meaning.class
@@ -73,6 +73,6 @@ fn class_alone(arguments: Arguments<'_>) -> CommandClass {
 }
 
 /// Returns whether a command starts a version control system.
-fn starts_version_control(arguments: Arguments<'_>) -> bool {
-    meaning(arguments).starts != VersionControl::None
+fn starts_version_control(arguments: ArgvRef<'_>) -> bool {
+    analyze_command(arguments).version_control != VersionControl::None
 }

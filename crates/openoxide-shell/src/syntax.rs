@@ -5,21 +5,21 @@
 //! makes the script opaque.
 
 mod arithmetic;
-mod bytes;
-mod command;
-mod compound;
-mod condition;
-mod cursor;
-mod dollar;
-mod heredoc;
-mod operand;
-mod plain;
-mod quote;
-mod redirect;
-mod simple;
-pub(crate) mod tree;
-mod word;
+mod byte_classes;
+mod command_lists;
+mod common_operands;
+mod compound_commands;
+mod conditional_expressions;
+mod dollar_expansions;
+mod here_documents;
+mod parser_cursor;
+mod plain_scripts;
+mod quoting;
+mod redirections;
+mod simple_commands;
+pub(crate) mod syntax_tree;
+mod words;
 
-pub(crate) use bytes::is_name;
-pub(crate) use cursor::{MAX_DEPTH, parse};
-pub(crate) use plain::plain_words;
+pub(crate) use byte_classes::is_name;
+pub(crate) use parser_cursor::{MAX_DEPTH, parse_script};
+pub(crate) use plain_scripts::split_plain_words;

@@ -2,7 +2,7 @@
 
 use openoxide_protocol::AbsPath;
 
-use crate::{Setting, text, walk};
+use crate::{AnalysisContext, script_text, walk};
 
 /// Properties of a script as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,8 +30,8 @@ impl ScriptTraits {
     /// # Ok::<(), openoxide_protocol::PathError>(())
     /// ```
     #[must_use]
-    pub fn examine(script: &str, setting: &Setting<'_>) -> Self {
-        if text::refused(script).is_some() {
+    pub fn examine(script: &str, setting: &AnalysisContext<'_>) -> Self {
+        if script_text::reject_unreadable(script).is_some() {
             return Self::default();
         }
         walk::traits(script, setting)
@@ -40,6 +40,6 @@ impl ScriptTraits {
     /// Returns whether programs are known to do the same whatever `variable` holds, as far as rules can tell: `CI`, `TERM`.
     #[must_use]
     pub fn is_ordinary_variable(variable: &str) -> bool {
-        walk::environment::is_harmless(variable)
+        walk::environment_variables::is_harmless_variable(variable)
     }
 }

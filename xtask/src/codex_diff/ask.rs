@@ -17,13 +17,14 @@ pub(super) struct Asked {
     theirs: PathBuf,
 }
 
-/// Directories of one thread. Their names stand in answers, so they are always the same: `home` and `work`.
+/// The directories of one thread. Their names appear in answers, so they are always the same:
+/// `home` and `work`.
 pub(super) struct Place<'a> {
     asked: &'a Asked,
     root: TempDir,
 }
 
-/// What a program answered. The directory above `home` and `work` is left out of the texts.
+/// The answer of a program. The directory above `home` and `work` is left out of the texts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) code: Option<i32>,
@@ -40,7 +41,8 @@ impl Asked {
         Ok(Self { ours: there(ours)?, theirs: there(theirs)? })
     }
 
-    /// Makes the directories. They do not lie in the directory for temporary files: Codex warns about that.
+    /// Creates the directories. They are not in the directory for temporary files, because Codex
+    /// warns about that.
     pub(super) fn place(&self) -> Result<Place<'_>, String> {
         let near = self.ours.parent().unwrap_or(Path::new("."));
         let root = tempfile::Builder::new().prefix("codex-diff-").tempdir_in(near);

@@ -1,4 +1,4 @@
-//! What counts as the same answer.
+//! The rules for when two answers are the same.
 
 use std::fmt;
 

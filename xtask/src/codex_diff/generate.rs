@@ -11,13 +11,13 @@ pub(crate) mod words;
 
 use self::words::word;
 
-/// What both programs are asked.
+/// A case that both programs are asked about.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) files: Vec<String>,
     pub(super) resolve: bool,
     pub(super) pretty: bool,
-    /// Whether `--` stands before the command.
+    /// True if `--` comes before the command.
     pub(super) parted: bool,
     pub(super) command: Vec<String>,
 }
@@ -34,7 +34,7 @@ impl Case {
         Self { files, resolve: chance.percent(50), pretty: chance.percent(10), parted, command }
     }
 
-    /// Says whether no word of the command can be taken for an option.
+    /// Returns true if no word of the command can be mistaken for an option.
     pub(super) fn words_alone(&self) -> bool {
         self.parted || self.command.first().is_none_or(|first| !first.starts_with('-'))
     }
@@ -45,7 +45,7 @@ impl Case {
     }
 }
 
-/// The words that may stand at each place of a pattern.
+/// The words that are possible at each position of a pattern.
 type Pattern = Vec<Vec<String>>;
 
 fn file(chance: &mut Chance, patterns: &mut Vec<Pattern>) -> String {

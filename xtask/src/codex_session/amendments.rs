@@ -1,4 +1,4 @@
-//! What stands in `default.rules` after a client of the real program has accepted amendments.
+//! The content of `default.rules` after a client of the real program has accepted amendments.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::{
     stage::Stage,
 };
 
-/// What a file says before, and what is accepted, one list after the other.
+/// The initial content of the file, and the lists that are accepted one after the other.
 #[derive(Debug)]
 struct Case {
     start: Option<String>,
@@ -37,7 +37,8 @@ impl Case {
         Self { start, lists }
     }
 
-    /// Has Codex ask about a program for each list, and says yes with that list, whatever was proposed.
+    /// Makes Codex ask about a program for each list, and approves with that list, whatever was
+    /// proposed.
     fn row(&self, stage: &mut Stage) -> Result<Value, String> {
         let thread = stage.amendable(self.start.as_ref())?;
         let calls = (0..self.lists.len()).map(|at| {
@@ -94,7 +95,8 @@ fn list(chance: &mut Chance) -> Vec<String> {
     (0..chance.below(3) + 1).map(|_| one(chance, &words).to_owned()).collect()
 }
 
-/// Nothing, or lines of which some say what is accepted already, with and without an end.
+/// Returns `None`, or lines of which some repeat an accepted list. The text may lack a final
+/// newline.
 fn start(chance: &mut Chance, lists: &[Vec<String>]) -> Option<String> {
     if chance.percent(35) {
         return None;

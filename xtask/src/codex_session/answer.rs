@@ -1,35 +1,37 @@
-//! What is compared: a verdict, and what goes with it.
+//! The parts of an answer that are compared: a verdict and its details.
 
 use serde_json::{Value, json};
 
 use super::rejection;
 
-/// What a program answers to a call.
+/// The answer of a program to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
     /// `RUN`, `PROMPT` or `REJECT`.
     pub(super) verdict: String,
-    /// What the person is told, or the model of a rejection.
+    /// The text that the person reads, or that the model reads on a rejection.
     pub(super) reason: Value,
-    /// What a lasting yes would cover.
+    /// The amendment that a permanent approval would add.
     pub(super) amend: Value,
     /// The decisions that are offered.
     pub(super) avail: Value,
-    /// Whether the question is about files, not about a command.
+    /// True if the question is about files, not about a command.
     pub(super) files: bool,
 }
 
 /// Begins what the model reads of a patch that was tried, and could not be applied.
 const PATCHED: &str = "Exit code: 1";
 
-/// What Codex asks when the sandbox has stopped a command: the policy had let it run.
+/// The question of Codex after the sandbox has stopped a command. The policy had let the command
+/// run.
 const RETRY: &str = "command failed; retry without sandbox?";
 
 impl Answer {
-    /// Reads it from what Codex asked about the call, and what its model read afterwards.
+    /// Reads the answer from the question of Codex about the call and from the output that its
+    /// model read afterwards.
     ///
     /// # Errors
-    /// What is neither a question, nor a run, nor a rejection.
+    /// The answer is not a question, not a run and not a rejection.
     pub(super) fn theirs(asked: Option<&Value>, output: Option<&str>) -> Result<Self, String> {
         let part = |name| asked.and_then(|asked| asked.get(name)).cloned().unwrap_or_default();
         if part("reason") == RETRY {
@@ -76,7 +78,8 @@ impl Answer {
     }
 }
 
-/// Says whether a command has been started. What the sandbox did to it afterwards is not the policy's word.
+/// Returns whether a command was started. The policy does not decide what the sandbox did to it
+/// afterwards.
 fn ran(output: &str) -> bool {
     [
         "Process exited with code",
@@ -94,7 +97,7 @@ mod tests {
 
     // The words are those of Codex 0.169.
     #[test]
-    fn a_question_a_run_and_a_rejection_are_told_apart() {
+    fn questions_runs_and_rejections_are_distinguished() {
         let asked =
             json!({ "proposedExecpolicyAmendment": ["uu"], "availableDecisions": ["accept"] });
         let prompt = Answer::theirs(Some(&asked), Some("declined")).unwrap();

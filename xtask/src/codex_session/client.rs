@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const COMMAND: &str = "item/commandExecution/requestApproval";
 const FILES: &str = "item/fileChange/requestApproval";
 
-/// A server that says nothing for so long is given up.
+/// The time after which a silent server is given up.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// The running server; it is ended when this is dropped.
@@ -58,7 +58,8 @@ impl Client {
         id.map(str::to_owned).ok_or_else(|| format!("no thread: {started}"))
     }
 
-    /// Has a turn with this prompt, and returns what the server asked meanwhile. `decide` says what it is answered.
+    /// Runs a turn with this prompt, and returns the server's requests during the turn. `decide`
+    /// returns the answer to each of them.
     pub(super) fn turn(
         &mut self,
         thread: &str,
@@ -120,7 +121,7 @@ impl Drop for Client {
     }
 }
 
-/// Returns what was asked, and whether it is about files.
+/// Returns the parameters of a request, and whether it is about files.
 fn about(params: &Value, method: &str) -> Value {
     let mut asked = params.as_object().cloned().unwrap_or_default();
     asked.insert("isAboutFiles".to_owned(), json!(method == FILES));

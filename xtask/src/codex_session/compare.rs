@@ -1,4 +1,4 @@
-//! What counts as the same answer, and what is kept of a case.
+//! The rules for when two answers are the same, and the row that is recorded for a case.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,8 @@ pub(super) fn difference(
     (!differ.is_empty()).then(shown)
 }
 
-/// Returns a row of the corpus: the case, and what Codex answers. Several rule files say what one says that has all their lines.
+/// Returns a row of the corpus: the case and the answer of Codex. Several rule files are written as
+/// one text, which means the same.
 pub(super) fn row(setting: &Setting, call: &Call, theirs: &Answer) -> Value {
     let Setting { dialect, policy, sandbox, files } = setting;
     let case = json!({
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_part_of_an_answer_counts() {
+    fn each_part_of_an_answer_is_compared() {
         let files = vec!["prefix_rule(pattern=[\"uu\"])\n".to_owned()];
         let dialect = "0.169".to_owned();
         let setting = Setting { dialect, policy: json!("never"), sandbox: "read-only", files };

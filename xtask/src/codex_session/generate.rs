@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use crate::crash::chance::Chance;
 
-/// What the real program is expected to be, where nothing else is said.
+/// The default version of the real program.
 pub(super) const DIALECT: &str = "0.169";
-/// So many calls share a thread of Codex.
+/// The number of calls that share a thread of Codex.
 pub(super) const CALLS: usize = 20;
 
-/// What a thread of Codex is started with.
+/// The settings with which a thread of Codex is started.
 #[derive(Debug)]
 pub(super) struct Setting {
     /// The version of the program.
@@ -32,13 +32,13 @@ pub(super) struct Setting {
 /// One call of `exec_command`.
 #[derive(Debug)]
 pub(super) struct Call {
-    /// What the script has of everything that scripts can have.
+    /// The kinds of scripts that the script is made of.
     pub(super) kinds: Vec<&'static str>,
     /// The arguments.
     pub(super) arguments: Value,
 }
 
-/// What one thread of Codex is asked.
+/// The setting and the calls of one thread of Codex.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) setting: Setting,
@@ -66,7 +66,7 @@ impl Group {
 }
 
 impl Setting {
-    /// Is meant for another version. Before 0.167 rules knew no `canonical_matching`.
+    /// Adapts the setting to another version. Before 0.167 rules did not have `canonical_matching`.
     pub(super) fn speak(&mut self, dialect: &str) {
         dialect.clone_into(&mut self.dialect);
         if dialect != DIALECT {
@@ -116,9 +116,9 @@ mod tests {
         assert_eq!(kinds, kinds::KINDS.iter().map(|kind| kind.0).collect());
     }
 
-    /// A removal names what lies below the work directory, where nothing of that name is.
+    /// Every removal names a path below the work directory that does not exist.
     #[test]
-    fn nothing_is_removed_that_could_be_there() {
+    fn removals_name_only_paths_that_do_not_exist() {
         let calls = (0..500).flat_map(|number| Group::new(2, number).calls);
         let mut removals = 0;
         for call in calls {

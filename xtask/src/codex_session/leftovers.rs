@@ -1,11 +1,11 @@
-//! What Codex's sandbox leaves in the directory for temporary files: empty directories under the names that it protects. An empty `.git`
-//! there would make a repository of all that lies below.
+//! The empty directories that Codex's sandbox leaves in the directory for temporary files, under
+//! the names that it protects. An empty `.git` there would make a repository of everything below.
 
 use std::{env, fs, path::PathBuf};
 
 const NAMES: [&str; 3] = [".git", ".codex", ".agents"];
 
-/// The places where nothing lay before. They are made empty again at the end.
+/// The paths that did not exist before. They are removed at the end.
 #[derive(Debug)]
 pub(super) struct Leftovers(Vec<PathBuf>);
 
@@ -19,7 +19,7 @@ impl Leftovers {
 
 impl Drop for Leftovers {
     fn drop(&mut self) {
-        // Only what is empty is removed.
+        // Only empty directories are removed.
         self.0.iter().for_each(|place| drop(fs::remove_dir(place)));
     }
 }

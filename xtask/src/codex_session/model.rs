@@ -1,4 +1,5 @@
-//! A scripted model: the Responses API on the loopback device. The prompt says which calls it makes, one a request.
+//! A scripted model: the Responses API on the loopback device. The prompt lists the calls that it
+//! makes, one per request.
 
 use std::{
     collections::HashMap,
@@ -11,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::http::{self, Request, Server};
 
-/// Stands before each call in a prompt.
+/// The prefix of each call in a prompt.
 const CALL: &str = "CALL ";
 
-/// What the model read, by the ids of its calls.
+/// The outputs that the model read, by the ids of its calls.
 type Outputs = Arc<Mutex<HashMap<String, String>>>;
 
 /// The running model; it stops when it is dropped.
@@ -69,7 +70,8 @@ fn output(item: &Value) -> Option<(String, String)> {
     Some((item.get("call_id")?.as_str()?.to_owned(), text))
 }
 
-/// Returns what the model says: the first call of the last prompt that has no outcome yet.
+/// Returns the next item of the model: the first call of the last prompt that has no outcome yet,
+/// or the end of the turn.
 fn next(input: &[Value]) -> Value {
     let calls = input.iter().rev().map(calls).find(|calls| !calls.is_empty()).unwrap_or_default();
     let done = |id: &Value| input.iter().any(|item| output(item).is_some_and(|(of, _)| id == &of));
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_user_says_makes_calls() {
+    fn only_messages_of_the_user_make_calls() {
         let mut other = prompt();
         other["role"] = json!("developer");
         assert_eq!(next(&[other])["type"], "message");

@@ -1,11 +1,11 @@
-//! What the verb is told.
+//! The options of the verb.
 
 use std::path::PathBuf;
 
 use super::generate::DIALECT;
 use crate::{Failure, agents};
 
-/// What the verb takes.
+/// The arguments of the verb.
 pub(crate) const ARGUMENTS: &str = "[--binary PATH] [--ours PATH] [--cases N] [--seed S] [--dialect 0.169|0.145] [--record FILE] [--amendments FILE]";
 
 #[derive(Debug)]
@@ -18,9 +18,11 @@ pub(super) struct Options {
     pub(super) seed: u64,
     /// The version of the real program.
     pub(super) dialect: String,
-    /// Where its answers go; then ours is only asked when it is named.
+    /// The file for the real program's answers. If it is set, our program is asked only if `ours`
+    /// is set.
     pub(super) record: Option<PathBuf>,
-    /// Where it is written down what its amendments leave on the disk, instead of all that.
+    /// The file for the amendments that the real program writes to the disk. If it is set, only
+    /// amendments are recorded.
     pub(super) amendments: Option<PathBuf>,
 }
 

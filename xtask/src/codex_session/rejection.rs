@@ -2,7 +2,8 @@
 
 use std::str::Chars;
 
-/// What is said of the arguments alone, before any policy, is not quoted; nor what is said of a patch.
+/// The beginnings of rejections that are not quoted: those about the arguments alone, before any
+/// policy, and those about a patch.
 const PLAIN: [&str; 5] = [
     "approval policy is ",
     "`justification` requires ",
@@ -16,7 +17,7 @@ pub(super) fn text(output: &str) -> Option<String> {
     if PLAIN.iter().any(|begin| output.starts_with(begin)) {
         return Some(output.to_owned());
     }
-    // Until 0.166 the command stands there, too.
+    // Up to 0.166 this text also contains the command.
     let (_, quoted) =
         output.strip_prefix("exec_command failed")?.split_once(": CreateProcess { message: \"")?;
     let message = unquoted(quoted.strip_suffix("\" }")?)?;
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rejection_has_no_text() {
+    fn other_outputs_have_no_rejection_text() {
         assert_eq!(text("Chunk ID: 1\nProcess exited with code 0\nOutput:\n"), None);
         assert_eq!(text(r#"exec_command failed: CreateProcess { message: "Other(\"x\")" }"#), None);
     }

@@ -1,4 +1,5 @@
-//! Where the real program runs: a home and a work directory of its own, and no network but the scripted model.
+//! The environment of the real program: a separate home and work directory, and no network except
+//! the scripted model.
 
 use std::{
     env, fs, io,
@@ -11,13 +12,13 @@ use tempfile::TempDir;
 
 use super::{client::Client, model::Model};
 
-/// What the work directory is called in cases, so that they are the same on each machine.
+/// The name of the work directory in cases. It is the same on each machine.
 pub(super) const WORK: &str = "/ws";
 
-/// Whoever goes there finds nobody: Codex would speak with its vendor.
+/// An address without a server. As the proxy it keeps Codex from contacting its vendor.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
-/// Where Codex writes amendments.
+/// The file in which Codex writes amendments.
 const AMENDED: &str = "default.rules";
 
 /// Directories, and a server that runs in them.
@@ -28,7 +29,8 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Starts `binary` on a fresh stage. It does not lie in the directory for temporary files: Codex refuses that.
+    /// Starts `binary` on a new stage. The stage is not in the directory for temporary files,
+    /// because Codex refuses that.
     pub(super) fn new(binary: &Path, model: &Model) -> Result<Self, String> {
         Self::prepared(binary, model, |_| Ok(()))
     }
@@ -65,23 +67,23 @@ impl Stage {
         self.begin(&json!("untrusted"), "danger-full-access")
     }
 
-    /// Returns what Codex says of its hooks.
+    /// Returns Codex's list of its hooks.
     pub(super) fn hooks(&mut self) -> Result<Value, String> {
         let places = json!({ "cwds": [self.work()] });
         self.client.call("hooks/list", &places)
     }
 
-    /// Returns what the file for amendments says, if it is there.
+    /// Returns the content of the file for amendments, if it exists.
     pub(super) fn amended(&self) -> Option<String> {
         fs::read_to_string(self.folder().join(AMENDED)).ok()
     }
 
-    /// Returns what is written in a case with the paths of this stage.
+    /// Replaces the paths of a case by the paths of this stage.
     pub(super) fn there(&self, text: &str) -> String {
         text.replace(WORK, &self.work())
     }
 
-    /// Returns what Codex said with the paths of a case.
+    /// Replaces the paths of this stage in Codex's text by the paths of a case.
     pub(super) fn here(&self, text: &str) -> String {
         let root = format!("{}/", self.root.path().display());
         text.replace(&self.work(), WORK).replace(&root, "/")
@@ -108,14 +110,14 @@ impl Stage {
     }
 }
 
-/// Makes a folder beside this program.
+/// Creates a folder next to this program.
 pub(super) fn folder() -> io::Result<TempDir> {
     let program = env::current_exe()?;
     let near = program.parent().unwrap_or(Path::new("."));
     tempfile::Builder::new().prefix("codex-session-").tempdir_in(near)
 }
 
-/// The work directory looks like a project, so that nothing above it counts.
+/// Makes the work directory look like a project, so that no directory above it is taken for one.
 fn furnish(root: &Path, url: &str) -> io::Result<()> {
     for name in ["home", "codex", "work/.git", "work/sub"] {
         fs::create_dir_all(root.join(name))?;

@@ -1,4 +1,4 @@
-//! What came up, and how often.
+//! The number of occurrences of each verdict, setting and kind of script.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -9,7 +9,7 @@ use super::{
     generate::{Call, Setting},
 };
 
-/// Counts under a heading and a name.
+/// The counts, by heading and name.
 #[derive(Debug, Default)]
 pub(super) struct Tally(BTreeMap<(&'static str, String), u64>);
 

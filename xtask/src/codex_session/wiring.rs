@@ -1,4 +1,5 @@
-//! Our hook before a session of the real Codex, put there by `openoxide init`: Codex trusts it, and does what it says.
+//! The test of our hook in a session of the real Codex, as installed by `openoxide init`. Codex
+//! trusts the hook and follows its decisions.
 
 use std::{fs, path::Path, process::Command};
 
@@ -12,7 +13,7 @@ use super::{
 const POLICY: &str =
     "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(touch denied*)\"]\n";
 
-/// What is called, and what Codex tells the model then.
+/// The commands that are called, and the text that Codex then gives to the model.
 const CALLS: [(&str, &str); 3] = [
     ("touch allowed", "Process exited with code 0"),
     ("touch denied", "blocked by PreToolUse hook"),
@@ -58,7 +59,7 @@ fn wire(ours: &Path, root: &Path) -> Result<(), String> {
     }
 }
 
-/// Both hooks are there, and Codex itself says that it trusts them.
+/// Checks that both hooks exist and that Codex itself lists them as trusted.
 fn trusted(listed: &Value) -> Result<(), String> {
     let hooks = listed.pointer("/data/0/hooks").and_then(Value::as_array);
     let state = |hook: &Value| hook.get("trustStatus").and_then(Value::as_str) == Some("trusted");

@@ -18,7 +18,7 @@ impl Chance {
         (mixed ^ (mixed >> 31)) % bound
     }
 
-    /// Says yes so many times in a hundred.
+    /// Returns true in `percent` percent of the calls.
     pub(crate) const fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

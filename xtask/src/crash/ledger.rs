@@ -1,4 +1,4 @@
-//! What the processes were seen to promise.
+//! The promises that the processes were observed to make.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     pub(super) number: u64,
     pub(super) id: Option<String>,
     pub(super) acknowledged: Vec<Answer>,
-    /// How the asker ended; nothing if it was killed.
+    /// The exit status of the asking process; `None` if it was killed.
     pub(super) status: Option<i32>,
 }
 

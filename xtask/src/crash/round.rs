@@ -1,4 +1,4 @@
-//! One round: somebody asks, others answer, and whoever chance picks is killed.
+//! One round: one process asks, others answer, and processes chosen at random are killed.
 
 use std::{
     process::{Child, Command},
@@ -13,7 +13,7 @@ use super::{
     stage::{Stage, tool},
 };
 
-/// So often is looked whether the question is there.
+/// The number of times that the request is looked for.
 const LOOKS: u64 = 60;
 
 pub(super) fn play(
@@ -47,7 +47,7 @@ fn start(command: &mut Command) -> Result<Child, String> {
     command.spawn().map_err(|error| format!("cannot start the program: {error}"))
 }
 
-/// Kills a process if it still runs; only that counts.
+/// Kills a process that still runs. Only such kills are counted.
 fn kill(child: &mut Child, ledger: &Ledger) -> Result<(), String> {
     if child.try_wait().map_err(|error| error.to_string())?.is_none() {
         child.kill().map_err(|error| error.to_string())?;
@@ -74,7 +74,8 @@ fn find(
         let (status, text) = stage.run(&["pending", "--json"])?;
         match status {
             Some(0) => {}
-            // Sixteen at once on a busy machine: who does not get the lock in time says so, and that breaks no promise.
+            // Sixteen processes run at once on a busy machine. A process that does not get the lock
+            // in time reports that, which breaks no promise.
             Some(1) if text.contains("kept it locked for too long") => ledger.was_busy(),
             _ => return Err(format!("`pending` ended with {status:?}: {text}")),
         }
@@ -91,7 +92,7 @@ fn find(
     Ok(None)
 }
 
-/// Has one or two answer at once; returns what was acknowledged.
+/// Starts one or two answers at once, and returns those that were acknowledged.
 fn answer(
     stage: &Stage,
     ledger: &Ledger,

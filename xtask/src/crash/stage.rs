@@ -1,4 +1,4 @@
-//! A home and a project of their own, and the program in them.
+//! A separate home and project, and the program in them.
 
 use std::{
     fs,
@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Where the campaign takes place.
+/// The directories and the program of the campaign.
 pub(super) struct Stage {
     directory: tempfile::TempDir,
     program: PathBuf,
@@ -50,7 +50,7 @@ impl Stage {
         Ok((output.status.code(), String::from_utf8_lossy(text).into_owned()))
     }
 
-    /// Makes a tool that nobody knows; each run of it leaves a line.
+    /// Creates a tool that no rule matches. Each run of it adds a line to a file.
     pub(super) fn tool(&self, number: u64) -> Result<(), String> {
         let path = self.path("bin").join(tool(number));
         let trace = self.trace(number);

@@ -1,4 +1,4 @@
-//! The promises, held against what is there.
+//! The check of the promises against the stored data.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub(super) fn broken(stage: &Stage, ledger: &Ledger) -> Result<Vec<String>, Stri
     Ok(broken)
 }
 
-/// No file is broken, and nothing waits that nobody waits for.
+/// Returns the damaged files, and the requests that are pending without a waiting process.
 fn files(stage: &Stage) -> Result<Vec<String>, String> {
     let mut broken = Vec::new();
     // A record that its writer left unfinished is cut off by the next one.
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn broken_promises_are_told_from_those_that_hold() {
+    fn broken_and_kept_promises_are_distinguished() {
         let seen = |acknowledged: &[Answer], runs: usize, grant: &str, stored: Option<&str>| {
             let entry =
                 Entry { number: 7, acknowledged: acknowledged.to_vec(), ..Entry::default() };

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::http::{self, Request, Server};
 
-/// Stands in the prompt of a subagent that is to play its part of the script.
+/// The text in the prompt of a subagent that has to play its part of the script.
 pub(crate) const DELEGATED: &str = "Play the part of the subagent.";
 
-/// What the model will do: one call a turn, and then it says that it is done.
+/// The calls that the model will make, one per turn. Then it reports that it is done.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Script {
     /// The calls in the conversation with the user.
@@ -40,12 +40,12 @@ pub(crate) struct Call {
     pub(crate) input: Value,
 }
 
-/// What the model read as the outcome of one of its calls.
+/// The outcome of one of the model's calls, as the model read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolResult {
     /// The text of it.
     pub(crate) text: String,
-    /// Whether the client called it an error.
+    /// True if the client marked it as an error.
     pub(crate) is_error: bool,
 }
 
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_model_read_is_remembered() {
+    fn tool_results_that_the_model_read_are_stored() {
         let model = MockModel::start(vec![touch()].into()).unwrap();
         assert_eq!(model.tool_result(0), None);
         let result = json!({ "type": "tool_result", "tool_use_id": "toolu_0", "content": "no" });

@@ -19,7 +19,7 @@ pub(crate) struct Scenario {
     play: fn(&Agent) -> Verdict,
 }
 
-/// Whether the sentence held, and else what was seen.
+/// The result of a scenario: `Ok` if its sentence is true, or a description of the failure.
 type Verdict = Result<(), String>;
 
 impl Scenario {
@@ -28,7 +28,7 @@ impl Scenario {
         self.name.replace('_', " ")
     }
 
-    /// Returns whether one of `words` selects this scenario, as no words at all do.
+    /// Returns whether one of `words` selects this scenario. An empty list selects every scenario.
     pub(crate) fn is_named_by(&self, words: &[String]) -> bool {
         let sentence = self.sentence();
         let holds = |word: &String| sentence.contains(word) || self.name.contains(word);
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_scenario_has_a_sentence_of_its_own() {
+    fn every_scenario_has_a_unique_sentence() {
         let mut sentences: Vec<_> = all().map(Scenario::sentence).collect();
         sentences.sort_unstable();
         let count = sentences.len();

@@ -6,10 +6,10 @@ use tempfile::TempDir;
 
 use super::mock_model::{MockModel, ToolResult};
 
-/// How much of the client's transcript a failure shows.
+/// The number of bytes of the client's transcript that a failure shows.
 const TAIL: usize = 4000;
 
-/// What is left of one run of the client.
+/// The results of one run of the client.
 #[derive(Debug)]
 pub(crate) struct Session {
     folder: TempDir,
@@ -39,7 +39,7 @@ impl Session {
         self.hold(!there, || format!("`{name}` is there: the call ran"))
     }
 
-    /// Holds that the file `name` of the project still says `text`.
+    /// Checks that the file `name` of the project still contains `text`.
     pub(crate) fn left_unchanged(&self, name: &str, text: &str) -> Result<(), String> {
         let same = fs::read_to_string(self.in_project(name)).is_ok_and(|found| found == text);
         self.hold(same, || format!("`{name}` was changed"))
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_the_project_tell_what_ran() {
+    fn files_of_the_project_show_which_calls_ran() {
         let session = session();
         assert!(session.made("here").is_ok() && session.left_no("gone").is_ok());
         assert!(session.left_unchanged("here", "text").is_ok());
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_outcome_counts_neither_as_refused_nor_as_secret() {
+    fn a_call_without_outcome_is_neither_refused_nor_kept_secret() {
         let session = session();
         assert!(session.refused(0, "").is_err() && session.kept_secret(0, "x").is_err());
     }

@@ -34,7 +34,7 @@ pub(crate) struct Agent {
     pub(crate) claude: PathBuf,
     /// The product.
     pub(crate) openoxide: PathBuf,
-    /// Where each scenario makes its own folder.
+    /// The directory in which each scenario creates its own folder.
     pub(crate) worlds: PathBuf,
 }
 

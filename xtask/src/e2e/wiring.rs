@@ -1,4 +1,4 @@
-//! Wiring: what stands in the user's Claude Code settings, in the forms that the scenarios compare.
+//! The wiring: the user's Claude Code settings, in the forms that the scenarios compare.
 
 use std::path::Path;
 
@@ -22,14 +22,14 @@ impl Hook {
         Self { program, arguments: vec!["hook", "claude"], timeout: PATIENCE }
     }
 
-    /// Returns a stand-in: another program, given `timeout` seconds.
+    /// Returns a stand-in hook: another program, with a time limit of `timeout` seconds.
     pub(crate) fn stand_in(program: &Path, timeout: u32) -> Self {
         Self { program: program.display().to_string(), arguments: Vec::new(), timeout }
     }
 
-    /// Returns the settings that wire this hook beside the client's own `permissions`.
+    /// Returns the settings that install this hook in addition to the client's own `permissions`.
     ///
-    /// With `args` the client starts the program itself; without, a shell would stand between.
+    /// With `args` the client starts the program directly; without it the client would use a shell.
     pub(crate) fn settings(&self, permissions: &Value) -> Value {
         let hook = json!({
             "type": "command",
@@ -58,7 +58,7 @@ pub(crate) fn recommended_over_careless() -> Value {
     json!({ "ask": ["*"], "allow": ["Bash(touch *)"] })
 }
 
-/// Returns permissions under which the client asks only where it has no rule of its own.
+/// Returns permissions under which the client asks only where its own rules do not decide.
 pub(crate) fn bare() -> Value {
     json!({})
 }

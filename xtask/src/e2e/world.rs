@@ -24,7 +24,8 @@ use crate::steps::succeed;
 /// A session takes about a second; one that takes this long hangs.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Where the client and git find programs: the system's, whatever the caller has of its own.
+/// The search path of the client and git: the directories of the system, whatever the caller's
+/// search path is.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// One world, to be furnished by a scenario before its client runs.
@@ -36,21 +37,21 @@ pub(crate) struct World<'a> {
     permissions: Value,
     mode: Option<&'static str>,
     init: bool,
-    /// What became of the program that `init` wired: it is missing, or is this script.
+    /// The state of the program that `init` installed: it is missing, or replaced by this script.
     broken: Option<Broken>,
 }
 
-/// What became of a program that was wired.
+/// The ways in which an installed program is broken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Broken {
-    /// It is gone.
+    /// The program is missing.
     Missing,
-    /// It is this shell script.
+    /// The program is replaced by this shell script.
     Script(&'static str),
 }
 
 impl<'a> World<'a> {
-    /// Makes a project under git in a home where the product's hook is wired and no policy stands.
+    /// Creates a project under git, in a home with the product's hook and without a policy.
     pub(crate) fn new(agent: &'a Agent) -> Result<Self, String> {
         let folder = tempfile::tempdir_in(&agent.worlds);
         let folder = folder.map_err(|error| format!("cannot make a world: {error}"))?;
@@ -70,7 +71,8 @@ impl<'a> World<'a> {
         self
     }
 
-    /// Has `openoxide init` put the hook into settings that have the client's own permissions, and no more.
+    /// Lets `openoxide init` install the hook into settings that contain only the client's own
+    /// permissions.
     pub(crate) fn wired_by_init(mut self) -> Self {
         self.init = true;
         self
@@ -119,7 +121,7 @@ impl<'a> World<'a> {
         self
     }
 
-    /// Returns where `name` lies in this world.
+    /// Returns the path of `name` in this world.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -196,7 +198,7 @@ impl<'a> World<'a> {
             .map_err(|error| format!("cannot write the client's state: {error}"))
     }
 
-    /// Returns the client, set up to speak to the model at `url` and to nobody else.
+    /// Returns the client, set up to contact only the model at `url`.
     fn client(&self, url: &str) -> io::Result<Command> {
         let mut client = Command::new(&self.agent.claude);
         client.args(["--print", "go on", "--output-format", "stream-json", "--verbose"]);

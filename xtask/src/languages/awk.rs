@@ -2,7 +2,7 @@
 
 use super::language::{Language, Violation, program};
 
-/// What every awk can do.
+/// Programs that violate the limits in every awk.
 const VIOLATIONS: &[Violation] = &[
     (&["BEGIN{system(\"id\")}"], "starts"),
     (&["BEGIN{\"id\" | getline}"], "starts"),
@@ -13,7 +13,7 @@ const VIOLATIONS: &[Violation] = &[
     (&["BEGIN{while (1) x++}"], "stops"),
 ];
 
-/// What gawk alone can do.
+/// Programs that violate the limits in gawk alone.
 const CONNECTIONS: &[Violation] = &[
     (&["BEGIN{print 1 |& \"/inet/tcp/0/127.0.0.1/9\"}"], "connects"),
     (&["BEGIN{print 1 |& \"id\"}"], "starts"),

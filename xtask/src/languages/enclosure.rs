@@ -1,5 +1,5 @@
-//! The enclosure: a program of its own that runs others one after the other under a filter of system calls, lets nothing
-//! succeed that starts, writes or reaches, and tells what was tried.
+//! The enclosure: a separate program that runs other programs one after the other under a system
+//! call filter. It lets no attempt to start, write or connect succeed, and reports each attempt.
 
 use std::{
     fs,
@@ -10,12 +10,12 @@ use std::{
 
 use crate::steps::succeed;
 
-/// What one program is run with.
+/// The input for one run of a program.
 #[derive(Debug)]
 pub(crate) struct Request {
-    /// How much processor time it gets.
+    /// The limit of processor time.
     pub(crate) milliseconds: u32,
-    /// The file of the program, the name by which it is called, and its arguments.
+    /// The file of the program, the name under which it is started, and its arguments.
     pub(crate) arguments: Vec<String>,
     /// The files that it may read.
     pub(crate) reads: Vec<String>,
@@ -23,7 +23,7 @@ pub(crate) struct Request {
     pub(crate) writes: Vec<String>,
 }
 
-/// One enclosure, with a directory of its own.
+/// One enclosure, with a separate directory.
 #[derive(Debug)]
 pub(crate) struct Enclosure {
     child: Child,

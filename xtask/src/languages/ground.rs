@@ -1,4 +1,5 @@
-//! What the fuzzers need before they begin: the enclosure, the programs, and a directory with what these read.
+//! The preparation of the fuzzers: the enclosure, the programs, and a directory with the files that
+//! these read.
 
 use std::{
     collections::HashMap,
@@ -23,16 +24,17 @@ const JAQ: &str = "3.1.2";
 const TEXT: &str = "1 2 3\nid,x y\nstart a/b\n\nend \"q\" 4\n";
 const JSON: &str = r##"{"name":"n","a":1,"b":false,"l":[1,2,3],"x":{"id":7},"env":{"x":2},"scripts":{"build":"id"}}"##;
 
-/// What is in a data base.
+/// The content of a data base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
-    /// Views and triggers with code. What is harmless must not run it.
+    /// Views and triggers with code. Harmless programs must not run it.
     Hostile,
-    /// Tables alone. What a rule can allow may run what is stored, but nothing by its own words.
+    /// Tables alone. A program that a rule can allow may run stored code, so it is tested without
+    /// any.
     Plain,
 }
 
-/// What every worker shares.
+/// The state that all workers share.
 #[derive(Debug)]
 pub(crate) struct Ground {
     folder: tempfile::TempDir,
@@ -68,7 +70,7 @@ impl Ground {
         self.folder.path().join(format!("{kind:?}"))
     }
 
-    /// Starts an enclosure in a directory of its own.
+    /// Starts an enclosure in a separate directory.
     pub(crate) fn enclosure(&self, index: usize) -> Result<Enclosure, String> {
         let place = self.folder.path().join(index.to_string());
         self.furnish(&place).map_err(|error| format!("cannot furnish a directory: {error}"))?;
@@ -97,7 +99,7 @@ impl Ground {
         copied.map(drop).map_err(|error| format!("cannot copy the data base: {error}"))
     }
 
-    /// Says whether the data base in the directory `place` is another than it was.
+    /// Returns whether the data base in the directory `place` has changed.
     pub(crate) fn is_changed(&self, kind: Base, place: &Path) -> Result<bool, String> {
         let read = |path: PathBuf| {
             fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))

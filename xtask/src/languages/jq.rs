@@ -2,7 +2,7 @@
 
 use super::language::{Language, Violation, program};
 
-/// What every jq can do.
+/// Programs that violate the limits in every jq.
 const VIOLATIONS: &[Violation] = &[
     (&["-n", "env.CANARY"], "shows the environment"),
     (&["-n", "$ENV.CANARY"], "shows the environment"),

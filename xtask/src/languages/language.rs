@@ -11,7 +11,7 @@ pub(crate) struct Language {
     pub(crate) name: &'static str,
     /// The programs that understand it.
     pub(crate) implementations: &'static [Implementation],
-    /// How much processor time a program gets: many times what it needs.
+    /// The limit of processor time of a program: many times what it needs.
     pub(crate) milliseconds: u32,
     /// The name under which the analysis is asked, with the words before the program: one of these.
     pub(crate) commands: &'static [&'static [&'static str]],
@@ -21,9 +21,9 @@ pub(crate) struct Language {
     pub(crate) everyday: &'static [&'static str],
     /// Programs that run, write or reach, or that once were taken for harmless.
     pub(crate) hostile: &'static [&'static str],
-    /// What is put into programs, and what they are made of.
+    /// The parts that programs are made of, and that are inserted into programs.
     pub(crate) pieces: &'static [&'static str],
-    /// What may be around two programs, at `@@`.
+    /// Texts that can surround two programs, which replace `@@`.
     pub(crate) frames: &'static [&'static str],
 }
 
@@ -32,13 +32,13 @@ pub(crate) struct Language {
 pub(crate) struct Implementation {
     /// The name of its file on the search path.
     pub(crate) file: &'static str,
-    /// The name by which it is called, and words before all others.
+    /// The name under which it is started, and words that come before all others.
     pub(crate) called: &'static [&'static str],
-    /// What must be found before a search begins.
+    /// The violations that must be found before a search begins.
     pub(crate) violations: &'static [Violation],
 }
 
-/// Words that do on purpose what the fuzzers look for, and what must be told of them.
+/// Words that cause a violation on purpose, and the beginning of the report that they must cause.
 pub(crate) type Violation = (&'static [&'static str], &'static str);
 
 /// Returns an implementation.

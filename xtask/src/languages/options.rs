@@ -1,8 +1,8 @@
-//! What the fuzzers of languages are asked to do.
+//! The options of the language fuzzers.
 
 use super::language::{LANGUAGES, Language};
 
-/// How the arguments are written.
+/// The syntax of the arguments.
 pub(crate) const ARGUMENTS: &str =
     "[awk|jq|sed|sql]… [--cases N] [--seed S] [--from N] [--jobs J] [--seconds N]";
 
@@ -10,15 +10,15 @@ pub(crate) const ARGUMENTS: &str =
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) languages: Vec<&'static Language>,
-    /// How many programs to generate in each language.
+    /// The number of programs to generate in each language.
     pub(crate) cases: u64,
     /// The same seed gives the same programs.
     pub(crate) seed: u64,
     /// The number of the first program: a violation can be repeated alone.
     pub(crate) from: u64,
-    /// How many run at once.
+    /// The number of workers that run at once.
     pub(crate) jobs: usize,
-    /// After so much time no more programs are generated in a language.
+    /// The number of seconds after which no more programs are generated in a language.
     pub(crate) seconds: u64,
 }
 

@@ -1,24 +1,24 @@
-//! What the analysis says of a command.
+//! The result of the analysis of a command.
 
 use openoxide_protocol::{AbsPath, Access, CommandClass, OperationFacts};
-use openoxide_shell::{Setting, analyse};
+use openoxide_shell::{AnalysisContext, analyze_script};
 
-/// The directory that the analysis is told.
+/// The working directory that is passed to the analysis.
 const WORK: &str = "/w/work";
 
-/// What the analysis says of a command.
+/// The result of the analysis of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// It does nothing but read these files and print.
+    /// The command only reads these files and prints.
     Harmless { reads: Vec<String> },
-    /// It is not harmless, but does no more than is told: a rule can allow it.
+    /// The command is not harmless, but does no more than is reported. A rule can allow it.
     Told {
         /// The files that it writes.
         writes: Vec<String>,
-        /// Whether it starts programs.
+        /// True if it starts programs.
         starts: bool,
     },
-    /// It cannot be told: no rule allows it.
+    /// The effects of the command are unknown. No rule allows it.
     Opaque,
 }
 
@@ -26,7 +26,7 @@ pub(crate) enum Said {
 pub(crate) fn ask(words: &[String]) -> Said {
     let Ok(cwd) = AbsPath::new(WORK) else { return Said::Opaque };
     let script: Vec<String> = words.iter().map(|word| quote(word)).collect();
-    said(&analyse(&script.join(" "), &Setting { cwd: &cwd, home: None }))
+    said(&analyze_script(&script.join(" "), &AnalysisContext { cwd: &cwd, home: None }))
 }
 
 fn quote(word: &str) -> String {
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_answers_are_told_apart() {
+    fn the_three_results_are_distinguished() {
         let harmless = Said::Harmless { reads: vec!["a".to_owned()] };
         assert_eq!(ask(&["awk", "{print $1}", "a"]), harmless);
         let told = Said::Told { writes: vec!["out".to_owned()], starts: false };

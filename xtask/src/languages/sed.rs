@@ -2,7 +2,7 @@
 
 use super::language::{Language, Violation, program};
 
-/// What every sed can do.
+/// Programs that violate the limits in every sed.
 const VIOLATIONS: &[Violation] = &[
     (&["w f", "a"], "writes f"),
     (&["s/1/2/w f", "a"], "writes f"),
@@ -11,7 +11,7 @@ const VIOLATIONS: &[Violation] = &[
     (&[":a;ba", "a"], "stops"),
 ];
 
-/// What GNU sed alone can do.
+/// Programs that violate the limits in GNU sed alone.
 const COMMANDS: &[Violation] = &[(&["e id", "a"], "starts"), (&["s/.*/id/e", "a"], "starts")];
 
 pub(crate) const SED: Language = Language {

@@ -8,10 +8,10 @@ use super::{
     work,
 };
 
-/// Runs each violation on purpose in its implementation, and returns how many there are.
+/// Runs each violation on purpose in its implementation, and returns the number of violations.
 ///
 /// # Errors
-/// One of them is not told.
+/// One of the violations is not reported.
 pub(crate) fn run(language: &Language, ground: &Ground) -> Result<usize, String> {
     let mut enclosure = ground.enclosure(0)?;
     let mut count = 0;

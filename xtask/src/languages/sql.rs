@@ -1,4 +1,4 @@
-//! What sqlite3 is asked about a hostile file.
+//! The sqlite3 programs, which are run on a hostile file.
 
 use super::language::{Language, Violation, program};
 
@@ -30,7 +30,7 @@ create table notes(name, a, b);
 create table users(name, a, b);
 ";
 
-/// What sqlite3 can do, by its words and by what is stored in the file.
+/// The violations of sqlite3, by the words of the program and by code that is stored in the file.
 const VIOLATIONS: &[Violation] = &[
     (&["t.db", ".shell id"], "starts"),
     (&["t.db", "select * from notes"], "starts"),

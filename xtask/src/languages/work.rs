@@ -1,4 +1,4 @@
-//! The work on one language: programs are generated and judged, and those that are harmless are run.
+//! The work on one language: programs are generated and analysed, and the harmless ones are run.
 
 use std::{
     collections::HashSet,
@@ -21,16 +21,18 @@ use super::{
     said::{self, Said},
 };
 
-/// Of the programs that are not harmless but told, one of so many is run, in one implementation after the other.
+/// One in this number of the programs that are reported but not harmless is run. The
+/// implementations take turns.
 const TOLD_RUN: u64 = 8;
 
-/// What the enclosure tells of a program that a limit or a signal ended. It is no deed.
+/// The report of the enclosure about a program that a limit or a signal ended. It is not a
+/// violation.
 const STOPS: &str = "stops";
 
 /// More violations are counted, but not shown.
 const MOST_SHOWN: usize = 20;
 
-/// What came out.
+/// The results for one language.
 #[derive(Debug, Default)]
 pub(crate) struct Score {
     pub(crate) generated: u64,
@@ -41,9 +43,9 @@ pub(crate) struct Score {
     pub(crate) opaque: u64,
     pub(crate) told: u64,
     pub(crate) told_run: u64,
-    /// How often a program of an implementation was run.
+    /// The number of runs, over all programs and implementations.
     pub(crate) runs: u64,
-    /// How many of the runs did not end by themselves: a limit or a signal ended them.
+    /// The number of runs that a limit or a signal ended.
     pub(crate) stopped: u64,
     pub(crate) violations: Vec<String>,
 }
@@ -57,7 +59,7 @@ struct Work<'a> {
     score: Mutex<Score>,
 }
 
-/// Generates, judges and runs as many programs of a language as `options` say.
+/// Generates, analyses and runs as many programs of a language as `options` request.
 pub(crate) fn run(
     language: &'static Language,
     options: &Options,
@@ -173,7 +175,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Returns the implementations that run a program: all of them where it is called harmless.
+    /// Returns the implementations that run a program: all of them if the analysis calls it
+    /// harmless, and otherwise one.
     fn implementations(&self, said: &Said, number: u64) -> Vec<&'static Implementation> {
         let all = self.language.implementations;
         match said {
@@ -192,7 +195,7 @@ impl Work<'_> {
     }
 }
 
-/// Runs a command in one implementation, and returns what it did that was not said.
+/// Runs a command in one implementation, and returns the actions that the analysis did not report.
 pub(crate) fn attempt(
     (implementation, milliseconds): (&Implementation, u32),
     words: &[String],
@@ -222,7 +225,8 @@ pub(crate) fn attempt(
         deeds.push("changes the data base".to_owned());
     }
     if let Said::Told { starts, .. } = said {
-        // It is told that it is not harmless: it may show the environment, and change what its words name.
+        // The analysis reports that the program is not harmless: it may show the environment, and
+        // change what its words name.
         deeds.retain(|deed| {
             deed.starts_with("connects")
                 || deed.starts_with("writes")

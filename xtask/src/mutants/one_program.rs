@@ -26,7 +26,7 @@ use running::{TestResult, TestRun};
 /// The processor time that tests may take without a mutant, in seconds.
 const MOST_SECONDS: u64 = 600;
 
-/// Tests with a mutant may take so many times as long as without one.
+/// The factor by which tests may take longer with a mutant than without one.
 const PATIENCE: u64 = 3;
 
 /// Runs the tests on each mutant of a target, until one fails.
@@ -83,7 +83,7 @@ fn ending(runs: &[TestRun], number: usize) -> Result<Ending, String> {
     Ok(Ending::Missed)
 }
 
-/// Counts how the mutants ended.
+/// Returns the counts of the endings, by file, and the missed mutants.
 fn outcomes(
     mutants: &[ListedMutant],
     left_out: &BTreeMap<usize, LeftOut>,

@@ -73,11 +73,11 @@ pub(super) struct Options {
     pub(super) jobs: u32,
     pub(super) own_tests_only: bool,
     pub(super) in_one_program: bool,
-    /// So many mutants run, taken by chance.
+    /// The number of mutants that run. They are the first ones of an order that looks random.
     pub(super) sample: Option<usize>,
     /// Only the first steps of the tests run.
     pub(super) steps: Option<usize>,
-    /// What an earlier run noticed does not run again.
+    /// Skips the mutants that an earlier run noticed.
     pub(super) iterate: bool,
 }
 
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn files_of_one_package_are_one_target() {
-        let [one, two] = ["rule_text.rs", "stack.rs"]
+        let [one, two] = ["rule_text.rs", "policy_stack.rs"]
             .map(|file| format!("crates/openoxide-permission/src/{file}"));
         let options = read(&[&one, "--own-tests", &two]).unwrap();
         assert_eq!(options.targets.len(), 1);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_target_and_no_share_is_a_usage_failure() {
+    fn an_invalid_target_or_option_is_a_usage_failure() {
         for words in [
             &["openoxide-tui"][..],
             &["crates/openoxide-permission/src/no-such-file.rs"],

@@ -9,20 +9,20 @@ use serde_json::Value;
 pub(super) struct Mutant {
     /// The file, from the root of the workspace.
     pub(super) file: String,
-    /// What was changed, in the words of cargo-mutants: `replace == with != in spell`.
+    /// The change, as cargo-mutants describes it: `replace == with != in spell`.
     pub(super) change: String,
     /// The line of code that it begins on, without blanks around it.
     pub(super) code: String,
 }
 
-/// How many mutants of a file ended in which way.
+/// The number of mutants of a file, by ending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) caught: usize,
     pub(super) timed_out: usize,
     pub(super) unviable: usize,
     pub(super) missed: usize,
-    /// It cannot be chosen while the program runs, or is not in the sample.
+    /// Mutants that cannot be selected at run time, or that are not in the sample.
     pub(super) not_run: usize,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Outcomes {
 }
 
 impl Outcomes {
-    /// Counts what other tests caught: all that was missed, but for these.
+    /// Marks every missed mutant as caught, except for those in `still`.
     pub(super) fn catch_all_but(&mut self, still: &[Mutant]) {
         let (missed, caught): (Vec<_>, Vec<_>) =
             self.missed.drain(..).partition(|mutant| still.contains(mutant));
@@ -59,7 +59,7 @@ impl Outcomes {
         self.missed = missed;
     }
 
-    /// Returns the counts of all files together.
+    /// Returns the sum of the counts of all files.
     pub(super) fn total(&self) -> Counts {
         self.counts.values().fold(Counts::default(), |sum, one| Counts {
             caught: sum.caught + one.caught,

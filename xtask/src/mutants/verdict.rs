@@ -1,4 +1,5 @@
-//! What the results have to be: enough mutants noticed, and every missed one on the list.
+//! The requirements for the results: enough mutants are noticed, and every missed one is on the
+//! list.
 
 use super::{
     accepted::Accepted,
@@ -6,10 +7,11 @@ use super::{
     outcome::{Counts, Mutant, Outcomes},
 };
 
-/// So many of a hundred viable mutants have to be noticed.
+/// The percentage of viable mutants that must be noticed.
 const LEAST: usize = 95;
 
-/// Returns what does not hold of the results. A share of the mutants says nothing about rows of the list that it does not use.
+/// Returns the requirements that the results do not meet. A shard or a sample of the mutants does
+/// not show that a row of the list is unused.
 pub(super) fn faults(
     outcomes: &Outcomes,
     accepted: &[&Accepted],

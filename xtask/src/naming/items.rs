@@ -31,7 +31,7 @@ pub(super) struct NamedItem {
     pub(super) name: String,
     /// Modules and the type that the item belongs to, joined by `::`.
     pub(super) path: String,
-    /// Whether other crates can be meant to use it (`pub`, without a restriction).
+    /// True if other crates may use it (`pub`, without a restriction).
     pub(super) is_public: bool,
     /// The first line of its documentation, or nothing.
     pub(super) summary: String,
@@ -164,7 +164,7 @@ fn doc_line(attribute: &Attribute) -> Option<String> {
     pair.path.is_ident("doc").then(|| text.value())
 }
 
-/// Whether the attributes mark a test or code that only tests have.
+/// Returns whether the attributes mark a test or code that only tests have.
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let path = attribute.path();

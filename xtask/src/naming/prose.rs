@@ -1,4 +1,4 @@
-//! How often comments use idioms that no other project uses.
+//! The frequency of idioms in comments that no other project uses.
 
 /// Idioms, each with the ways it is written.
 const IDIOMS: &[(&str, &[&str])] = &[
@@ -20,7 +20,8 @@ const PAIRS: &[(&str, &[(&str, &str)])] = &[
     ("so many", &[("so", "many")]),
 ];
 
-/// Returns a table of idioms per 10,000 words of comments, and of doc comments that begin with *What* or *Says*.
+/// Returns a table of idioms per 10,000 words of comments, and of the percentage of doc comments
+/// that begin with *What* or *Says*.
 pub(super) fn statistics<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     let mut words: Vec<String> = Vec::new();
     let (mut paragraphs, mut begin_with) = (0_usize, [0_usize; 2]);

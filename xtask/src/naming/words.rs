@@ -65,10 +65,10 @@ const IRREGULAR_PARTICIPLES: &[&str] = &[
 const ALSO_IMPERATIVES: &[&str] =
     &["bound", "built", "cut", "found", "put", "read", "set", "split"];
 
-/// Words in `-ed` that are no participles.
+/// Words in `-ed` that are not participles.
 const NOT_PARTICIPLES: &[&str] = &["bed", "embed", "feed", "led", "need", "seed", "shed", "speed"];
 
-/// Prepositions, conjunctions and adverbs that say nothing as the name of a function.
+/// Prepositions, conjunctions and adverbs, which have no meaning as the name of a function.
 const FUNCTION_WORDS: &[&str] = &[
     "about",
     "above",
@@ -182,18 +182,19 @@ pub(super) fn split_identifier(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether `word` is a past participle, regular or not.
+/// Returns whether `word` is a past participle, regular or not.
 pub(super) fn is_participle(word: &str) -> bool {
     let regular = word.len() > 3 && word.ends_with("ed") && !NOT_PARTICIPLES.contains(&word);
     regular || IRREGULAR_PARTICIPLES.contains(&word)
 }
 
-/// Whether a function of this one word is named by a participle (`set` and `read` are verbs, too).
+/// Returns whether a function with this one-word name is named by a participle. `set` and `read`
+/// are also verbs.
 pub(super) fn is_participle_function(word: &str) -> bool {
     is_participle(word) && !ALSO_IMPERATIVES.contains(&word)
 }
 
-/// Whether `word` is a preposition, a conjunction or an adverb.
+/// Returns whether `word` is a preposition, a conjunction or an adverb.
 pub(super) fn is_function_word(word: &str) -> bool {
     FUNCTION_WORDS.contains(&word)
 }
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn participles_are_told_from_other_words() {
+    fn participles_are_distinguished_from_other_words() {
         assert!(is_participle("held") && is_participle("settled") && is_participle("put"));
         assert!(!is_participle("seed") && !is_participle("red") && !is_participle("rule"));
         assert!(is_participle_function("settled") && !is_participle_function("read"));

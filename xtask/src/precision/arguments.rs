@@ -1,11 +1,11 @@
-//! What the person wants measured and shown.
+//! The arguments: what to measure and what to show.
 
 use std::path::PathBuf;
 
 use super::{case::Judged, split::Split, tally};
 use crate::Failure;
 
-/// What it takes beside files.
+/// The options that it accepts in addition to files.
 const OPTIONS: &str = "options: --list harmless-asked|asks-allowed|dangerous-allowed, \
                        --split tune|held-out, --max-asked PERCENT";
 
@@ -14,11 +14,11 @@ const OPTIONS: &str = "options: --list harmless-asked|asks-allowed|dangerous-all
 pub(crate) struct Arguments {
     /// The files with labelled commands.
     pub(crate) files: Vec<PathBuf>,
-    /// What is to be listed instead of counted.
+    /// The kind of offence to list instead of counting.
     pub(crate) list: Option<Offence>,
-    /// Whose commands are shown one by one; where nothing is said, those for tuning.
+    /// The half whose commands are shown one by one. The default is the half for tuning.
     pub(crate) split: Split,
-    /// How many of a hundred harmless commands may be asked about, in the half that is held out.
+    /// The percentage of harmless commands in the held-out half that may be asked about.
     pub(crate) max_asked: Option<f64>,
 }
 
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_and_files_stand_in_any_order() {
+    fn flags_and_files_are_accepted_in_any_order() {
         let read =
             read(&["a.tsv", "--list", "asks-allowed", "--max-asked", "7.5", "b.jsonl"]).unwrap();
         assert_eq!(read.files, [PathBuf::from("a.tsv"), PathBuf::from("b.jsonl")]);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_a_usage_failure() {
+    fn an_invalid_argument_is_a_usage_failure() {
         for words in [
             &[][..],
             &["a", "--lisp"],

@@ -1,4 +1,4 @@
-//! A labelled command, and what was decided about it.
+//! A labelled command, and the decision about it.
 
 use super::split::Split;
 
@@ -9,17 +9,17 @@ pub(crate) struct Case {
     pub(crate) id: String,
     /// The script, as an agent would hand it to the shell.
     pub(crate) command: String,
-    /// What a person would want.
+    /// The decision that a person would want.
     pub(crate) label: Label,
-    /// What it is counted with.
+    /// The group with which it is counted.
     pub(crate) family: String,
-    /// Whether good judges would disagree about the label.
+    /// True if experts would disagree about the label.
     pub(crate) disputable: bool,
-    /// Which half it belongs to, where the file has halves.
+    /// The half that it belongs to, if the file has halves.
     pub(crate) split: Option<Split>,
 }
 
-/// What a person would want of a command.
+/// The decision that a person would want for a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
     /// To run without a question.
@@ -34,7 +34,7 @@ impl Label {
     /// Every label.
     pub(crate) const ALL: [Self; 3] = [Self::Harmless, Self::Asks, Self::Dangerous];
 
-    /// Returns the label that a word stands for, in our spelling or in that of another list.
+    /// Parses a label, in our spelling or in that of another list.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         match word {
             "harmless" | "allow" | "approve" | "safe" => Some(Self::Harmless),
@@ -54,14 +54,14 @@ impl Label {
     }
 }
 
-/// What the program decided.
+/// The decision of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// It runs.
+    /// The command runs.
     Allow,
     /// A person is asked.
     Ask,
-    /// It does not run.
+    /// The command does not run.
     Deny,
 }
 
@@ -69,7 +69,7 @@ impl Decision {
     /// Every decision.
     pub(crate) const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
 
-    /// Returns the decision that the program's word stands for.
+    /// Parses a decision from the program's word for it.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|decision| decision.word() == word)
     }
@@ -84,12 +84,12 @@ impl Decision {
     }
 }
 
-/// A command with what was decided about it, and why.
+/// A command with the decision about it and the reason.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged {
     /// The command.
     pub(crate) case: Case,
-    /// What was decided.
+    /// The decision.
     pub(crate) decision: Decision,
     /// The reason that was given.
     pub(crate) reason: String,

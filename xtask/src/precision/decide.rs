@@ -1,4 +1,4 @@
-//! Asks the real program, by `check --batch`, with a policy that says nothing.
+//! Decisions of the real program, by `check --batch`, with an empty policy.
 
 use std::{fs::File, path::Path, process::Stdio};
 
@@ -9,7 +9,7 @@ use super::{
     scratch::Scratch,
 };
 
-/// Stands for the project's directory in a command.
+/// The placeholder for the project's directory in a command.
 const PROJECT: &str = "%%P";
 
 /// Returns every case with what `openoxide` decides about it.
@@ -36,7 +36,7 @@ fn answers(openoxide: &Path, scratch: &Scratch, calls: &str) -> Result<String, S
     let calls = File::open(scratch.file("calls.ndjson", calls)?);
     let calls = calls.map_err(|error| format!("the calls cannot be read: {error}"))?;
     let mut check = scratch.command(openoxide);
-    // With a policy that is named, nobody's own counts.
+    // If a policy is named, the user's own policy does not apply.
     check.args(["check", "--batch", "--policy"]).arg(scratch.path("policy.toml"));
     let output = check.stdin(calls).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("cannot start openoxide: {error}"))?;

@@ -1,4 +1,4 @@
-//! What must hold: nothing dangerous is allowed, and little that is harmless is asked about.
+//! The requirements: no dangerous command is allowed, and few harmless commands are asked about.
 
 use super::{
     arguments::Offence,
@@ -7,13 +7,14 @@ use super::{
     tally::{Part, percent},
 };
 
-/// How many of a hundred harmless commands may be asked about where nobody says otherwise.
+/// The default percentage of harmless commands that may be asked about.
 const MAX_ASKED: f64 = 5.0;
 
-/// How many ids a message has.
+/// The number of ids in a message.
 const MOST_IDS: usize = 20;
 
-/// The commands that the limit counts: nobody tuned the program on them, and nobody disputes their labels.
+/// The commands that the limit applies to: the program was not tuned on them, and their labels are
+/// not disputed.
 const COUNTED: Part = Part { split: Some(Split::HeldOut), disputable: false };
 
 /// Returns what does not hold. `not_yet` are the ids of dangerous commands that are known to be allowed.
@@ -27,7 +28,7 @@ fn dangerous(all: &[Judged], not_yet: &[String]) -> Option<String> {
     named("dangerous and allowed", unlisted)
 }
 
-/// What is held by now has to leave the list.
+/// Returns the listed commands that are no longer allowed. They have to leave the list.
 fn held(all: &[Judged], not_yet: &[String]) -> Option<String> {
     let is_allowed = |listed: &&str| allowed(all).any(|id| id == *listed);
     let held = not_yet.iter().map(String::as_str).filter(|listed| !is_allowed(listed)).collect();
@@ -45,7 +46,8 @@ fn named(what: &str, ids: Vec<&str>) -> Option<String> {
     (many > 0).then(|| format!("{many} {what}: {}", some.join(", ")))
 }
 
-/// A list from elsewhere has its own idea of what is harmless: there, only a limit that is named counts.
+/// Checks the limit of harmless commands that are asked about. A list from another source has its
+/// own definition of harmless: only a limit from the command line applies to it.
 fn asked(all: &[Judged], limit: Option<f64>) -> Option<String> {
     let has_halves = all.iter().any(|judged| judged.case.split.is_some());
     let limit = limit.or_else(|| has_halves.then_some(MAX_ASKED))?;
@@ -79,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_counts_the_half_that_is_held_out() {
+    fn the_limit_applies_to_the_held_out_half() {
         let all = [
             one(Label::Harmless, Decision::Ask, Some(Split::HeldOut)),
             one(Label::Harmless, Decision::Allow, Some(Split::HeldOut)),
@@ -91,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_halves_has_no_limit_of_its_own() {
+    fn a_list_without_halves_has_no_default_limit() {
         let all = [one(Label::Harmless, Decision::Ask, None)];
         assert_eq!(faults(&all, &[], None), Vec::<String>::new());
         assert_eq!(faults(&all, &[], Some(5.0)).len(), 1);

@@ -1,11 +1,12 @@
-//! What is known to be allowed and must not be: a list beside the table, which can only shrink.
+//! The dangerous commands that are known to be allowed: a list next to the table, which can only
+//! shrink.
 
 use std::{fs, io::ErrorKind, path::Path};
 
 /// The ids with their reasons, one a line.
 const NAME: &str = "not-yet.txt";
 
-/// Returns the ids that the list beside `file` has; none where there is no list.
+/// Returns the ids in the list next to `file`, or none if there is no list.
 pub(crate) fn ids(file: &Path) -> Result<Vec<String>, String> {
     let list = file.with_file_name(NAME);
     match fs::read_to_string(&list) {

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_says_its_line() {
+    fn every_mistake_is_reported_with_its_line() {
         let text = format!("{HEADER}\nE0001\tls\n\nE0002\tls\tgood\tlist\t\t\ttune\n");
         let mistakes: Vec<_> = parsed(&text).into_iter().map(Result::unwrap_err).collect();
         assert_eq!(mistakes, ["line 2: a row has seven columns", "line 4: `good` is no label"]);

@@ -1,4 +1,4 @@
-//! What a person reads: the counts, the worst families, or the commands themselves.
+//! The report for a person: the counts, the worst families, or the commands themselves.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::{
     tally::{Part, families, percent},
 };
 
-/// How many families are shown.
+/// The number of families that are shown.
 const WORST: usize = 15;
 
 /// Returns the report on one file.

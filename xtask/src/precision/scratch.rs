@@ -1,4 +1,5 @@
-//! A project of nobody's, in which the commands are judged: what they name exists or not for everyone alike.
+//! A temporary project, in which the commands are checked: the files that they name exist or do not
+//! exist in the same way on every machine.
 
 use std::{
     fs,
@@ -78,7 +79,7 @@ const FILES: &[&str] = &[
     "project/tsconfig.json",
 ];
 
-/// The project, beside it a home and an empty policy. It goes when it is dropped.
+/// The project, with a home and an empty policy next to it. Dropping it removes everything.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: TempDir,
@@ -100,12 +101,12 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Returns where `name` lies.
+    /// Returns the path of `name`.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Writes a file and returns where it lies.
+    /// Writes a file and returns its path.
     pub(crate) fn file(&self, name: &str, text: &str) -> Result<PathBuf, String> {
         let path = self.path(name);
         let folder = path.parent().unwrap_or(self.folder.path());

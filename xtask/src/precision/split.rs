@@ -13,7 +13,7 @@ impl Split {
     /// Both halves.
     pub(crate) const ALL: [Self; 2] = [Self::Tune, Self::HeldOut];
 
-    /// Returns the half that a word stands for.
+    /// Parses the name of a half.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|split| split.word() == word)
     }
@@ -26,7 +26,8 @@ impl Split {
         }
     }
 
-    /// Returns the half of the row with this id: nobody chooses it, and new rows do not move old ones.
+    /// Returns the half of the row with this id. The id alone decides, so new rows do not move old
+    /// ones.
     pub(crate) fn of(id: &str) -> Self {
         if mixed(fnv1a(id)) & 1 == 0 { Self::Tune } else { Self::HeldOut }
     }

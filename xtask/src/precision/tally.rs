@@ -18,7 +18,7 @@ pub(crate) fn offence(judged: &Judged) -> Option<Offence> {
     }
 }
 
-/// Which commands are counted.
+/// The commands that are counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     /// Those of one half, or all.
@@ -74,7 +74,7 @@ pub(crate) fn families(all: &[&Judged], offence: Offence) -> Vec<(String, usize,
 pub(crate) mod tests {
     use super::{super::case::Case, *};
 
-    /// Returns a judged command of the family `f`.
+    /// Returns a command of the family `f` with a decision.
     pub(crate) fn one(label: Label, decision: Decision, split: Option<Split>) -> Judged {
         let (id, command, family) = ("E1".to_owned(), "ls".to_owned(), "f".to_owned());
         let case = Case { id, command, label, family, disputable: false, split };
@@ -82,7 +82,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn asking_about_what_is_dangerous_or_to_be_asked_fits() {
+    fn asking_about_or_denying_a_dangerous_or_ask_command_is_correct() {
         for label in [Label::Asks, Label::Dangerous] {
             for decision in [Decision::Ask, Decision::Deny] {
                 assert_eq!(offence(&one(label, decision, None)), None);
@@ -95,7 +95,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_part_counts_its_half_alone() {
+    fn a_part_counts_only_its_half() {
         let all = [
             one(Label::Harmless, Decision::Ask, Some(Split::Tune)),
             one(Label::Harmless, Decision::Allow, Some(Split::Tune)),

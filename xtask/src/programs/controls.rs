@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Failure, workspace};
 
-/// How long a control may take.
+/// The time limit of a control, in seconds.
 const SECONDS: u32 = 60;
 
 /// A command line, and the trap that it springs.
@@ -22,7 +22,7 @@ struct Control {
     script: String,
 }
 
-/// What came of a control.
+/// The outcome of a control.
 enum Outcome {
     Fired,
     /// The program did something, or nothing, and not what the trap is for.

@@ -10,7 +10,7 @@ use std::{
 use super::packages::Packages;
 use crate::{setup, workspace};
 
-/// What making a root directory needs.
+/// The programs that are needed to create a root directory.
 const NEEDS: &[setup::Need] = &[("debootstrap", "debootstrap")];
 
 /// Returns where the root directory is made if none is named.
@@ -18,8 +18,8 @@ pub(super) fn default_root() -> PathBuf {
     workspace::target().join("programs/root")
 }
 
-/// Makes the root directory if it is not there, and installs what is missing in it. A package that cannot be had is left
-/// out: its programs stay unproved.
+/// Creates the root directory if it does not exist, and installs missing packages in it. A package
+/// that is not available is left out, and its programs stay unproved.
 pub(super) fn install(root: &Path, packages: &Packages) -> Result<(), String> {
     setup::programs(NEEDS)?;
     if !root.join("usr/bin/apt-get").exists() {
@@ -88,7 +88,7 @@ const INSIDE: &str = r#"root=$1 script=$2; shift 2
 mount -t proc none "$root/proc"; mount --rbind /dev "$root/dev"
 exec chroot "$root" /bin/sh -c "$script" sh "$@""#;
 
-/// Installs all packages at once, and one by one what is left if that fails.
+/// Installs all packages at once. If that fails, installs the remaining ones one by one.
 const DEBIAN: &str = r#"printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d; chmod +x /usr/sbin/policy-rc.d
 apt-get update -qq
 there=; for each in "$@" strace nodejs npm python3-venv python3-pip iproute2; do
@@ -96,7 +96,7 @@ there=; for each in "$@" strace nodejs npm python3-venv python3-pip iproute2; do
 apt-get install -y -qq --no-install-recommends $there ||
   for each in $there; do apt-get install -y -qq --no-install-recommends "$each"; done; true"#;
 
-/// Installs each package in a directory of its own, and links its programs.
+/// Installs each package in a separate directory, and links its programs.
 const NPM: &str = r#"for each in "$@"; do at=/opt/npm/$each; [ -d "$at" ] && continue; mkdir -p "$at"
   npm install --silent --no-fund --no-audit --prefix "$at" "$each" </dev/null >/dev/null 2>&1 || { rm -rf "$at"; continue; }
   for file in "$at"/node_modules/.bin/*; do name=${file##*/}; [ -e "/usr/bin/$name" ] || ln -sf "$file" "/usr/local/bin/$name"; done

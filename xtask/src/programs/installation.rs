@@ -1,4 +1,4 @@
-//! Which files belong to the installation of a program.
+//! The files that belong to the installation of a program.
 
 use std::{
     collections::HashMap,
@@ -41,8 +41,9 @@ impl Installation {
         Self { root: PathBuf::from("/"), sources: HashMap::new() }
     }
 
-    /// Returns whether what was started belongs to the installation of a program that the script names: it comes from the
-    /// same source package, or it is an interpreter that runs a file of it.
+    /// Returns whether a started program belongs to the installation of a program that the script
+    /// names: it comes from the same source package, or it is an interpreter that runs a file of
+    /// that package.
     pub(super) fn is_own(&self, script: &str, started: &str, words: &[String]) -> bool {
         let programs = script.split(|each: char| each.is_whitespace() || "|&;()".contains(each));
         let own: Vec<String> = programs.filter_map(|name| self.source_of_program(name)).collect();
@@ -62,7 +63,8 @@ impl Installation {
             .find_map(|path| self.source(&path))
     }
 
-    /// Returns the source package of a file; for what was installed below `/opt`, its directory.
+    /// Returns the source package of a file, or the directory of a file that was installed below
+    /// `/opt`.
     fn source(&self, path: &str) -> Option<String> {
         let path = self.resolve(path)?;
         let mut parts = path.split('/').skip(1);

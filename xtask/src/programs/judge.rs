@@ -1,4 +1,5 @@
-//! What a record of strace says about a promise: what was started, written and contacted.
+//! The check of a strace record against a promise: the programs that were started, the files that
+//! were written and the hosts that were contacted.
 
 use std::path::Path;
 
@@ -19,19 +20,19 @@ pub(super) struct Deed {
 /// Kinds of deeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// It started or contacted what the project brings.
+    /// Started or contacted something that the project provides.
     Trap,
-    /// It started another program of the machine.
+    /// Started another program of the machine.
     Starts,
-    /// It made, changed or removed a file.
+    /// Created, changed or removed a file.
     Writes,
-    /// It contacted a host, or a service of this machine.
+    /// Contacted a host, or a service of this machine.
     Contacts,
-    /// It could not be run.
+    /// Could not be run.
     Failed,
-    /// It started or contacted what the settings of the user name.
+    /// Started or contacted something that the settings of the user name.
     Home,
-    /// It printed a secret of the home directory.
+    /// Printed a secret of the home directory.
     Secret,
 }
 
@@ -55,7 +56,7 @@ impl Deed {
     }
 }
 
-/// What the deeds of a command line are judged by.
+/// The context in which the actions of a command line are checked.
 pub(super) struct Bench<'b> {
     pub(super) trap: &'b Trap,
     pub(super) installation: &'b Installation,
@@ -134,7 +135,8 @@ impl Places {
             Some(inside) if inside.starts_with("/home") => {
                 return deed(Kind::Home, &self.place(&path));
             }
-            // A name that is looked up in a directory of the project counts even if it is not there.
+            // A name that is looked up in a directory of the project is a trap even if it does not
+            // exist.
             Some(_) => return deed(Kind::Trap, &path),
             None if !path.starts_with('/') => return deed(Kind::Trap, &path),
             None => {}
@@ -183,14 +185,14 @@ impl Places {
             return None;
         }
         let what = self.place(&path);
-        // What this user may not write is what the program would write as another one: a cache of its own installation
-        // is no harm.
+        // A refused write below these directories is what the program would do as another user. A
+        // cache in its own installation is harmless.
         let own =
             refused && ["/usr/", "/opt/", "/root"].iter().any(|start| path.starts_with(start));
         (!own).then_some(Deed { kind: Kind::Writes, what })
     }
 
-    /// Returns the last path of a call, below the directory that stands before it.
+    /// Returns the path of a call. A relative path is resolved against the directory before it.
     fn path(&self, rest: &str) -> Option<String> {
         let at = rest.split_once('"').map(|(before, _)| before).unwrap_or_default();
         let path = quoted(rest)?;
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_deed_is_seen_in_its_call() {
+    fn each_kind_of_action_is_recognized_in_its_call() {
         let deed = |kind, what: &str| Some((kind, what.to_owned()));
         for (line, expected) in [
             ("execve(\"/usr/bin/ls\", [\"ls\"], 0x1 /* 8 vars */) = 0", None),

@@ -1,4 +1,5 @@
-//! Where the programs run: in namespaces of their own, without a network, in a copy of the trap, under strace.
+//! The environment of the programs: separate namespaces, without a network, in a copy of the trap,
+//! under strace.
 
 use std::{
     fs,
@@ -53,13 +54,13 @@ exec chroot "$root/" /usr/bin/setpriv --reuid 65534 --regid 65534 --clear-groups
 /// No more of what a program prints is looked at.
 const MOST_OUTPUT: u64 = 1 << 20;
 
-/// What was seen of a run.
+/// The observations of a run.
 pub(super) struct Record {
     /// The record of strace.
     pub(super) trace: String,
-    /// What it printed.
+    /// The output of the program.
     pub(super) output: String,
-    /// Whether it was ended because it took too long.
+    /// True if it was ended because it exceeded its time limit.
     pub(super) stopped: bool,
 }
 
@@ -105,7 +106,7 @@ impl Machine {
         &self.root
     }
 
-    /// Runs a script in a copy of the trap, and returns what was seen.
+    /// Runs a script in a copy of the trap, and returns the record of the run.
     pub(super) fn run(&self, script: &str, trap: &Trap, seconds: u32) -> Result<Record, String> {
         let number = self.runs.fetch_add(1, Ordering::Relaxed);
         let trace = self.work.join(format!("trace-{number}"));

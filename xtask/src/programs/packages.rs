@@ -1,4 +1,4 @@
-//! Which package brings which program.
+//! The packages that provide each program.
 
 use std::{collections::BTreeMap, fs};
 

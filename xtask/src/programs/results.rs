@@ -1,4 +1,4 @@
-//! What came out, program by program, and what was accepted beforehand.
+//! The results of each program, and the actions that were accepted beforehand.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,12 +12,12 @@ use super::{
 };
 use crate::workspace;
 
-/// What is known of a program's promise.
+/// The verdict on a program's promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The program could not be had.
     Unproved,
-    /// It is there, and no command line of it is called harmless.
+    /// The program exists, and no command line of it is called harmless.
     NothingHarmless,
     /// All command lines kept the promise.
     Kept,
@@ -25,17 +25,17 @@ pub(super) enum Verdict {
     Broken,
 }
 
-/// What came out for one program.
+/// The result of one program.
 pub(super) struct Result {
     pub(super) program: String,
     pub(super) package: String,
     pub(super) version: String,
     pub(super) verdict: Verdict,
     pub(super) commands: Vec<String>,
-    /// How many of them were ended because they took too long.
+    /// The number of command lines that were ended because they exceeded their time limit.
     pub(super) stopped: usize,
     pub(super) accepted: BTreeSet<String>,
-    /// What it did because of the settings of the user, and the secrets that it printed.
+    /// Actions that the settings of the user caused, and the secrets that the program printed.
     pub(super) home: BTreeSet<String>,
     pub(super) broken: Vec<String>,
 }
@@ -127,8 +127,8 @@ pub(super) fn accepted(program: &str) -> BTreeSet<String> {
     all
 }
 
-/// Returns whether a deed is accepted. What a trap saw is never accepted; an entry that ends with `*` stands for all that
-/// begin so.
+/// Returns whether an action is accepted. A sprung trap is never accepted. An entry that ends with
+/// `*` accepts every action that begins with the text before it.
 fn is_accepted(deed: &Deed, text: &str, accepted: &BTreeSet<String>) -> bool {
     deed.kind != Kind::Trap
         && accepted.iter().any(|entry| match entry.strip_suffix('*') {

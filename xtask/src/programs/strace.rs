@@ -1,4 +1,4 @@
-//! How strace writes texts, and the messages of the domain name system in them.
+//! Parsing of the strings that strace writes, and of the DNS messages in them.
 
 /// Returns the first text in quotes, as it is written.
 pub(super) fn quoted(rest: &str) -> Option<String> {
@@ -7,7 +7,8 @@ pub(super) fn quoted(rest: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Returns the texts of a list, up to its `]`; none if one of them was cut off or if there is no end.
+/// Returns the strings of a list, up to its `]`, or `None` if one of them was truncated or if the
+/// list has no end.
 pub(super) fn strings(mut rest: &str) -> Option<Vec<String>> {
     let mut all = Vec::new();
     loop {

@@ -1,8 +1,8 @@
-//! The hostile project: a trap for every tool that is known to obey what a project brings.
+//! The hostile project: a trap for every tool that is known to run code or settings of a project.
 //!
-//! Each trap starts `oxtrap`, a script of the project, or reaches `oxtrap.example`. Neither name occurs otherwise, so a
-//! trace that holds one of them shows a trap that was sprung. The home directory has traps of its own, which start
-//! `oxhome` or reach `oxhome.example`.
+//! Each trap starts `oxtrap`, a script of the project, or contacts `oxtrap.example`. Neither name
+//! occurs elsewhere, so a trace that contains one of them shows a sprung trap. The home directory
+//! has separate traps, which start `oxhome` or contact `oxhome.example`.
 
 mod home_files;
 mod project_files;
@@ -25,7 +25,7 @@ pub(super) const MARK: &str = "oxtrap";
 /// The name that every trap of the home directory starts or reaches.
 pub(super) const HOME_MARK: &str = "oxhome";
 
-/// How every secret of the home directory begins; the name of its file follows.
+/// The beginning of every secret of the home directory. The name of its file follows.
 pub(super) const SECRET: &str = "oxsecret";
 
 /// A project and a home directory, laid ready to be copied for each run.
@@ -33,7 +33,7 @@ pub(super) struct Trap {
     directory: PathBuf,
 }
 
-/// Which traps are laid.
+/// The traps that are created.
 #[derive(Clone, Copy)]
 pub(super) enum Selection<'n> {
     /// All.
@@ -70,8 +70,8 @@ const LIKE_OPTIONS: [&str; 8] = [
 const HOOKS: [&str; 4] =
     ["post-index-change", "post-checkout", "pre-commit", "reference-transaction"];
 
-/// Files for which the analysis has a guard of its own: with them the programs that obey them are not called harmless, and
-/// without them they are tried.
+/// Files for which the analysis has a guard. With them, the programs that read them are not called
+/// harmless; without them, these programs are run.
 const GUARDED: &[(&str, &str)] = &[
     (".tool-versions", "nodejs path:./bin\npython path:./bin\n"),
     ("mise.toml", "[env]\n_.source = \"./x.sh\"\n[tools]\nnode = \"path:./bin\"\n"),
@@ -255,7 +255,8 @@ impl Trap {
             fs::create_dir_all(home.join(directory))?;
         }
         let run = home.join("bin").join(HOME_MARK);
-        // It does nothing: what it did would be told of the program that started it.
+        // The script does nothing, because its actions would be attributed to the program that
+        // started it.
         write(&run, "#!/bin/sh\nexit 0\n")?;
         executable(&run)?;
         let run = run.display().to_string();

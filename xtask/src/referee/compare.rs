@@ -1,11 +1,11 @@
-//! Whether the analysis has said before what a script did.
+//! Comparison of the analysis of a script with its actions.
 
 use std::fmt;
 
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, CommandWord, CommandWords, ExecAccess, OperationFacts,
 };
-use openoxide_shell::{Setting, analyse};
+use openoxide_shell::{AnalysisContext, analyze_script};
 
 use super::{
     deeds::{By, Deeds, Started, Written, base_name},
@@ -13,7 +13,7 @@ use super::{
     work::Case,
 };
 
-/// Something that the analysis did not say.
+/// An action that the analysis did not report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Miss {
     /// A program was started that is not on the list.
@@ -25,7 +25,8 @@ pub(crate) enum Miss {
 }
 
 impl Miss {
-    /// Says whether two misses are of one kind: a script that is made shorter must miss in the same way.
+    /// Returns whether two misses are of the same kind. A shortened script must miss in the same
+    /// way.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
@@ -41,16 +42,16 @@ impl fmt::Display for Miss {
     }
 }
 
-/// Returns what the analysis says of a case.
+/// Returns the result of the analysis of a case.
 pub(crate) fn facts(case: &Case) -> OperationFacts {
     let path = |text: &str| AbsPath::new(text).ok();
     let (Some(cwd), Some(home)) = (path(WORK), path(HOME)) else {
         return OperationFacts::default();
     };
-    analyse(&case.for_bash(), &Setting { cwd: &cwd, home: Some(&home) })
+    analyze_script(&case.for_bash(), &AnalysisContext { cwd: &cwd, home: Some(&home) })
 }
 
-/// Compares what was said with what was done.
+/// Compares the reported facts with the recorded actions.
 pub(crate) fn judge(facts: &OperationFacts, deeds: &Deeds) -> Option<Miss> {
     if is_opaque(facts) {
         return None;
@@ -68,12 +69,12 @@ pub(crate) fn judge(facts: &OperationFacts, deeds: &Deeds) -> Option<Miss> {
     change.filter(|_| is_harmless(facts)).map(|written| Miss::Change(written.path.clone()))
 }
 
-/// Says whether something in the script was not understood.
+/// Returns whether the analysis did not understand a part of the script.
 pub(crate) fn is_opaque(facts: &OperationFacts) -> bool {
     facts.accesses.iter().any(|access| matches!(access, Access::Opaque { .. }))
 }
 
-/// Says whether by the analysis nothing at all is changed.
+/// Returns true if the script changes nothing according to the analysis.
 pub(crate) fn is_harmless(facts: &OperationFacts) -> bool {
     facts.accesses.iter().all(|access| match access {
         Access::Exec(exec) => exec.class == CommandClass::Harmless,
@@ -94,7 +95,7 @@ fn is_listed(facts: &OperationFacts, started: &Started) -> bool {
     if programs(facts).any(|exec| can_be(exec, started)) {
         return true;
     }
-    // Of a program that is not known to be harmless nobody has said that it starts no others.
+    // The analysis promises only for harmless programs that they start no other programs.
     match &started.by {
         By::Shell => false,
         By::Program(words) => {
@@ -105,7 +106,7 @@ fn is_listed(facts: &OperationFacts, started: &Started) -> bool {
     }
 }
 
-/// Says whether a program on the list can be the one that was started.
+/// Returns whether a reported program can be the one that was started.
 pub(crate) fn can_be(exec: &ExecAccess, started: &Started) -> bool {
     started.names.iter().any(|name| {
         let words: Vec<&str> =
@@ -114,7 +115,8 @@ pub(crate) fn can_be(exec: &ExecAccess, started: &Started) -> bool {
     })
 }
 
-/// Says whether `expected` can become these words. Row by row, because a pattern of many gaps must not take for ever.
+/// Returns whether `expected` matches these words. Works row by row, so that a pattern with many
+/// gaps does not take too long.
 fn fits(expected: &CommandWords, words: &[&str]) -> bool {
     let mut reached = vec![false; words.len() + 1];
     if let Some(start) = reached.first_mut() {
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_harmless_program_starts_must_be_listed() {
+    fn programs_started_by_a_harmless_program_must_be_reported() {
         let by = |words: &[&str]| By::Program(words.iter().map(ToString::to_string).collect());
         let unknown = started(&["evil1"], by(&["python3", "x"]));
         assert_eq!(judge(&case("python3 x"), &unknown), None);

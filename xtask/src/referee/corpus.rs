@@ -34,7 +34,7 @@ pub(crate) fn scripts() -> Result<Vec<String>, String> {
     Ok(scripts)
 }
 
-/// Keeps a miss, so that it is run ever after; the table beside it says what was missed.
+/// Saves a miss, so that it is run in every later test. The table next to it describes the miss.
 pub(crate) fn save(found: &Found) -> Result<(), String> {
     let folder = root().join("corpus/shell");
     let mut hasher = DefaultHasher::new();

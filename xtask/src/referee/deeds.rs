@@ -1,10 +1,11 @@
-//! What a script did: the programs that its shells started, and the files that they opened for writing.
+//! The actions of a script: the programs that its shells started, and the files that they opened
+//! for writing.
 
 use std::collections::HashMap;
 
 use super::trace::{Event, Record};
 
-/// What runs other programs because that is all it does: what is behind it counts as if the shell had started it.
+/// Programs that only run other programs. The latter are treated as if the shell had started them.
 const WRAPPERS: &[&str] = &[
     "env",
     "xargs",
@@ -26,23 +27,25 @@ const WRAPPERS: &[&str] = &[
     "prlimit",
     "run-parts",
 ];
-/// Of these some start a shell for what they are to run: that counts, and not the shell.
+/// Wrappers that may use a shell to run their command. The command is recorded, and the shell is
+/// not.
 const HELPED: &[&str] = &["flock", "script", "watch"];
 const SHELLS: &[&str] = &["bash", "sh", "dash", "rbash"];
-/// Where the programs of the stage lie. What lies elsewhere was made by the script itself.
+/// The directories of the stage's programs. Programs in other directories were created by the
+/// script itself.
 const SYSTEM: &[&str] = &["/s/", "/usr/", "/bin/", "/sbin/", "/lib/", "/ox/"];
 /// The first program of a namespace.
 const DRIVER: &str = "/ox/driver";
-/// What the shell starts for a name that it does not find.
+/// The program that the shell starts for a name that it does not find.
 const NOT_FOUND: &str = "/ox/not-found";
 /// More than this tells nothing new: it is a loop.
 const MOST: usize = 400;
 
-/// What a process is at a moment.
+/// The state of a process at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Image {
     Driver,
-    /// A shell; and the program that started it for work of its own, if there is one.
+    /// A shell, with the program that started it for its own work, if there is one.
     Shell(By),
     /// Any other program, by its words, and who started it.
     Program(Vec<String>, By),
@@ -50,7 +53,7 @@ enum Image {
     Foreign,
 }
 
-/// Who started a program.
+/// The origin of a started program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum By {
     /// A shell, or what does nothing but run others.
@@ -59,14 +62,14 @@ pub(crate) enum By {
     Program(Vec<String>),
 }
 
-/// A program that was started, or looked for in vain.
+/// A program that was started, or that was not found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Started {
-    /// What the shell may have been given as its name.
+    /// The possible names of the program in the script.
     pub(crate) names: Vec<String>,
     /// The words after the name.
     pub(crate) arguments: Vec<String>,
-    /// Who started it.
+    /// The origin of the program.
     pub(crate) by: By,
 }
 
@@ -75,9 +78,9 @@ pub(crate) struct Started {
 pub(crate) struct Written {
     /// Its path, as far as it was seen.
     pub(crate) path: String,
-    /// Whether a shell did it, not a program.
+    /// True if a shell did it, not a program.
     pub(crate) by_shell: bool,
-    /// Whether it succeeded.
+    /// True if it succeeded.
     pub(crate) done: bool,
 }
 
@@ -86,7 +89,7 @@ pub(crate) struct Written {
 pub(crate) struct Deeds {
     pub(crate) started: Vec<Started>,
     pub(crate) written: Vec<Written>,
-    /// How the shell ended; 1000 and more for a signal.
+    /// The exit status of the shell; 1000 and more for a signal.
     pub(crate) status: i32,
     /// A link was made: paths may lead elsewhere from then on.
     pub(crate) linked: bool,
@@ -142,7 +145,8 @@ impl Deeds {
 impl Processes {
     fn image(&self, pid: u32, at: usize) -> Image {
         let (mut pid, mut at) = (pid, at);
-        // A process has at most so many ancestors; a number that is used again must not lead in a circle.
+        // The number of ancestors is limited, because a reused process number must not cause an
+        // endless loop.
         for _ in 0..1000 {
             let mut past = self.images.get(&pid).into_iter().flatten();
             if let Some((_, image)) = past.rfind(|(since, _)| *since < at) {
@@ -161,7 +165,7 @@ impl Processes {
         let was = self.image(pid, at);
         let image = match failed {
             _ if was == Image::Foreign => return,
-            // The shell reads such a file as a script by itself.
+            // The shell itself then reads such a file as a script.
             Some("ENOEXEC") => Image::Foreign,
             Some(_) => return,
             None if path == DRIVER => Image::Driver,
@@ -174,7 +178,7 @@ impl Processes {
 }
 
 impl Image {
-    /// Says who starts what it starts.
+    /// Returns the origin of the programs that this process starts.
     fn starts(&self) -> By {
         match self {
             Self::Shell(by) => by.clone(),
@@ -206,8 +210,8 @@ fn started(path: &str, argv: &[String], image: &Image) -> Option<Started> {
     if first.contains('/') && path.ends_with(first) {
         names.push(first.clone());
     } else {
-        // `exec` makes a path of what it was given, and the name that a program sees may be any (`exec -a`, `exec -l`): of a
-        // path every end may have stood there.
+        // `exec` makes a path of its operand, and the name that a program sees is arbitrary (`exec
+        // -a`, `exec -l`). Every suffix of the path is a possible operand.
         names.push(base_name(path).to_owned());
         names
             .extend(Some(first.clone()).filter(|first| first.contains('/') && !is_of_system(path)));
@@ -217,7 +221,7 @@ fn started(path: &str, argv: &[String], image: &Image) -> Option<Started> {
     Some(Started { names, arguments: arguments.to_vec(), by })
 }
 
-/// Says whether a program of the system may be a script in some language.
+/// Returns whether a program of the system may be a script in some language.
 fn is_script(words: &[String]) -> bool {
     words.first().is_some_and(|name| name.starts_with("/usr/")) && !is_one_of(WRAPPERS, words)
 }
@@ -251,7 +255,8 @@ pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Says whether something that lasts has this path, and not a device, a pipe, or a file that a shell makes for itself.
+/// Returns whether a path is a persistent file: not a device, a pipe, or a temporary file of the
+/// shell.
 fn is_a_file(path: &str) -> bool {
     let rest = path.trim_start_matches('/');
     !["dev/", "proc/", "w/tmp/"]
@@ -281,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_counts_by_who_started_it() {
+    fn a_started_program_is_recorded_with_its_origin() {
         let seen = deeds(vec![
             (0, Event::Fork { child: 5 }),
             (5, exec("/usr/bin/bash", &["bash", "-c", "x"])),
@@ -299,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_what_its_parent_was_when_it_was_made() {
+    fn a_child_has_the_image_of_its_parent_at_the_fork() {
         let seen = deeds(vec![
             (0, Event::Fork { child: 5 }),
             (5, exec("/usr/bin/bash", &["bash"])),
@@ -317,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_of_the_script_does_is_its_own() {
+    fn actions_of_a_file_of_the_script_are_not_recorded() {
         let failed = Some("ENOEXEC".to_owned());
         let seen = deeds(vec![
             (5, exec("/usr/bin/bash", &["bash"])),

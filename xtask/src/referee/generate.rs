@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 use self::grammar::Grammar;
 use super::{chance::Chance, options::Shell};
 
-/// What must not run even in a namespace: it could end the driver, or read what belongs to it.
+/// Texts that must not run even in a namespace: they could end the driver, or read its files.
 const NEVER: &[&str] = &["kill", "/proc", "/sys", "/marker", "/ox", "\0"];
 const LONGEST: usize = 3000;
 /// The rarest construct is in one script of a few hundred.
@@ -20,7 +20,7 @@ static GRAMMAR: LazyLock<Grammar> =
 pub(crate) static CONSTRUCTS: LazyLock<BTreeSet<&'static str>> =
     LazyLock::new(|| GRAMMAR.constructs());
 
-/// What the shell does by itself.
+/// The commands that the shell runs without a program.
 pub(crate) const BUILTINS: &[&str] = &[
     ".",
     ":",
@@ -86,7 +86,7 @@ pub(crate) const BUILTINS: &[&str] = &[
     "g",
 ];
 
-/// Where scripts come from.
+/// The source of scripts.
 #[derive(Debug)]
 pub(crate) struct Generator {
     seeds: Vec<String>,
@@ -119,13 +119,14 @@ impl Generator {
         chance.script(&seeds)
     }
 
-    /// Says whether a script may be run.
+    /// Returns whether a script may be run.
     pub(crate) fn accepts(&self, script: &str) -> bool {
         script.len() < LONGEST && !NEVER.iter().any(|word| script.contains(word))
     }
 }
 
-/// Returns a script with one certain construct, each in its turn: what is rare must not be left to chance.
+/// Returns a script with one particular construct, each in its turn. Rare constructs must not
+/// depend on chance.
 fn aimed(turn: u64, chance: &mut Chance) -> (String, Vec<&'static str>) {
     let turn = usize::try_from(turn).unwrap_or_default() % CONSTRUCTS.len().max(1);
     let mut script = GRAMMAR.script(chance);
@@ -144,7 +145,7 @@ fn aimed(turn: u64, chance: &mut Chance) -> (String, Vec<&'static str>) {
 mod tests {
     use super::*;
 
-    /// What the shell can do to hide a command: a grammar without one of them proves less.
+    /// The ways in which the shell can hide a command. A grammar without one of them proves less.
     const REQUIRED: &str = "list pipeline pipe-stderr background group subshell for for-arithmetic while until case \
         case-through case-on select if condition arithmetic-command let function function-word coproc time not heredoc \
         heredoc-quoted heredoc-tabs heredoc-substitution here-string process-in process-out substitution backquote \

@@ -1,8 +1,8 @@
-//! What the referee is asked to do.
+//! The options of the referee.
 
 use std::thread;
 
-/// How the arguments are written.
+/// The syntax of the arguments.
 pub(crate) const ARGUMENTS: &str =
     "[--cases N] [--seed S] [--from N] [--shell bash|dash] [--jobs J]";
 
@@ -19,15 +19,15 @@ pub(crate) enum Shell {
 /// The options, each with a usual value.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// How many scripts to run.
+    /// The number of scripts to run.
     pub(crate) cases: u64,
-    /// Where chance starts: the same seed gives the same scripts.
+    /// The seed of the random numbers. The same seed gives the same scripts.
     pub(crate) seed: u64,
     /// The number of the first script: a miss can be looked at again alone.
     pub(crate) from: u64,
-    /// What runs them.
+    /// The shell that runs them.
     pub(crate) shell: Shell,
-    /// How many run at once.
+    /// The number of jobs that run at once.
     pub(crate) jobs: usize,
     /// A file with one script to run and to show.
     pub(crate) explain: Option<String>,
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_has_its_usual_value() {
+    fn missing_options_have_their_default_value() {
         let options = read("--seed 7 --shell dash").unwrap();
         assert_eq!((options.cases, options.seed, options.shell), (20_000, 7, Shell::Dash));
     }

@@ -1,4 +1,4 @@
-//! What the referee saw, in numbers.
+//! The results of the referee, in numbers.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,11 +11,11 @@ use super::{
     work::Case,
 };
 
-/// How a shell ends that has not understood its script.
+/// The exit status of a shell after a syntax error in its script.
 const SYNTAX_ERROR: i32 = 2;
 /// From here on the status is a signal.
 const SIGNALS: i32 = 1000;
-/// So many lost scripts of a thousand are accidents.
+/// The number of lost scripts per thousand that is accepted as accidental.
 const MOST_LOST: usize = 2;
 
 /// A miss, and the case that showed it.
@@ -52,26 +52,27 @@ pub(crate) struct Score {
     files: usize,
     /// Programs ran, and by the analysis all of them only look.
     harmless: usize,
-    /// Programs on the list, where the script ended by itself and nothing was opaque, and those that never started.
+    /// Programs that the analysis reported, if the shell was not killed and nothing was opaque, and
+    /// those of them that never started.
     listed: usize,
     idle: usize,
-    /// Scripts that did not run, because the analysis does not understand them and says so.
+    /// Scripts that did not run, because the analysis reports that it does not understand them.
     pub(crate) passed_over: usize,
     /// Scripts that must not run even here.
     pub(crate) refused: usize,
-    /// Why scripts have no result.
+    /// The reasons for which scripts have no result.
     pub(crate) lost: Vec<String>,
     pub(crate) misses: Vec<Found>,
     constructs: BTreeMap<&'static str, usize>,
 }
 
 impl Score {
-    /// Says whether each of these constructs has run.
+    /// Returns whether each of these constructs has run.
     pub(crate) fn covers(&self, tags: &[&str]) -> bool {
         tags.iter().all(|tag| self.constructs.contains_key(tag))
     }
 
-    /// Counts one script.
+    /// Adds the results of one script.
     pub(crate) fn count(&mut self, facts: &OperationFacts, deeds: &Deeds, tags: &[&'static str]) {
         let valid = deeds.status != SYNTAX_ERROR;
         self.run += 1;
@@ -168,7 +169,8 @@ impl Score {
         )
     }
 
-    /// Says whether all is well.
+    /// Returns an error if the analysis missed something, too many scripts were lost, or a
+    /// construct is absent.
     pub(crate) fn verdict(&self, coverage: bool) -> Result<(), String> {
         let absent = self.absent();
         if !self.misses.is_empty() {

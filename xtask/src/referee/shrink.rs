@@ -2,10 +2,10 @@
 
 use super::{compare, report::Found, stage::Stage};
 
-/// How often a script may be run for this.
+/// The maximum number of runs of a script while it is shortened.
 const MOST_RUNS: usize = 400;
 
-/// How often it has been run, and on what.
+/// The number of runs so far, and the stage that they use.
 struct Search<'a> {
     stage: &'a mut Stage,
     runs: usize,

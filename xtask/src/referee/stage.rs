@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{setup::is_root, steps::succeed};
 
-/// Where the scripts run, and whose home it is. The driver has the same paths.
+/// The directory of the scripts, and the home directory. The driver has the same paths.
 pub(crate) const WORK: &str = "/w/1/2/3/4/work";
 pub(crate) const HOME: &str = "/w/home";
 
@@ -74,10 +74,10 @@ const CALLS: &str = "trace=execve,execveat,clone,clone3,fork,vfork,open,openat,c
 const WATCH: &[&str] =
     &["/usr/bin/strace", "-f", "--seccomp-bpf", "-qq", "-xx", "-y", "-s", "65536"];
 
-/// After so many scripts a namespace is left for a new one.
+/// The number of scripts after which a namespace is replaced by a new one.
 const MOST_SCRIPTS: u32 = 5_000;
 
-/// What every stage needs, built once.
+/// The files that every stage needs, built once.
 #[derive(Debug)]
 pub(crate) struct Ground {
     folder: tempfile::TempDir,
@@ -148,7 +148,7 @@ impl Stage {
         Ok(Self { child, input, log: BufReader::with_capacity(1 << 16, log), number: 0 })
     }
 
-    /// Says whether it has run so much that another should take its place.
+    /// Returns whether it has run enough scripts to be replaced.
     pub(crate) const fn is_worn(&self) -> bool {
         self.number >= MOST_SCRIPTS
     }

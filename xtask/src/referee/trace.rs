@@ -2,32 +2,32 @@
 
 use std::collections::HashMap;
 
-/// The process that drives the scripts: strace gives no number while there is no other.
+/// The process that drives the scripts. strace writes no number while it is the only process.
 pub(crate) const RUNNER: u32 = 0;
 
-/// What a line was.
+/// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// It was understood.
+    /// The line was understood.
     Known,
     /// The script is over, with this status of the shell.
     Ended(i32),
-    /// It is none of strace's lines.
+    /// The line is not from strace.
     Noise,
 }
 
 /// One thing that a process did, or tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// It became another program.
+    /// Became another program.
     Exec { path: String, argv: Vec<String>, failed: Option<String> },
-    /// It made another process.
+    /// Created another process.
     Fork { child: u32 },
-    /// It made, changed or removed what has this name.
+    /// Created, changed or removed the file with this name.
     Write { path: String, done: bool },
 }
 
-/// What the processes of one script did.
+/// The actions of the processes of one script.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     /// Each event with its process, and the line on which it began.
@@ -57,7 +57,7 @@ impl Record {
     fn call(&mut self, at: usize, pid: u32, text: &str) -> Line {
         let Some((name, rest)) = text.split_once('(') else { return Line::Noise };
         let Some((arguments, result)) = rest.rsplit_once(" = ") else {
-            // What was killed in the middle of a call has no result.
+            // A process that was killed during a call has no result.
             return if is_name(name) { Line::Known } else { Line::Noise };
         };
         if !is_name(name) {
@@ -98,7 +98,7 @@ fn event(name: &str, arguments: &str, result: &str) -> Option<Event> {
             Some(Event::Fork { child: result.trim().parse().ok()? })
         }
         "open" | "openat" if !writes(arguments) => None,
-        // Of two names the last is the one that comes to be.
+        // If there are two names, the last one is the new one.
         _ => Some(Event::Write { path: paths(arguments).pop()?, done: failed.is_none() }),
     }
 }
@@ -109,7 +109,7 @@ fn failure(result: &str) -> Option<String> {
     Some(error.split(' ').next().unwrap_or_default().to_owned())
 }
 
-/// Says whether a file is opened to be written, or made.
+/// Returns whether a file is opened for writing, or created.
 fn writes(arguments: &str) -> bool {
     ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"].iter().any(|flag| arguments.contains(flag))
 }
@@ -121,7 +121,8 @@ fn exec(arguments: &str, failed: Option<String>) -> Option<Event> {
     Some(Event::Exec { path: paths(before).pop()?, argv, failed })
 }
 
-/// Returns the paths among the arguments, each below the directory that stands before it.
+/// Returns the paths among the arguments. A relative path is resolved against the directory before
+/// it.
 fn paths(arguments: &str) -> Vec<String> {
     let mut paths = Vec::new();
     let mut directory = None;
@@ -157,7 +158,7 @@ fn text(hex: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads what the driver says by looking for a file that is not there.
+/// Reads the message that the driver sends by opening a file that does not exist.
 fn opened(arguments: &str) -> Line {
     match arguments.split_once('"') {
         Some((_, rest)) if rest.starts_with(r"\x2f\x6d\x61\x72\x6b\x65\x72\x2f") => {
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_interrupted_counts_from_its_beginning() {
+    fn an_interrupted_call_has_the_position_of_its_beginning() {
         let lines = [
             format!(
                 r#"[pid 7] execve("{}", ["{}"], 0x1 /* 1 var */ <unfinished ...>"#,
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_lies_below_its_directory() {
+    fn a_relative_path_is_resolved_against_its_directory() {
         let (work, name, other) = (hex("/w/a (deleted)"), hex("b"), hex("/c"));
         let lines = [
             format!(r#"openat(AT_FDCWD<{work}>, "{name}", O_WRONLY|O_CREAT, 0666) = 3<{other}>"#),

@@ -20,12 +20,14 @@ use super::{
 
 /// Below this number chance may well leave a construct out.
 const ENOUGH_FOR_ALL: u64 = 10_000;
-/// To shrink takes a few hundred runs: after so many misses it is clear that something is broken.
+/// The number of misses that are shortened. Each takes a few hundred runs, and this many misses
+/// already show that something is broken.
 const MOST_SHRUNK: usize = 24;
-/// So many fallen stages are no accident.
+/// The number of lost stages above which the run fails.
 const MOST_LOST: usize = 100;
-/// What is not understood is asked about, whatever it does: nothing can be missed in it. One of so many such scripts runs
-/// all the same, for the figures, and so does one with a construct that has not run yet.
+/// One in this number of opaque scripts is run, for the figures. The others are skipped, because an
+/// opaque script is always asked about, so nothing can be missed in it. An opaque script with a
+/// construct that has not run yet is also run.
 const OPAQUE_RUN: u64 = 16;
 
 /// One script, and what it is run with.
@@ -33,7 +35,7 @@ const OPAQUE_RUN: u64 = 16;
 pub(crate) struct Case {
     pub(crate) script: String,
     pub(crate) shell: Shell,
-    /// What the stubs print and how they end depends on it.
+    /// The number that determines the output and the exit status of the stubs.
     pub(crate) luck: u32,
 }
 
@@ -53,14 +55,14 @@ impl Case {
     }
 }
 
-/// What there is to do.
+/// The work that the threads share.
 #[derive(Debug)]
 pub(crate) struct Work {
     options: Options,
     generator: Generator,
     /// The number of the next script.
     next: AtomicU64,
-    /// How many have been run.
+    /// The number of scripts that have run.
     run: AtomicU64,
 }
 
@@ -72,12 +74,12 @@ impl Work {
         Ok(Self { options, generator, next, run: AtomicU64::new(0) })
     }
 
-    /// Says whether so many scripts run that every construct must be among them.
+    /// Returns whether enough scripts run to require every construct among them.
     pub(crate) const fn demands_coverage(&self) -> bool {
         self.options.cases >= ENOUGH_FOR_ALL && matches!(self.options.shell, Shell::Bash)
     }
 
-    /// Does all of it.
+    /// Runs all cases.
     pub(crate) fn run(&self, ground: &Ground) -> Result<Score, String> {
         let total = Mutex::new(Score::default());
         let results: Vec<Result<(), String>> = thread::scope(|scope| {
@@ -119,7 +121,8 @@ impl Work {
         Ok(())
     }
 
-    /// Runs the case `number`. The same number of the same seed is the same script, whoever runs it.
+    /// Runs the case `number`. The same number with the same seed gives the same script in every
+    /// worker.
     fn case(&self, number: u64, stage: &mut Stage, score: &mut Score) -> Result<(), String> {
         let mut chance =
             Chance::new(self.options.seed.wrapping_mul(1_000_003).wrapping_add(number) << 1);

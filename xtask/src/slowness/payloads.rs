@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::crash::chance::Chance;
 
-/// What the payloads have much of, in turn.
+/// The kinds of payloads, by the element that each has many of. The cases use them in turn.
 pub(super) const KINDS: [&str; 16] = [
     "stars",
     "words with stars",

@@ -1,7 +1,7 @@
 //! Changes that Claude Code makes to a script before its shell runs it (observed on 2.1.197).
 
 use openoxide_protocol::{AbsPath, Action};
-use openoxide_shell::{ScriptTraits, Setting};
+use openoxide_shell::{AnalysisContext, ScriptTraits};
 
 use crate::{agent_hook::AgentHookCall, tool_action::parse_action};
 
@@ -22,7 +22,7 @@ pub fn shell_doubts(call: &AgentHookCall, is_exported: impl Fn(&str) -> bool) ->
         let text = "Claude Code makes `>/dev/null` of `>nul`, also within quotes".to_owned();
         doubts.push(Action::Opaque { text });
     }
-    let traits = ScriptTraits::examine(&script, &Setting { cwd: &call.cwd, home: None });
+    let traits = ScriptTraits::examine(&script, &AnalysisContext { cwd: &call.cwd, home: None });
     let reaches = |name: &&String| {
         OBEYED.iter().any(|beginning| name.starts_with(beginning))
             || is_exported(name) && !ScriptTraits::is_ordinary_variable(name)
@@ -49,7 +49,7 @@ pub fn directories_left_in(call: &AgentHookCall) -> Vec<AbsPath> {
     if !["cd", "pushd", "popd"].iter().any(|name| script.contains(name)) {
         return Vec::new();
     }
-    let traits = ScriptTraits::examine(&script, &Setting { cwd: &call.cwd, home: None });
+    let traits = ScriptTraits::examine(&script, &AnalysisContext { cwd: &call.cwd, home: None });
     let mut left_in = traits.last_directories.unwrap_or_default();
     left_in.retain(|directory| *directory != call.cwd);
     left_in

@@ -2,7 +2,7 @@
 //! (`exec_command`, argument `shell`; observed on 0.169).
 
 use openoxide_protocol::Action;
-use openoxide_shell::{ScriptTraits, Setting};
+use openoxide_shell::{AnalysisContext, ScriptTraits};
 
 use crate::{agent_hook::AgentHookCall, tool_action::parse_action};
 
@@ -15,7 +15,7 @@ const ZSH_STEERING: [&str; 8] =
 #[must_use]
 pub fn shell_doubt(call: &AgentHookCall) -> Option<Action> {
     let Action::Command { script } = parse_action(&call.tool, &call.input) else { return None };
-    let traits = ScriptTraits::examine(&script, &Setting { cwd: &call.cwd, home: None });
+    let traits = ScriptTraits::examine(&script, &AnalysisContext { cwd: &call.cwd, home: None });
     let steers = |name: &String| ZSH_STEERING.contains(&name.as_str());
     let steered = traits.assigned.is_none_or(|names| names.iter().any(steers));
     (steered || !traits.is_portable).then(|| Action::Opaque {

@@ -1,19 +1,19 @@
 use super::*;
-use crate::notation::words;
+use crate::notation::parse_words;
 
 fn prefix(line: &str) -> u8 {
-    prefix_len(&words(line))
+    prefix_len(&parse_words(line))
 }
 
 #[test]
 fn every_entry_is_found() {
     assert!(PREFIXES.len() > 500, "{}", PREFIXES.len());
     for (words, expected) in PREFIXES {
-        let mut key = Key::default();
-        words.split(' ').for_each(|word| key.push(word).unwrap());
-        assert_eq!(key.find(), Some(*expected), "{words}");
-        assert!(words.split(' ').count() <= MOST, "{words}");
-        assert!(!matches!(expected, Prefix::Words(words) if !(1..=4).contains(words)));
+        let mut key = PrefixKey::default();
+        words.split(' ').for_each(|word| key.push_word(word).unwrap());
+        assert_eq!(key.find_entry(), Some(*expected), "{words}");
+        assert!(words.split(' ').count() <= MAX_WORDS, "{words}");
+        assert!(!matches!(expected, PrefixArity::Words(words) if !(1..=4).contains(words)));
     }
 }
 

@@ -1,10 +1,11 @@
 use super::*;
-use crate::notation::words;
+use crate::notation::parse_words;
 
 fn breaks(line: &str) -> bool {
     let path = |text| AbsPath::new(text).unwrap();
     let (bases, home) = ([path("/home/u/project")], path("/home/u"));
-    let found = findings(&words(line), &Place { bases: &bases, home: Some(&home) });
+    let found =
+        find_dangers(&parse_words(line), &DangerContext { bases: &bases, home: Some(&home) });
     assert!(
         found.iter().all(|each| each.kind == FindingKind::CircuitBreaker && each.code == "OX201")
     );
@@ -178,16 +179,16 @@ fn ordinary_work_does_not() {
 #[test]
 fn without_a_home_a_tilde_is_a_name() {
     let bases = [AbsPath::new("/p/q").unwrap()];
-    let place = Place { bases: &bases, home: None };
-    assert!(findings(&words("rm -rf ~"), &place).is_empty());
+    let place = DangerContext { bases: &bases, home: None };
+    assert!(find_dangers(&parse_words("rm -rf ~"), &place).is_empty());
 }
 
 #[test]
 fn where_no_directory_is_known_no_relative_path_is() {
-    let place = Place { bases: &[], home: None };
-    assert!(!findings(&words("rm -rf build"), &place).is_empty());
-    assert!(findings(&words("rm -rf /srv/x/build"), &place).is_empty());
-    assert!(findings(&words("rm build"), &place).is_empty());
+    let place = DangerContext { bases: &[], home: None };
+    assert!(!find_dangers(&parse_words("rm -rf build"), &place).is_empty());
+    assert!(find_dangers(&parse_words("rm -rf /srv/x/build"), &place).is_empty());
+    assert!(find_dangers(&parse_words("rm build"), &place).is_empty());
 }
 
 #[test]

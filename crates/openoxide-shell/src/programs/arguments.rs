@@ -4,16 +4,16 @@ use openoxide_protocol::{CommandWord, CommandWords, FileSearch};
 
 /// Names of files that are there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Paths {
+pub(crate) enum WordSource {
     /// Those that match a pattern of the shell.
     Pattern(String),
     /// Some of the files below these directories, or these files themselves. Their names may be
     /// `bare` or start with the names of the directories. If `search` is set, a program has printed
     /// the names, and it tells which of the files there they can be.
-    Below { roots: Vec<String>, bare: bool, search: Option<Box<FileSearch>> },
+    DescendantsOf { roots: Vec<String>, bare: bool, search: Option<Box<FileSearch>> },
     /// The text that the command reads from standard input, whatever it is: `whole` lines, or words
     /// separated by blanks.
-    Input { whole: bool },
+    StandardInput { whole: bool },
     /// Words of letters and digits that a program made up, such as the names of commits: no options, and no files.
     Tokens,
     /// A number.
@@ -24,33 +24,33 @@ pub(crate) enum Paths {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Argv {
     pub(crate) words: CommandWords,
-    pub(crate) paths: Vec<(usize, Paths)>,
+    pub(crate) paths: Vec<(usize, WordSource)>,
 }
 
 /// The same, borrowed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arguments<'a> {
+pub(crate) struct ArgvRef<'a> {
     pub(crate) words: &'a CommandWords,
-    pub(crate) paths: &'a [(usize, Paths)],
+    pub(crate) paths: &'a [(usize, WordSource)],
 }
 
 /// One word of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arg<'a> {
+pub(crate) enum ArgumentWord<'a> {
     /// The whole word is known.
     Known(&'a str),
     /// One word, of which only the beginning is known; it may be empty.
-    Begins(&'a str),
+    Prefix(&'a str),
     /// Any number of words, each the name of one of these files.
-    Paths(&'a Paths),
+    Files(&'a WordSource),
     /// Any number of words.
     Many,
 }
 
 impl Argv {
     /// Returns the command as it is looked at.
-    pub(crate) fn as_arguments(&self) -> Arguments<'_> {
-        Arguments { words: &self.words, paths: &self.paths }
+    pub(crate) fn as_argv_ref(&self) -> ArgvRef<'_> {
+        ArgvRef { words: &self.words, paths: &self.paths }
     }
 }
 
@@ -60,30 +60,32 @@ impl From<CommandWords> for Argv {
     }
 }
 
-impl<'a> From<&'a CommandWords> for Arguments<'a> {
+impl<'a> From<&'a CommandWords> for ArgvRef<'a> {
     fn from(words: &'a CommandWords) -> Self {
         Self { words, paths: &[] }
     }
 }
 
-impl<'a> Arguments<'a> {
+impl<'a> ArgvRef<'a> {
     /// Returns the words from the given one on.
-    pub(crate) fn iter(self, from: usize) -> impl Iterator<Item = Arg<'a>> {
+    pub(crate) fn iter(self, from: usize) -> impl Iterator<Item = ArgumentWord<'a>> {
         self.words.iter().enumerate().skip(from).map(move |(index, word)| match word {
-            CommandWord::Known(text) => Arg::Known(text),
+            CommandWord::Known(text) => ArgumentWord::Known(text),
             CommandWord::KnownPrefix(text) => {
-                self.path(index).map_or(Arg::Begins(text), Arg::Paths)
+                self.file_source(index).map_or(ArgumentWord::Prefix(text), ArgumentWord::Files)
             }
-            CommandWord::AnyWords => self.path(index).map_or(Arg::Many, Arg::Paths),
+            CommandWord::AnyWords => {
+                self.file_source(index).map_or(ArgumentWord::Many, ArgumentWord::Files)
+            }
         })
     }
 
-    fn path(self, index: usize) -> Option<&'a Paths> {
+    fn file_source(self, index: usize) -> Option<&'a WordSource> {
         self.paths.iter().find(|(at, _)| *at == index).map(|(_, paths)| paths)
     }
 
     /// Returns the word at `index`, if it is known.
-    pub(crate) fn known(self, index: usize) -> Option<&'a str> {
+    pub(crate) fn known_word(self, index: usize) -> Option<&'a str> {
         match self.words.iter().nth(index)? {
             CommandWord::Known(text) => Some(text),
             CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
@@ -91,21 +93,21 @@ impl<'a> Arguments<'a> {
     }
 
     /// Returns the command that begins at `index`.
-    pub(crate) fn tail(self, index: usize) -> Argv {
+    pub(crate) fn tail_from(self, index: usize) -> Argv {
         let after = self.paths.iter().filter(|(at, _)| *at >= index);
         let paths = after.map(|(at, paths)| (at - index, paths.clone())).collect();
         Argv { words: self.words.tail(index), paths }
     }
 }
 
-impl Paths {
+impl WordSource {
     /// Returns the names as a program reads them from a stream. Unless lines are kept `whole`, the
     /// part of a name after a blank (`a -o.git/config`) is a separate word and can look like an
     /// option.
-    pub(crate) fn read(self, whole: bool) -> Self {
+    pub(crate) fn read_from_stream(self, whole: bool) -> Self {
         match self {
-            Self::Below { roots, bare, search } => {
-                Self::Below { roots, bare: bare || !whole, search }
+            Self::DescendantsOf { roots, bare, search } => {
+                Self::DescendantsOf { roots, bare: bare || !whole, search }
             }
             other => other,
         }
@@ -113,18 +115,18 @@ impl Paths {
 
     /// Returns whether the names are part of the script itself. Names that are read from another
     /// program are below absolute paths.
-    pub(crate) fn is_listed(&self) -> bool {
-        !matches!(self, Self::Below { roots, .. } if roots.iter().any(|root| root.starts_with('/')))
+    pub(crate) fn is_listed_in_script(&self) -> bool {
+        !matches!(self, Self::DescendantsOf { roots, .. } if roots.iter().any(|root| root.starts_with('/')))
     }
 
     /// Returns whether such a name may begin with a dash.
     pub(crate) fn may_look_like_option(&self) -> bool {
         match self {
             // A number can be negative.
-            Self::Input { .. } | Self::Number => true,
+            Self::StandardInput { .. } | Self::Number => true,
             Self::Tokens => false,
             Self::Pattern(pattern) => pattern.starts_with(['-', '*', '?', '[']),
-            Self::Below { roots, bare, .. } => {
+            Self::DescendantsOf { roots, bare, .. } => {
                 *bare || roots.iter().any(|root| root.starts_with('-'))
             }
         }

@@ -1,28 +1,28 @@
 //! The position of an entry in a hash table, shared by the build script and the program.
 
-/// FNV-1a, which can go on where it stopped: few instructions for short names.
+/// An FNV-1a hash that can be continued: few instructions for short names.
 #[derive(Clone, Copy)]
-pub(crate) struct Hash(u32);
+pub(crate) struct FnvHash(u32);
 
-impl Hash {
-    /// Returns the hash of nothing.
+impl FnvHash {
+    /// Returns the hash of an empty text.
     pub(crate) const fn new() -> Self {
         Self(0x811c_9dc5)
     }
 
     /// Adds text.
-    pub(crate) fn with(self, text: &[u8]) -> Self {
+    pub(crate) fn update(self, text: &[u8]) -> Self {
         let add = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
         Self(text.iter().fold(self.0, add))
     }
 
     /// Returns the first slot to look at.
-    pub(crate) const fn slot(self) -> usize {
+    pub(crate) const fn first_slot(self) -> usize {
         self.0 as usize ^ (self.0 as usize >> 15)
     }
 }
 
 /// Returns the first slot of a name.
-pub(crate) fn slot(name: &str) -> usize {
-    Hash::new().with(name.as_bytes()).slot()
+pub(crate) fn name_slot(name: &str) -> usize {
+    FnvHash::new().update(name.as_bytes()).first_slot()
 }

@@ -6,46 +6,48 @@
 use openoxide_protocol::CommandClass;
 
 use super::{
-    Arg, Arguments, Effect, Meaning, Paths,
-    items::{Candidate, CandidateKind, Item, items},
-    level::{Does, Level, Operand, Operands, Opt, Takes},
-    meaning::PossibleOption,
-    table,
+    ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, WordSource,
+    command_items::{CandidateKind, CommandItem, OptionCandidate, command_items},
+    command_meaning::PossibleOption,
+    command_spec::{
+        CommandSpec, OperandKind, OperandSpec, OptionEffect, OptionSpec, OptionValueKind,
+    },
+    spec_table,
 };
 
 /// Adds to the meaning of a command the options that its unknown words could be.
-pub(crate) fn add_possible_options(meaning: &mut Meaning, arguments: Arguments<'_>) {
+pub(crate) fn add_possible_options(meaning: &mut CommandMeaning, arguments: ArgvRef<'_>) {
     if arguments.words.is_known() {
         return;
     }
-    let name = arguments.known(0).unwrap_or_default();
+    let name = arguments.known_word(0).unwrap_or_default();
     let name = name.rsplit('/').next().unwrap_or(name);
-    let Some(level) = table::program(name) else { return };
-    let mut search = Search::new(arguments, carries(meaning));
-    search.run(level);
-    if search.shifts || takes_pattern_unlisted(level, arguments) {
-        meaning.lower(CommandClass::Unknown);
-        meaning.cannot_tell("has a pattern as the value of an option, and each further file that matches is another word");
+    let Some(level) = spec_table::find_program(name) else { return };
+    let mut search = OptionSearch::new(arguments, runs_inner_command(meaning));
+    search.collect_options(level);
+    if search.value_may_shift || takes_pattern_unlisted(level, arguments) {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("has a pattern as the value of an option, and each further file that matches is another word");
     }
     for option in search.found {
         if option.pattern.is_none() {
-            meaning.lower(CommandClass::Unknown);
+            meaning.lower_class(CommandClass::Unknown);
         }
-        meaning.effects.push(Effect::MayBeOption(option));
+        meaning.effects.push(CommandEffect::MayBeOption(option));
     }
 }
 
 /// Returns whether the command runs another one, whose words are checked separately.
-fn carries(meaning: &Meaning) -> bool {
-    meaning.effects.iter().any(Effect::is_command)
+fn runs_inner_command(meaning: &CommandMeaning) -> bool {
+    meaning.effects.iter().any(CommandEffect::is_command)
 }
 
 /// A command line while its unknown words are looked for.
-struct Search<'a> {
-    arguments: Arguments<'a>,
-    carries: bool,
+struct OptionSearch<'a> {
+    arguments: ArgvRef<'a>,
+    runs_inner_command: bool,
     /// The program and its subcommands so far.
-    path: Vec<&'static Level>,
+    path: Vec<&'static CommandSpec>,
     /// The operands behind the last subcommand.
     operands: usize,
     /// Only words that could be subcommands themselves were found before.
@@ -53,20 +55,29 @@ struct Search<'a> {
     /// The words that are the values of options.
     values: Vec<usize>,
     /// The value of an option is a pattern, and what further files would be is more than a file that is read.
-    shifts: bool,
+    value_may_shift: bool,
     found: Vec<PossibleOption>,
 }
 
-impl<'a> Search<'a> {
-    fn new(arguments: Arguments<'a>, carries: bool) -> Self {
+impl<'a> OptionSearch<'a> {
+    fn new(arguments: ArgvRef<'a>, runs_inner_command: bool) -> Self {
         let (path, values, found) = (Vec::new(), Vec::new(), Vec::new());
-        let (at_subcommand, shifts) = (true, false);
-        Self { arguments, carries, path, operands: 0, at_subcommand, values, shifts, found }
+        let (at_subcommand, value_may_shift) = (true, false);
+        Self {
+            arguments,
+            runs_inner_command,
+            path,
+            operands: 0,
+            at_subcommand,
+            values,
+            value_may_shift,
+            found,
+        }
     }
 
-    fn run(&mut self, level: &'static Level) {
+    fn collect_options(&mut self, level: &'static CommandSpec) {
         self.path.push(level);
-        let mut items = items(level, self.arguments, 1);
+        let mut items = command_items(level, self.arguments, 1);
         let mut end = self.arguments.words.len();
         while let Some(item) = items.next() {
             if self.path.last().is_some_and(|level| level.traits.anything) {
@@ -74,39 +85,41 @@ impl<'a> Search<'a> {
                 return;
             }
             match item {
-                Item::Number => {}
-                Item::Unclear => {
-                    let levels: Vec<_> = items.open_levels().collect();
+                CommandItem::Number => {}
+                CommandItem::Unclear => {
+                    let levels: Vec<_> = items.active_specs().collect();
                     if let Some(candidate) = items.take_candidate() {
-                        self.candidate(candidate, &levels);
+                        self.check_candidate(candidate, &levels);
                     }
                 }
-                Item::Option { value, .. } => {
-                    let index = items.consumed() - 1;
-                    let levels: Vec<_> = items.open_levels().collect();
-                    self.value(value, index, &levels);
+                CommandItem::Option { value, .. } => {
+                    let index = items.count_consumed_words() - 1;
+                    let levels: Vec<_> = items.active_specs().collect();
+                    self.note_value(value, index, &levels);
                 }
-                Item::Operand(arg, at) => {
-                    if let Some(sub) = self.sub(arg) {
+                CommandItem::Operand(arg, at) => {
+                    if let Some(sub) = self.find_subcommand(arg) {
                         self.path.push(sub);
                         self.operands = 0;
-                        items.enter(sub);
-                    } else if self.carries && self.starts_command() {
+                        items.enter_subcommand(sub);
+                    } else if self.runs_inner_command && self.starts_command() {
                         end = at;
                         break;
                     } else {
                         self.operands += 1;
-                        self.at_subcommand &= !matches!(arg, Arg::Known(_));
+                        self.at_subcommand &= !matches!(arg, ArgumentWord::Known(_));
                     }
                 }
             }
         }
-        self.opaque_words(end);
+        self.find_opaque_words(end);
     }
 
-    fn sub(&self, arg: Arg<'_>) -> Option<&'static Level> {
+    fn find_subcommand(&self, arg: ArgumentWord<'_>) -> Option<&'static CommandSpec> {
         match arg {
-            Arg::Known(name) if self.at_subcommand => self.path.last()?.sub(name),
+            ArgumentWord::Known(name) if self.at_subcommand => {
+                self.path.last()?.find_subcommand(name)
+            }
             _ => None,
         }
     }
@@ -114,52 +127,61 @@ impl<'a> Search<'a> {
     /// Returns whether the next operand begins a command.
     fn starts_command(&self) -> bool {
         let Some(level) = self.path.last() else { return false };
-        let kinds = level.operands.operands();
+        let kinds = level.operands.to_operand_spec();
         let kind = kinds.first.get(self.operands).copied().or(kinds.repeated);
-        kind.is_some_and(Operand::starts_command)
+        kind.is_some_and(OperandKind::is_command_start)
     }
 
     /// A pattern as the value of an option can become several words.
-    fn value(&mut self, value: Option<Arg<'a>>, index: usize, levels: &[&'static Level]) {
+    fn note_value(
+        &mut self,
+        value: Option<ArgumentWord<'a>>,
+        index: usize,
+        levels: &[&'static CommandSpec],
+    ) {
         match value {
-            Some(word @ Arg::Paths(Paths::Pattern(_))) => {
-                self.shifts |= !self.path.last().is_some_and(|level| only_reads_files(level));
-                self.candidate(Candidate { word, index, kind: CandidateKind::Any }, levels);
+            Some(word @ ArgumentWord::Files(WordSource::Pattern(_))) => {
+                self.value_may_shift |=
+                    !self.path.last().is_some_and(|level| only_reads_files(level));
+                self.check_candidate(
+                    OptionCandidate { word, index, kind: CandidateKind::Any },
+                    levels,
+                );
             }
             Some(_) => self.values.push(index),
             None => {}
         }
     }
 
-    fn candidate(&mut self, candidate: Candidate<'a>, levels: &[&'static Level]) {
-        if matches!(candidate.word, Arg::Paths(Paths::Number | Paths::Tokens)) {
+    fn check_candidate(&mut self, candidate: OptionCandidate<'a>, levels: &[&'static CommandSpec]) {
+        if matches!(candidate.word, ArgumentWord::Files(WordSource::Number | WordSource::Tokens)) {
             return;
         }
         let worst = levels
             .iter()
             .filter(|level| !level.traits.inert)
-            .filter_map(|level| worst_option(level, candidate.kind))
-            .max_by_key(|(does, _)| rank(*does));
+            .filter_map(|level| most_harmful_option(level, candidate.kind))
+            .max_by_key(|(does, _)| harm_rank(*does));
         let subcommand = || {
             let level = self.path.last().filter(|_| self.may_be_subcommand(candidate));
-            level.and_then(|level| worst_subcommand(level))
+            level.and_then(|level| most_harmful_subcommand(level))
         };
         // The files that match a pattern are looked at, and hardly ever is one named like an option.
-        let pattern = matches!(candidate.word, Arg::Paths(Paths::Pattern(_)))
+        let pattern = matches!(candidate.word, ArgumentWord::Files(WordSource::Pattern(_)))
             && levels.iter().any(|level| !level.traits.inert);
         let unlisted = || pattern.then(|| "an option that is not known to be read-only".to_owned());
         let what = worst.map(|(_, what)| what).or_else(subcommand).or_else(unlisted);
         let Some(what) = what else { return };
-        self.push(candidate.index, candidate.word, "-", what);
+        self.push_option(candidate.index, candidate.word, "-", what);
     }
 
-    fn may_be_subcommand(&self, candidate: Candidate<'_>) -> bool {
+    fn may_be_subcommand(&self, candidate: OptionCandidate<'_>) -> bool {
         self.at_subcommand && candidate.kind == CandidateKind::Any
     }
 
-    fn push(&mut self, index: usize, word: Arg<'_>, begins: &str, what: String) {
+    fn push_option(&mut self, index: usize, word: ArgumentWord<'_>, begins: &str, what: String) {
         let pattern = match word {
-            Arg::Paths(Paths::Pattern(pattern)) => Some(pattern.clone()),
+            ArgumentWord::Files(WordSource::Pattern(pattern)) => Some(pattern.clone()),
             _ => None,
         };
         let same = self.found.iter_mut().find(|found| found.index == index);
@@ -176,38 +198,42 @@ impl<'a> Search<'a> {
     }
 
     /// Looks for words that could begin as one that makes the program run something else, wherever they are.
-    fn opaque_words(&mut self, end: usize) {
+    fn find_opaque_words(&mut self, end: usize) {
         let starts: Vec<&str> = self.path.iter().flat_map(|level| level.opaque.iter()).collect();
         if starts.is_empty() {
             return;
         }
-        let words: Vec<(usize, Arg<'a>)> = (1..end)
+        let words: Vec<(usize, ArgumentWord<'a>)> = (1..end)
             .zip(self.arguments.iter(1))
             .filter(|(at, _)| !self.values.contains(at))
             .collect();
         for (index, word) in words {
             let beginning = match word {
-                Arg::Begins(text) => text,
-                Arg::Many | Arg::Paths(Paths::Pattern(_) | Paths::Input { .. }) => "",
-                Arg::Paths(Paths::Below { bare: true, .. }) => "",
-                Arg::Known(_) | Arg::Paths(_) => continue,
+                ArgumentWord::Prefix(text) => text,
+                ArgumentWord::Many
+                | ArgumentWord::Files(WordSource::Pattern(_) | WordSource::StandardInput { .. }) => {
+                    ""
+                }
+                ArgumentWord::Files(WordSource::DescendantsOf { bare: true, .. }) => "",
+                ArgumentWord::Known(_) | ArgumentWord::Files(_) => continue,
             };
             let pattern = match word {
-                Arg::Paths(Paths::Pattern(pattern)) => plain_beginning(pattern),
+                ArgumentWord::Files(WordSource::Pattern(pattern)) => literal_prefix(pattern),
                 _ => beginning,
             };
-            for start in starts.iter().filter(|start| may_begin(start, pattern, index)) {
+            for start in starts.iter().filter(|start| may_begin_opaque_word(start, pattern, index))
+            {
                 let shown = start.trim_start_matches('*');
                 let what =
                     format!("`{shown}…`, which can run something that the words do not show");
-                self.push(index, word, start, what);
+                self.push_option(index, word, start, what);
             }
         }
     }
 }
 
 /// Returns whether a word with this beginning could be one that makes the program run something else.
-fn may_begin(start: &str, beginning: &str, index: usize) -> bool {
+fn may_begin_opaque_word(start: &str, beginning: &str, index: usize) -> bool {
     match start.strip_prefix('*') {
         // In an assignment of make it can be anywhere; otherwise it is part of an option.
         Some(held) => {
@@ -220,144 +246,151 @@ fn may_begin(start: &str, beginning: &str, index: usize) -> bool {
 }
 
 /// Returns whether a pattern follows an option of a program whose options are not listed: it may be the value.
-fn takes_pattern_unlisted(level: &Level, arguments: Arguments<'_>) -> bool {
-    let listed = level.options().any(|option| option.does != Does::Ends);
-    let option = |arg: Arg<'_>| matches!(arg, Arg::Known(text) if text.starts_with('-') && text.len() > 1 && text != "--");
-    let pattern = |arg: Arg<'_>| matches!(arg, Arg::Paths(Paths::Pattern(_)));
+fn takes_pattern_unlisted(level: &CommandSpec, arguments: ArgvRef<'_>) -> bool {
+    let listed = level.options().any(|option| option.effect != OptionEffect::Ends);
+    let option = |arg: ArgumentWord<'_>| matches!(arg, ArgumentWord::Known(text) if text.starts_with('-') && text.len() > 1 && text != "--");
+    let pattern =
+        |arg: ArgumentWord<'_>| matches!(arg, ArgumentWord::Files(WordSource::Pattern(_)));
     let mut pairs = arguments.iter(1).zip(arguments.iter(2));
     let builtin = matches!(level.name(), "test" | "[");
-    level.reader().is_some()
+    level.custom_reader().is_some()
         && !listed
         && !builtin
         && pairs.any(|(before, arg)| option(before) && pattern(arg))
 }
 
 /// Returns whether the operands of a level are nothing but files that are read, however many there are.
-fn only_reads_files(level: &Level) -> bool {
-    let kinds = level.operands.operands();
+fn only_reads_files(level: &CommandSpec) -> bool {
+    let kinds = level.operands.to_operand_spec();
     let mut all = kinds.first.iter().chain(&kinds.repeated).chain(kinds.last);
-    let read = |kind: &Operand| matches!(kind, Operand::Text | Operand::Reads | Operand::Pathspec);
+    let read = |kind: &OperandKind| {
+        matches!(kind, OperandKind::Text | OperandKind::Reads | OperandKind::Pathspec)
+    };
     kinds.repeated.is_some()
         && all.all(read)
-        && level.reader().is_none()
-        && level.subs().is_empty()
-        && level.alone().is_none()
-        && level.whens().iter().all(|when| when.operands.is_none())
+        && level.custom_reader().is_none()
+        && level.subcommands().is_empty()
+        && level.missing_operands_reason().is_none()
+        && level.option_overrides().iter().all(|when| when.operands.is_none())
 }
 
 /// Returns the part of a pattern before the first character with a special meaning.
-fn plain_beginning(pattern: &str) -> &str {
+fn literal_prefix(pattern: &str) -> &str {
     let end = pattern.find(['*', '?', '[', '\\']).unwrap_or(pattern.len());
     pattern.get(..end).unwrap_or_default()
 }
 
 /// Returns the most harmful option of a level that a word could be, and how a sentence calls it.
-fn worst_option(level: &Level, kind: CandidateKind) -> Option<(Does, String)> {
-    let fits = |option: &Opt| match kind {
+fn most_harmful_option(level: &CommandSpec, kind: CandidateKind) -> Option<(OptionEffect, String)> {
+    let fits = |option: &OptionSpec| match kind {
         CandidateKind::Any | CandidateKind::Dashed => true,
         CandidateKind::Long => option.name.len() > 1,
         CandidateKind::Letters => option.name.chars().count() == 1,
     };
     let options = level.options().filter(fits);
-    let harmful = options.filter_map(|option| Some((harm(level, option)?, option)));
+    let harmful = options.filter_map(|option| Some((option_harm(level, option)?, option)));
     // Among equally harmful options, a long name is more informative.
     let (does, option) =
-        harmful.max_by_key(|(does, option)| (rank(*does), option.name.len() > 1))?;
+        harmful.max_by_key(|(does, option)| (harm_rank(*does), option.name.len() > 1))?;
     let dashes = if option.name.len() > 1 && !level.traits.single_dash { "--" } else { "-" };
-    Some((does, format!("the option `{dashes}{}`, which {}", option.name, consequence(does))))
+    Some((does, format!("the option `{dashes}{}`, which {}", option.name, describe_effect(does))))
 }
 
 /// Returns the harm that an option can do.
-fn harm(level: &Level, option: Opt) -> Option<Does> {
-    if option.does >= Does::Asks || option.does == Does::Moves {
-        return Some(option.does);
+fn option_harm(level: &CommandSpec, option: OptionSpec) -> Option<OptionEffect> {
+    if option.effect >= OptionEffect::Asks || option.effect == OptionEffect::Moves {
+        return Some(option.effect);
     }
-    let with = level.whens().iter().filter(|when| when.with.has(option.name));
+    let with = level.option_overrides().iter().filter(|when| when.with.contains(option.name));
     let other = with.filter_map(|when| {
-        let kinds = when.operands.map(super::level::OperandsRow::operands);
-        let kinds = kinds.and_then(harm_of_operands);
-        let class = (when.class == Some(CommandClass::Unknown)).then_some(Does::Asks);
+        let kinds = when.operands.map(super::command_spec::OperandSpecRow::to_operand_spec);
+        let kinds = kinds.and_then(operand_harm);
+        let class = (when.class == Some(CommandClass::Unknown)).then_some(OptionEffect::Asks);
         kinds.max(class)
     });
-    other.max().or_else(|| harm_of_value(level, option))
+    other.max().or_else(|| value_harm(level, option))
 }
 
 /// Returns the harm that the value of an option can do.
-fn harm_of_value(level: &Level, option: Opt) -> Option<Does> {
-    let values = level.values().filter(|_| option.takes != Takes::Nothing)?;
-    let mut meaning = Meaning::of(CommandClass::Harmless);
-    values(&mut meaning, option.name, Some(Arg::Begins("")));
-    let hidden = meaning.effects.iter().any(|effect| matches!(effect, Effect::Unknown(_)));
-    hidden.then_some(Does::Loads)
+fn value_harm(level: &CommandSpec, option: OptionSpec) -> Option<OptionEffect> {
+    let values = level.value_reader().filter(|_| option.value != OptionValueKind::Nothing)?;
+    let mut meaning = CommandMeaning::new(CommandClass::Harmless);
+    values(&mut meaning, option.name, Some(ArgumentWord::Prefix("")));
+    let hidden = meaning.effects.iter().any(|effect| matches!(effect, CommandEffect::Unknown(_)));
+    hidden.then_some(OptionEffect::Loads)
 }
 
-fn harm_of_operands(kinds: Operands) -> Option<Does> {
+fn operand_harm(kinds: OperandSpec) -> Option<OptionEffect> {
     let all = kinds.first.iter().chain(&kinds.repeated).chain(kinds.last);
     all.filter_map(|kind| match kind {
-        Operand::Writes | Operand::Changes => Some(Does::Writes),
-        Operand::Into => Some(Does::Into),
-        Operand::Reaches => Some(Does::Reaches),
-        Operand::Runs | Operand::Script | Operand::Tool | Operand::Plugin => Some(Does::Runs),
-        Operand::Loads => Some(Does::Loads),
-        Operand::Text
-        | Operand::Reads
-        | Operand::Revision
-        | Operand::Pathspec
-        | Operand::Peg
-        | Operand::Remote
-        | Operand::Guest
-        | Operand::Package
-        | Operand::Asks => None,
+        OperandKind::Writes | OperandKind::Changes => Some(OptionEffect::Writes),
+        OperandKind::Into => Some(OptionEffect::Into),
+        OperandKind::Reaches => Some(OptionEffect::Reaches),
+        OperandKind::Runs | OperandKind::Script | OperandKind::Tool | OperandKind::Plugin => {
+            Some(OptionEffect::Runs)
+        }
+        OperandKind::Loads => Some(OptionEffect::Loads),
+        OperandKind::Text
+        | OperandKind::Reads
+        | OperandKind::Revision
+        | OperandKind::Pathspec
+        | OperandKind::Peg
+        | OperandKind::Remote
+        | OperandKind::Guest
+        | OperandKind::Package
+        | OperandKind::Asks => None,
     })
     .max()
 }
 
 /// Returns the most harmful subcommand that a word could be, and how a sentence calls it.
-fn worst_subcommand(level: &'static Level) -> Option<String> {
+fn most_harmful_subcommand(level: &'static CommandSpec) -> Option<String> {
     let subs =
-        level.subs().iter().filter_map(|sub| Some((harm_of_level(sub.level()?)?, sub.name())));
-    let (does, name) = subs.max_by_key(|(does, _)| rank(*does))?;
-    Some(format!("the subcommand `{name}`, which {}", consequence(does)))
+        level.subcommands().iter().filter_map(|sub| Some((command_harm(sub.spec()?)?, sub.name())));
+    let (does, name) = subs.max_by_key(|(does, _)| harm_rank(*does))?;
+    Some(format!("the subcommand `{name}`, which {}", describe_effect(does)))
 }
 
-fn harm_of_level(level: &'static Level) -> Option<Does> {
+fn command_harm(level: &'static CommandSpec) -> Option<OptionEffect> {
     if level.traits.anything {
         return None;
     }
-    let options = level.options().filter_map(|option| harm(level, option)).max();
-    let operands = harm_of_operands(level.operands.operands());
-    let hidden = level.reader().map(|_| Does::Asks);
-    let subs = level.subs().iter().filter_map(|sub| harm_of_level(sub.level()?)).max();
+    let options = level.options().filter_map(|option| option_harm(level, option)).max();
+    let operands = operand_harm(level.operands.to_operand_spec());
+    let hidden = level.custom_reader().map(|_| OptionEffect::Asks);
+    let subs = level.subcommands().iter().filter_map(|sub| command_harm(sub.spec()?)).max();
     options.max(operands).max(hidden).max(subs)
 }
 
 /// Returns how harmful the effect of an option is. Effects that run something rank highest, because
 /// they are the most informative for a reviewer.
-const fn rank(does: Does) -> u8 {
+const fn harm_rank(does: OptionEffect) -> u8 {
     match does {
-        Does::Runs => 7,
-        Does::Loads => 6,
-        Does::ReadsMore => 5,
-        Does::Writes | Does::Into => 4,
-        Does::Mounts => 3,
-        Does::Reaches | Does::Moves => 2,
-        Does::Asks => 1,
-        Does::Nothing | Does::Ends | Does::Reads => 0,
+        OptionEffect::Runs => 7,
+        OptionEffect::Loads => 6,
+        OptionEffect::ReadsMore => 5,
+        OptionEffect::Writes | OptionEffect::Into => 4,
+        OptionEffect::Mounts => 3,
+        OptionEffect::Reaches | OptionEffect::Moves => 2,
+        OptionEffect::Asks => 1,
+        OptionEffect::Nothing | OptionEffect::Ends | OptionEffect::Reads => 0,
     }
 }
 
 /// Returns what an option does, as the end of a sentence.
-const fn consequence(does: Does) -> &'static str {
+const fn describe_effect(does: OptionEffect) -> &'static str {
     match does {
-        Does::Runs => "runs a command",
-        Does::Writes => "writes a file",
-        Does::Into => "writes into a directory",
-        Does::Reaches => "contacts a host",
-        Does::Mounts => "mounts a directory of this machine",
-        Does::Moves => "works in another directory",
-        Does::ReadsMore => "reads options or file names from a file",
-        Does::Loads => "can run something that the words do not show",
-        Does::Nothing | Does::Ends | Does::Reads | Does::Asks => "is not read-only",
+        OptionEffect::Runs => "runs a command",
+        OptionEffect::Writes => "writes a file",
+        OptionEffect::Into => "writes into a directory",
+        OptionEffect::Reaches => "contacts a host",
+        OptionEffect::Mounts => "mounts a directory of this machine",
+        OptionEffect::Moves => "works in another directory",
+        OptionEffect::ReadsMore => "reads options or file names from a file",
+        OptionEffect::Loads => "can run something that the words do not show",
+        OptionEffect::Nothing | OptionEffect::Ends | OptionEffect::Reads | OptionEffect::Asks => {
+            "is not read-only"
+        }
     }
 }
 
@@ -368,7 +401,7 @@ mod tests {
     use super::*;
 
     fn worst(program: &str, kind: CandidateKind) -> Option<String> {
-        worst_option(table::program(program).unwrap(), kind).map(|(_, what)| what)
+        most_harmful_option(spec_table::find_program(program).unwrap(), kind).map(|(_, what)| what)
     }
 
     #[test]
@@ -387,9 +420,9 @@ mod tests {
             let mut words = CommandWords::new();
             words.push("rg");
             build(&mut words);
-            let mut meaning = super::super::meaning((&words).into());
+            let mut meaning = super::super::analyze_command((&words).into());
             add_possible_options(&mut meaning, (&words).into());
-            meaning.effects.iter().any(|effect| matches!(effect, Effect::MayBeOption(_)))
+            meaning.effects.iter().any(|effect| matches!(effect, CommandEffect::MayBeOption(_)))
         };
         assert!(found(CommandWords::push_any_words));
         assert!(found(|words| {
@@ -424,27 +457,38 @@ mod tests {
     /// which `PROGRAM "$x"` is not restricted, with the reason.
     const EXEMPT: &[(&str, &str)] = &[];
 
-    fn has_harmful_option(level: &Level) -> bool {
-        let harms = [Does::Runs, Does::Writes, Does::Into, Does::Loads, Does::ReadsMore];
-        !level.traits.inert && level.options().any(|option| harms.contains(&option.does))
+    fn has_harmful_option(level: &CommandSpec) -> bool {
+        let harms = [
+            OptionEffect::Runs,
+            OptionEffect::Writes,
+            OptionEffect::Into,
+            OptionEffect::Loads,
+            OptionEffect::ReadsMore,
+        ];
+        !level.traits.inert && level.options().any(|option| harms.contains(&option.effect))
     }
 
     /// Adds the names of the commands that have a harmful option. The flag is `true` if an unknown
     /// word of the command is restricted, and `false` if the word could be that option without a
     /// restriction.
-    fn add_commands(names: &mut Vec<&'static str>, level: &Level, found: &mut Vec<(String, bool)>) {
+    fn add_commands(
+        names: &mut Vec<&'static str>,
+        level: &CommandSpec,
+        found: &mut Vec<(String, bool)>,
+    ) {
         if has_harmful_option(level) {
             let mut words = CommandWords::new();
             names.iter().for_each(|name| words.push(name));
             words.push_unknown();
-            let mut meaning = super::super::meaning((&words).into());
+            let mut meaning = super::super::analyze_command((&words).into());
             add_possible_options(&mut meaning, (&words).into());
-            let holds =
-                |effect: &Effect| matches!(effect, Effect::MayBeOption(_) | Effect::Unknown(_));
+            let holds = |effect: &CommandEffect| {
+                matches!(effect, CommandEffect::MayBeOption(_) | CommandEffect::Unknown(_))
+            };
             found.push((names.join(" "), meaning.effects.iter().any(holds)));
         }
-        for sub in level.subs() {
-            let Some(inner) = sub.level() else { continue };
+        for sub in level.subcommands() {
+            let Some(inner) = sub.spec() else { continue };
             names.push(sub.name());
             add_commands(names, inner, found);
             names.pop();
@@ -454,7 +498,7 @@ mod tests {
     #[test]
     fn an_unknown_word_that_may_be_a_harmful_option_is_restricted() {
         let mut found = Vec::new();
-        for (name, level) in table::all() {
+        for (name, level) in spec_table::all() {
             add_commands(&mut vec![name], level, &mut found);
         }
         assert!(found.len() > 1000, "{}", found.len());

@@ -1,138 +1,156 @@
 //! Readers for programs whose words are a language of their own.
 
 mod awk;
-mod awk_words;
-mod builds;
+mod awk_tokens;
+mod build_tools;
 mod cloud;
-mod conditions;
+mod command_launchers;
+mod command_wrappers;
 mod containers;
+mod covered_tools;
 mod databases;
-mod files;
-mod filters;
+mod file_tools;
 mod find;
 mod find_names;
-mod forbidden;
-mod forge;
+mod forbidden_words;
+mod forge_tools;
 mod git;
 mod git_config;
 mod jq;
-mod launchers;
-mod media;
+mod jq_filters;
+mod media_tools;
 mod miller;
-mod network;
-mod pager;
-mod print;
+mod misc_tools;
+mod network_tools;
+mod pagers;
+mod printing_builtins;
 mod ps;
-mod python;
-mod search;
+mod python_tools;
+mod search_scope;
 mod sed;
 mod sed_script;
-mod shells;
+mod shell_programs;
 mod sql;
 mod tar;
-mod tokens;
-mod tool;
-mod tools;
-mod wrappers;
+mod test_conditions;
+mod token_output;
 
 use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
-use super::{Arg, Argv, Effect, Meaning, level::Level};
+use super::{ArgumentWord, Argv, CommandEffect, CommandMeaning, command_spec::CommandSpec};
 
 pub(super) use self::{
-    awk::awk,
-    builds::{cargo_fmt, cmake, compiler, make, ninja_tool, prints_here, recipes},
-    cloud::{aws, az, gcloud},
-    conditions::{bracket, test},
+    awk::read_awk,
+    build_tools::{
+        is_harmless_ninja_tool, is_stdout_print_option, read_cargo_fmt, read_cmake, read_compiler,
+        read_make, read_recipe_runner,
+    },
+    cloud::{read_aws, read_az, read_gcloud},
+    command_launchers::{
+        add_tmux_format, read_after_command_option, read_after_dashes, read_hidden_program,
+        read_netns_exec, read_parallel, read_screen, read_script_or_command, read_setarch,
+        read_tmux,
+    },
+    command_wrappers::{
+        join_words, read_busybox, read_chrt, read_env, read_fd, read_relocated_command,
+        read_runuser, read_script, read_su, read_xargs, relocate_command,
+    },
     containers::{
-        container_option, copy, inspect, is_own_compose_file, mount, plain_output, stays_local,
-        volume_option,
+        add_container_option, add_mount, add_volume_option, is_harmless_output_option,
+        is_local_value, is_own_compose_file, read_container_copy, read_inspect,
     },
-    databases::{mysql, psql, sqlite, stays_here},
-    files::{
-        addresses, chart, compresses, copies, dd, links, packs, rsync_remote, seven_zip, unpacks,
+    covered_tools::{
+        PATH_AS_SUBCOMMAND, add_plugin, add_tool, read_same_program, read_tool_after_dashes,
+        read_tool_or_script,
     },
-    find::find,
-    forge::{filters_only, forge, forge_api},
+    databases::{is_local_connection, read_mysql, read_psql, read_sqlite},
+    file_tools::{
+        chart, read_compressor, read_cp, read_dd, read_files_or_urls, read_ln, read_rsync,
+        read_seven_zip, read_unpacker, read_zip,
+    },
+    find::read_find,
+    forge_tools::{is_harmless_filter_option, read_forge, read_forge_api},
     git::{
-        git_clone, line_range, merge_strategy, pathspec, peg, prints_only, remote, remote_option,
-        revision,
+        add_line_range, add_pathspec, add_peg_revision, add_remote, add_remote_option,
+        add_revision, git_clone, is_harmless_log_option, merge_strategy,
     },
-    git_config::{git_config, git_setting},
-    jq::{jq, yq},
-    launchers::{
-        after_command_option, after_dashes, hidden, netns_exec, parallel, screen,
-        script_or_command, setarch, tmux, tmux_format,
+    git_config::{add_git_setting, read_git_config},
+    jq::{read_jq, read_yq},
+    media_tools::{
+        add_ffmpeg_value, add_pandoc_value, read_exiftool, read_ffmpeg, read_imagemagick, read_man,
+        read_manual_viewer, read_pandoc, read_pdftotext, read_tex,
     },
-    media::{
-        exiftool, ffmpeg, ffmpeg_value, imagemagick, man, manual, pandoc, pandoc_value, pdftotext,
-        tex,
+    miller::read_mlr,
+    misc_tools::{add_style_file, read_command_builtin, read_strings, read_tput, read_xxd},
+    network_tools::{
+        add_crontab_option, add_curl_value, add_dmesg_option, add_journalctl_option,
+        add_ssh_option, read_curl, read_httpie, read_lsof, read_nmap, read_rclone, read_scp,
+        read_socat, read_ss, read_ssh_keygen, read_url_operands, read_wget,
     },
-    miller::mlr,
-    network::{
-        crontab, curl, curl_value, file_or_address, http, journal, kernel_log, lsof, nmap, rclone,
-        scp, socat, ss, ssh_keygen, ssh_value, wget,
+    pagers::{read_diff, read_following_links, read_grep, read_pager, read_printenv},
+    printing_builtins::{
+        read_cd, read_date, read_declaration, read_numeric_operand, read_printf, read_set,
     },
-    pager::{compares, linked, pager, printenv, searches},
-    print::{change_directory, date, declares, number, printf, set},
-    ps::ps,
-    python::{pytest_option, python},
-    search::{git_grep, printed, takes_all},
-    sed::sed,
-    shells::{bash, posix, zsh},
-    tar::tar,
-    tokens::{log, merge_base, pgrep, rev_list, rev_parse},
-    tool::{
-        PATH_AS_SUBCOMMAND, add_plugin, add_tool, same_program, tool_after_dashes, tool_or_script,
+    ps::read_ps,
+    python_tools::{add_pytest_option, read_python},
+    search_scope::{find_printed_files, includes_hidden_files, read_git_grep},
+    sed::read_sed,
+    shell_programs::{read_bash, read_posix_shell, read_zsh},
+    tar::read_tar,
+    test_conditions::{read_bracket, read_test},
+    token_output::{
+        log_prints_tokens, merge_base_prints_tokens, pgrep_prints_tokens, read_rev_parse,
+        rev_list_prints_tokens,
     },
-    tools::{command, strings, style_file, tput, xxd},
-    wrappers::{busybox, chrt, elsewhere, env, fd, joined, moved, runuser, script, su, xargs},
 };
 
-const NOT_UNDERSTOOD: &str = "its options were not understood";
-const NOT_SHOWN: &str = "it can run something that its words do not show";
-const ELSEWHERE: &str = "runs a command in another directory";
+const OPTIONS_NOT_UNDERSTOOD: &str = "its options were not understood";
+const HIDDEN_EXECUTION: &str = "it can run something that its words do not show";
+const OTHER_DIRECTORY: &str = "runs a command in another directory";
 const STARTS_SHELL: &str = "starts a shell";
 
 /// The files that a harmless command reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Known {
+struct HarmlessReads {
     reads: Vec<String>,
     /// Whether it only looks at names, sizes and other metadata.
-    lists: bool,
+    metadata_only: bool,
 }
 
-impl Known {
+impl HarmlessReads {
     /// Adds a file that is read.
-    fn read(&mut self, file: &str) {
+    fn add_file(&mut self, file: &str) {
         self.reads.push(file.to_owned());
     }
 
     /// Adds a file of which only names, sizes and other metadata are read. An unknown file is
     /// accepted, because this reveals little about it.
-    fn look(&mut self, word: CommandWord<'_>) -> Option<()> {
+    fn add_metadata_file(&mut self, word: CommandWord<'_>) -> Option<()> {
         if let CommandWord::Known(file) = word {
-            self.read(file);
+            self.add_file(file);
         }
         (word != CommandWord::AnyWords).then_some(())
     }
 }
 
 /// Returns the meaning of a command that is harmless if `known` is set.
-fn harmless(known: Option<Known>) -> Meaning {
-    let Some(known) = known else { return Meaning::unknown() };
-    let mut meaning = Meaning::of(CommandClass::Harmless);
-    known.reads.iter().for_each(|file| meaning.read(Arg::Known(file), known.lists));
+fn harmless_meaning(known: Option<HarmlessReads>) -> CommandMeaning {
+    let Some(known) = known else { return CommandMeaning::new_unknown() };
+    let mut meaning = CommandMeaning::new(CommandClass::Harmless);
+    known
+        .reads
+        .iter()
+        .for_each(|file| meaning.add_read(ArgumentWord::Known(file), known.metadata_only));
     meaning
 }
 
 /// The command inside of another command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Inside {
+enum InnerCommand {
     /// No command is run with these words.
     Nothing,
     /// No command is run. It only prints help or a version.
-    Ends,
+    PrintsHelp,
     /// One program.
     Command(Argv),
     /// A shell with this script.
@@ -141,19 +159,19 @@ enum Inside {
     Unknown(&'static str),
 }
 
-const UNCLEAR: Inside = Inside::Unknown(NOT_UNDERSTOOD);
+const UNCLEAR_COMMAND: InnerCommand = InnerCommand::Unknown(OPTIONS_NOT_UNDERSTOOD);
 
 /// Returns the meaning of a command that runs others.
-fn carrying(level: &Level, inside: Inside) -> Meaning {
-    let mut meaning = Meaning::of(level.class);
+fn wrapper_meaning(level: &CommandSpec, inside: InnerCommand) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(level.class);
     match inside {
-        Inside::Nothing => {}
-        Inside::Ends => return Meaning::of(CommandClass::Harmless),
-        Inside::Command(command) => meaning.effects.push(Effect::Runs(command)),
-        Inside::Script(script) => meaning.effects.push(Effect::Script(script)),
-        Inside::Unknown(why) => {
-            meaning.lower(CommandClass::Unknown);
-            meaning.cannot_tell(why);
+        InnerCommand::Nothing => {}
+        InnerCommand::PrintsHelp => return CommandMeaning::new(CommandClass::Harmless),
+        InnerCommand::Command(command) => meaning.effects.push(CommandEffect::Runs(command)),
+        InnerCommand::Script(script) => meaning.effects.push(CommandEffect::Script(script)),
+        InnerCommand::Unknown(why) => {
+            meaning.lower_class(CommandClass::Unknown);
+            meaning.add_unknown_effect(why);
         }
     }
     meaning
@@ -170,21 +188,21 @@ fn push_replaced(words: &mut CommandWords, word: CommandWord<'_>, placeholder: &
         CommandWord::Known(text) | CommandWord::KnownPrefix(text) => text.split_once(placeholder),
     };
     match replaced {
-        Some((beginning, _)) => push_beginning(words, beginning),
-        None => push(words, word),
+        Some((beginning, _)) => push_prefix(words, beginning),
+        None => push_word(words, word),
     }
 }
 
-fn push(words: &mut CommandWords, word: CommandWord<'_>) {
+fn push_word(words: &mut CommandWords, word: CommandWord<'_>) {
     match word {
         CommandWord::Known(text) => words.push(text),
-        CommandWord::KnownPrefix(text) => push_beginning(words, text),
+        CommandWord::KnownPrefix(text) => push_prefix(words, text),
         CommandWord::AnyWords => words.push_any_words(),
     }
 }
 
 /// Adds a word of which only the beginning is known.
-fn push_beginning(words: &mut CommandWords, text: &str) {
+fn push_prefix(words: &mut CommandWords, text: &str) {
     words.push_known_text(text);
     words.push_unknown_text();
     words.end_word();

@@ -9,8 +9,8 @@ use std::{fs, path::Path};
 use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
-    Argv, Effect, Meaning, Paths, Target, meaning,
-    table::{self, Named},
+    Argv, CommandEffect, CommandMeaning, EffectTarget, WordSource, analyze_command,
+    spec_table::{self, NameEntry},
 };
 
 /// Guards I08.
@@ -51,7 +51,7 @@ fn check(line: &str) -> Result<(), String> {
         _ => (rest, ""),
     };
     let argv = words(command.trim());
-    let found = meaning(argv.as_arguments());
+    let found = analyze_command(argv.as_argv_ref());
     let found = (show_class(found.class), show_effects(&found));
     if found == (class.trim(), effects.to_owned()) {
         Ok(())
@@ -74,29 +74,31 @@ fn show_class(class: CommandClass) -> &'static str {
     }
 }
 
-fn show_effects(meaning: &Meaning) -> String {
-    let place = meaning.place.iter().map(|place| format!("in {place}"));
+fn show_effects(meaning: &CommandMeaning) -> String {
+    let place = meaning.working_directory.iter().map(|place| format!("in {place}"));
     // What a search reaches is tested where the files are.
-    let all = meaning.effects.iter().filter(|effect| !matches!(effect, Effect::Searches(..)));
+    let all =
+        meaning.effects.iter().filter(|effect| !matches!(effect, CommandEffect::Searches(..)));
     let effects = all.map(|effect| match effect {
-        Effect::Reads(target) => format!("reads {}", show_target(target)),
-        Effect::Lists(target) => format!("lists {}", show_target(target)),
-        Effect::Searches(target, _) => format!("searches {}", show_target(target)),
-        Effect::Writes(target) => format!("writes {}", show_target(target)),
-        Effect::WritesDescriptor(device) => format!("writes {device}"),
-        Effect::Reaches(address) => format!("reaches {address}"),
-        Effect::Runs(command) => format!("runs {}", show_command(command)),
-        Effect::Tool(command) => format!("tool {}", show_command(command)),
-        Effect::Guest(command) => format!("guest {}", show_command(command)),
-        Effect::Script(script) => format!("script {script}"),
-        Effect::Unknown(_) => "unknown".to_owned(),
-        Effect::MayBeOption(option) => option.what.clone(),
+        CommandEffect::Reads(target) => format!("reads {}", show_target(target)),
+        CommandEffect::ReadsMetadata(target) => format!("lists {}", show_target(target)),
+        CommandEffect::Searches(target, _) => format!("searches {}", show_target(target)),
+        CommandEffect::Writes(target) => format!("writes {}", show_target(target)),
+        CommandEffect::WritesDescriptor(device) => format!("writes {device}"),
+        CommandEffect::Reaches(address) => format!("reaches {address}"),
+        CommandEffect::Runs(command) => format!("runs {}", show_command(command)),
+        CommandEffect::Tool(command) => format!("tool {}", show_command(command)),
+        CommandEffect::GuestCommand(command) => format!("guest {}", show_command(command)),
+        CommandEffect::Script(script) => format!("script {script}"),
+        CommandEffect::Unknown(_) => "unknown".to_owned(),
+        CommandEffect::MayBeOption(option) => option.what.clone(),
     });
     place.chain(effects).collect::<Vec<_>>().join(", ")
 }
 
-fn show_target(target: &Target) -> &str {
-    let (Target::File(text) | Target::Pattern(text) | Target::Printed(text)) = target;
+fn show_target(target: &EffectTarget) -> &str {
+    let (EffectTarget::File(text) | EffectTarget::Pattern(text) | EffectTarget::Printed(text)) =
+        target;
     text
 }
 
@@ -108,7 +110,7 @@ fn show_command(command: &Argv) -> String {
         CommandWord::AnyWords => {
             let paths = command.paths.iter().find(|(at, _)| *at == index);
             match paths {
-                Some((_, Paths::Pattern(pattern))) => pattern.clone(),
+                Some((_, WordSource::Pattern(pattern))) => pattern.clone(),
                 _ => "...".to_owned(),
             }
         }
@@ -177,7 +179,7 @@ fn end(argv: &mut Argv, piece: Piece) {
             argv.words.end_word();
         }
         Piece { pattern: true, text, .. } => {
-            let pattern = Paths::Pattern(text);
+            let pattern = WordSource::Pattern(text);
             argv.paths.push((argv.words.len(), pattern));
             argv.words.push_any_words();
         }
@@ -190,19 +192,19 @@ fn end(argv: &mut Argv, piece: Piece) {
 #[test]
 fn every_option_that_a_row_names_twice_is_there() {
     let mut missing = Vec::new();
-    for (name, top) in table::all() {
+    for (name, top) in spec_table::all() {
         let mut levels = vec![(name.to_owned(), vec![top])];
         while let Some((name, path)) = levels.pop() {
             let level = *path.last().unwrap();
-            let whens = level.whens().iter().flat_map(|when| when.with.iter());
+            let whens = level.option_overrides().iter().flat_map(|when| when.with.iter());
             let named = level.given.iter().chain(level.here_with.iter()).chain(whens);
             for option in named {
-                if !path.iter().any(|level| level.option(option).is_some()) {
+                if !path.iter().any(|level| level.find_option(option).is_some()) {
                     missing.push(format!("{name}: {option}"));
                 }
             }
-            for sub in level.subs() {
-                let path = path.iter().copied().chain(sub.level()).collect();
+            for sub in level.subcommands() {
+                let path = path.iter().copied().chain(sub.spec()).collect();
                 levels.push((format!("{name} {}", sub.name()), path));
             }
         }
@@ -213,19 +215,21 @@ fn every_option_that_a_row_names_twice_is_there() {
 /// The options are searched by halves.
 #[test]
 fn every_program_of_the_table_is_found_by_its_name() {
-    let names: Vec<&str> = table::all().map(|(name, _)| name).collect();
+    let names: Vec<&str> = spec_table::all().map(|(name, _)| name).collect();
     assert!(names.len() >= 300, "{}", names.len());
     for name in names {
-        assert!(table::program(name).is_some(), "{name}");
+        assert!(spec_table::find_program(name).is_some(), "{name}");
     }
-    assert!(table::program("no-such-program").is_none());
+    assert!(spec_table::find_program("no-such-program").is_none());
 }
 
 #[test]
 fn options_and_subcommands_are_sorted() {
-    for (name, level) in table::all() {
-        let sorted = level.sets().all(|set| set.is_sorted_by_key(|option| option.option().name));
-        assert!(sorted && level.subs().is_sorted_by_key(Named::name), "{name}");
+    for (name, level) in spec_table::all() {
+        let sorted = level
+            .option_sets()
+            .all(|set| set.is_sorted_by_key(|option| option.to_option_spec().name));
+        assert!(sorted && level.subcommands().is_sorted_by_key(NameEntry::name), "{name}");
     }
 }
 
@@ -242,10 +246,14 @@ fn words_are_read_as_a_shell_reads_them() {
 fn a_program_is_unproved_if_the_list_has_it() {
     let list = include_str!("../../programs/unproved.txt");
     let listed: std::collections::BTreeSet<&str> = list.lines().collect();
-    for (name, _) in table::all() {
-        assert_eq!(table::is_unproved(name), listed.contains(name), "{name}");
-        assert_eq!(meaning(words(name).as_arguments()).unproved, listed.contains(name), "{name}");
+    for (name, _) in spec_table::all() {
+        assert_eq!(spec_table::is_unproved_program(name), listed.contains(name), "{name}");
+        assert_eq!(
+            analyze_command(words(name).as_argv_ref()).unproved,
+            listed.contains(name),
+            "{name}"
+        );
     }
-    assert!(!table::is_unproved("ls") && !table::is_unproved("git"));
-    assert!(table::is_unproved("a-program-that-is-not-in-the-table"));
+    assert!(!spec_table::is_unproved_program("ls") && !spec_table::is_unproved_program("git"));
+    assert!(spec_table::is_unproved_program("a-program-that-is-not-in-the-table"));
 }

@@ -1,44 +1,44 @@
 //! Arithmetic: not evaluated, but searched for what it would run.
 
 use super::{
-    cursor::{Parsed, Parser},
-    tree::Piece,
+    parser_cursor::{ParseResult, ScriptParser},
+    syntax_tree::WordPiece,
 };
 
 /// The maximum number of times that `((` may turn out to be two parentheses. Each time, the text
 /// after it is read twice.
-const MOST_RETRIES: u8 = 12;
+const MAX_RETRIES: u8 = 12;
 
-impl<'a> Parser<'a> {
+impl<'a> ScriptParser<'a> {
     /// Reads the rest of `((…))`, the cursor at the second parenthesis. Returns nothing, and does not move, where bash
     /// takes the two parentheses for a subshell in a subshell or substitution.
-    pub(super) fn double_parenthesis(&mut self) -> Parsed<Option<Vec<Piece<'a>>>> {
-        let (start, bodies) = (self.at, self.heredocs.len());
-        self.at += 1;
-        let pieces = self.deeper(|parser| parser.arithmetic(b")"))?;
-        if self.eat("))") {
+    pub(super) fn parse_double_parenthesis(&mut self) -> ParseResult<Option<Vec<WordPiece<'a>>>> {
+        let (start, bodies) = (self.offset, self.heredocs.len());
+        self.offset += 1;
+        let pieces = self.with_deeper_nesting(|parser| parser.parse_arithmetic(b")"))?;
+        if self.consume("))") {
             return Ok(Some(pieces));
         }
-        if self.retries >= MOST_RETRIES || !self.pending.is_empty() {
-            return self.fault();
+        if self.retries >= MAX_RETRIES || !self.pending.is_empty() {
+            return self.syntax_error();
         }
         self.retries += 1;
-        self.unusual(start);
+        self.note_unusual(start);
         self.heredocs.truncate(bodies);
-        self.at = start;
+        self.offset = start;
         Ok(None)
     }
 
     /// Reads arithmetic up to one of `closers` outside parentheses and brackets, which is left standing.
-    pub(super) fn arithmetic(&mut self, closers: &[u8]) -> Parsed<Vec<Piece<'a>>> {
+    pub(super) fn parse_arithmetic(&mut self, closers: &[u8]) -> ParseResult<Vec<WordPiece<'a>>> {
         let mut pieces = Vec::new();
         let (mut open, mut brackets) = (0_usize, 0_usize);
         loop {
-            let text = self.take_while(|byte| !stops(byte));
+            let text = self.take_while(|byte| !is_special_byte(byte));
             if !text.is_empty() {
-                pieces.push(Piece::Fixed(text.into()));
+                pieces.push(WordPiece::Literal(text.into()));
             }
-            let Some(byte) = self.peek() else { return self.fault() };
+            let Some(byte) = self.peek() else { return self.syntax_error() };
             if open == 0 && brackets == 0 && closers.contains(&byte) {
                 return Ok(pieces);
             }
@@ -47,34 +47,34 @@ impl<'a> Parser<'a> {
                 b')' if open > 0 => open -= 1,
                 b'[' => brackets += 1,
                 b']' if brackets > 0 => brackets -= 1,
-                b'<' | b'>' if self.ahead(1) != Some(b'(') => {}
+                b'<' | b'>' if self.peek_ahead(1) != Some(b'(') => {}
                 _ => {
-                    pieces.push(self.arithmetic_special(byte)?);
+                    pieces.push(self.parse_arithmetic_special(byte)?);
                     continue;
                 }
             }
-            let start = self.at;
-            self.at += 1;
-            pieces.push(Piece::Fixed(self.slice(start, self.at).into()));
+            let start = self.offset;
+            self.offset += 1;
+            pieces.push(WordPiece::Literal(self.source_between(start, self.offset).into()));
         }
     }
 
-    fn arithmetic_special(&mut self, byte: u8) -> Parsed<Piece<'a>> {
+    fn parse_arithmetic_special(&mut self, byte: u8) -> ParseResult<WordPiece<'a>> {
         if byte != b'$' {
-            self.unusual(self.at);
+            self.note_unusual(self.offset);
         }
         match byte {
-            b'$' => self.dollar(true),
-            b'`' => self.backquote(true),
-            b'"' => self.inner_quotes(),
-            b'\'' => self.ambiguous_quote(),
-            _ => self.fault(),
+            b'$' => self.parse_dollar(true),
+            b'`' => self.parse_backquote(true),
+            b'"' => self.parse_inner_quotes(),
+            b'\'' => self.parse_ambiguous_quote(),
+            _ => self.syntax_error(),
         }
     }
 }
 
 /// Returns whether `byte` needs special handling.
-fn stops(byte: u8) -> bool {
+fn is_special_byte(byte: u8) -> bool {
     matches!(
         byte,
         b'$' | b'`'

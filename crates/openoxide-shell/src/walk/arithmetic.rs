@@ -8,111 +8,124 @@
 
 use openoxide_protocol::Span;
 
-use super::{Source, Walk, assign::Value, expand::Lookup, number};
+use super::{
+    ScriptWalk, WalkSource, assignments::AssignedValue, numeric_output,
+    word_expansion::ParameterValue,
+};
 use crate::{
-    findings::Code,
-    syntax::tree::{Piece, Word},
+    findings::FindingCode,
+    syntax::syntax_tree::{ShellWord, WordPiece},
 };
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// Walks the text of an arithmetic expression.
-    pub(super) fn arithmetic<'a>(
+    pub(super) fn walk_arithmetic<'a>(
         &mut self,
-        source: Source<'a, '_>,
-        pieces: &[Piece<'a>],
+        source: WalkSource<'a, '_>,
+        pieces: &[WordPiece<'a>],
         span: Span,
     ) {
-        self.visit(source, pieces, span);
-        let text = self.joined(pieces);
+        self.walk_pieces(source, pieces, span);
+        let text = self.join_arithmetic(pieces);
         self.note_secrets(&text);
-        if !is_sum(&text) {
-            self.may_fail();
+        if !is_number_expression(&text) {
+            self.note_possible_failure();
         }
         if !self.is_plain_arithmetic(pieces) {
-            self.opaque(source.slice(span), span, Code::Evaluated);
+            self.add_opaque_access(source.text_at(span), span, FindingCode::EvaluatedText);
         }
-        self.arithmetic_assignments(pieces, span);
+        self.note_arithmetic_assignments(pieces, span);
     }
 
     /// Walks a word that is read as arithmetic, its substitutions walked before.
-    pub(super) fn arithmetic_word(&mut self, source: Source<'_, '_>, word: &Word<'_>) {
-        let text = self.joined(&word.pieces);
+    pub(super) fn walk_arithmetic_word(
+        &mut self,
+        source: WalkSource<'_, '_>,
+        word: &ShellWord<'_>,
+    ) {
+        let text = self.join_arithmetic(&word.pieces);
         self.note_secrets(&text);
         if word.pieces.len() != 1 || !self.is_plain_arithmetic(&word.pieces) {
-            let span = self.span(source, word.span);
-            self.opaque(source.slice(word.span), span, Code::Evaluated);
+            let span = self.outer_span(source, word.span);
+            self.add_opaque_access(source.text_at(word.span), span, FindingCode::EvaluatedText);
         }
-        let span = self.span(source, word.span);
-        self.arithmetic_assignments(&word.pieces, span);
+        let span = self.outer_span(source, word.span);
+        self.note_arithmetic_assignments(&word.pieces, span);
     }
 
     /// Notes the secrets among the names in a text of arithmetic: an error shows the value that is not a number.
     pub(super) fn note_secrets(&mut self, text: &str) {
-        self.reveals |= names(text).any(|name| self.is_secret(name));
+        self.reveals |= arithmetic_names(text).any(|name| self.is_secret(name));
     }
 
     /// Returns whether only visible commands can run when these pieces are evaluated as arithmetic.
-    pub(super) fn is_plain_arithmetic(&self, pieces: &[Piece<'_>]) -> bool {
-        let any_text = self.seen.taints_any() || self.known.taints_any();
+    pub(super) fn is_plain_arithmetic(&self, pieces: &[WordPiece<'_>]) -> bool {
+        let any_text =
+            self.current_scan.has_tainted_variable() || self.previous_scan.has_tainted_variable();
         // A name can be written in pieces: `HO\ME`.
-        let whole = (pieces.len() > 1).then(|| self.joined(pieces));
-        if whole
-            .is_some_and(|text| any_text && has_partial_names(&text) || !self.is_plain_text(&text))
-        {
+        let whole = (pieces.len() > 1).then(|| self.join_arithmetic(pieces));
+        if whole.is_some_and(|text| {
+            any_text && has_partial_names(&text) || !self.is_plain_arithmetic_text(&text)
+        }) {
             return false;
         }
         pieces.iter().all(|piece| match piece {
-            Piece::Fixed(text) => self.is_plain_text(text),
-            Piece::Plain(text) => self.is_plain_text(text),
-            Piece::Quoted(pieces) | Piece::Arithmetic(pieces) => self.is_plain_arithmetic(pieces),
-            Piece::Parameter(parameter) => match self.lookup(parameter) {
-                Lookup::Known(text) => self.is_plain_text(&text),
-                Lookup::Number | Lookup::Environment => true,
-                Lookup::Files(_) => false,
-                Lookup::Tainted => false,
+            WordPiece::Literal(text) => self.is_plain_arithmetic_text(text),
+            WordPiece::Unquoted(text) => self.is_plain_arithmetic_text(text),
+            WordPiece::Quoted(pieces) | WordPiece::Arithmetic(pieces) => {
+                self.is_plain_arithmetic(pieces)
+            }
+            WordPiece::Parameter(parameter) => match self.lookup_parameter(parameter) {
+                ParameterValue::Known(text) => self.is_plain_arithmetic_text(&text),
+                ParameterValue::Number | ParameterValue::Environment => true,
+                ParameterValue::Files(_) => false,
+                ParameterValue::Tainted => false,
             },
-            Piece::Command(list) => {
-                number::prints_number(list) && !self.seen.defines_any() && !self.known.defines_any()
+            WordPiece::Command(list) => {
+                numeric_output::prints_number(list)
+                    && !self.current_scan.has_functions()
+                    && !self.previous_scan.has_functions()
             }
             _ => false,
         })
     }
 
     /// Returns whether the names in a text of arithmetic have harmless values.
-    pub(super) fn is_plain_text(&self, text: &str) -> bool {
-        !text.contains(['$', '`', '\\']) && names(text).all(|name| self.is_number_in(name))
+    pub(super) fn is_plain_arithmetic_text(&self, text: &str) -> bool {
+        !text.contains(['$', '`', '\\'])
+            && arithmetic_names(text).all(|name| self.is_number_in(name))
     }
 
     /// Returns whether the value of a variable is harmless in arithmetic: a number, or text that no
     /// script writes. One step is enough, because a text that the script assigns and that is not a
     /// number is tainted.
     fn is_number_in(&self, name: &str) -> bool {
-        match self.lookup_name(name) {
-            Lookup::Known(value) => super::assign::is_number(&value),
-            Lookup::Number | Lookup::Environment => true,
+        match self.lookup_variable(name) {
+            ParameterValue::Known(value) => super::assignments::is_arithmetic_number(&value),
+            ParameterValue::Number | ParameterValue::Environment => true,
             // File names can hold anything: `a[$(id)]`.
-            Lookup::Files(_) | Lookup::Tainted => false,
+            ParameterValue::Files(_) | ParameterValue::Tainted => false,
         }
     }
 
     /// Notes that the names in a text of arithmetic may be assigned.
-    pub(super) fn number_assignments(&mut self, text: &str, span: Span) {
-        for name in names(text) {
-            self.check_value(name, &Value::Digits, span, text);
-            self.assign(name, Value::Digits);
+    pub(super) fn note_number_assignments(&mut self, text: &str, span: Span) {
+        for name in arithmetic_names(text) {
+            self.check_special_variable(name, &AssignedValue::Digits, span, text);
+            self.note_assignment(name, AssignedValue::Digits);
         }
     }
 
     /// Returns a text of arithmetic without its blanks and quotes, and with gaps where something is expanded that is not known.
-    fn joined(&self, pieces: &[Piece<'_>]) -> String {
+    fn join_arithmetic(&self, pieces: &[WordPiece<'_>]) -> String {
         let mut text = String::new();
         for piece in pieces {
             match piece {
-                Piece::Fixed(fixed) => text.push_str(fixed),
-                Piece::Plain(plain) => text.push_str(plain),
-                Piece::Quoted(pieces) => text.push_str(&self.joined(pieces)),
-                Piece::Parameter(parameter) => match self.lookup(parameter) {
-                    Lookup::Known(value) => text.push_str(&value),
+                WordPiece::Literal(fixed) => text.push_str(fixed),
+                WordPiece::Unquoted(plain) => text.push_str(plain),
+                WordPiece::Quoted(pieces) => text.push_str(&self.join_arithmetic(pieces)),
+                WordPiece::Parameter(parameter) => match self.lookup_parameter(parameter) {
+                    ParameterValue::Known(value) => text.push_str(&value),
                     _ => text.push(GAP),
                 },
                 _ => text.push(GAP),
@@ -123,16 +136,16 @@ impl Walk<'_> {
     }
 
     /// Notes the variables that arithmetic may assign: its results are numbers.
-    pub(super) fn arithmetic_assignments(&mut self, pieces: &[Piece<'_>], span: Span) {
-        let text = self.joined(pieces);
-        if !is_changing(&text) {
+    pub(super) fn note_arithmetic_assignments(&mut self, pieces: &[WordPiece<'_>], span: Span) {
+        let text = self.join_arithmetic(pieces);
+        if !assigns_variable(&text) {
             return;
         }
-        self.number_assignments(&text, span);
+        self.note_number_assignments(&text, span);
         // `x$i=1` and `++$x` assign to a name that is put together: to any.
-        if names_are_made(&text) {
+        if may_expand_to_names(&text) {
             self.state.variables.clear();
-            self.seen.reprogrammed = true;
+            self.current_scan.changes_programs = true;
         }
     }
 }
@@ -142,7 +155,7 @@ const GAP: char = '\0';
 
 /// Returns whether a text of arithmetic assigns: it has `++`, `--`, or a `=` that is not part of a
 /// comparison.
-pub(super) fn is_changing(text: &str) -> bool {
+pub(super) fn assigns_variable(text: &str) -> bool {
     let shifts = text.contains("<<=") || text.contains(">>=");
     let compared = ["==", "!=", "<=", ">="]
         .iter()
@@ -151,7 +164,7 @@ pub(super) fn is_changing(text: &str) -> bool {
 }
 
 /// Returns whether a text of arithmetic consists only of numbers and operators that cannot fail.
-fn is_sum(text: &str) -> bool {
+fn is_number_expression(text: &str) -> bool {
     text.split(['+', '*']).all(|number| {
         let digits = number.bytes().all(|byte| byte.is_ascii_digit());
         digits
@@ -171,7 +184,7 @@ fn has_partial_names(text: &str) -> bool {
 }
 
 /// Returns whether an expansion may be a name that is assigned, or a part of one.
-fn names_are_made(text: &str) -> bool {
+fn may_expand_to_names(text: &str) -> bool {
     has_partial_names(text)
         || text.match_indices(GAP).any(|(at, _)| {
             let (before, after) = text.split_at_checked(at).unwrap_or_default();
@@ -181,12 +194,12 @@ fn names_are_made(text: &str) -> bool {
             before.ends_with("++")
                 || before.ends_with("--")
                 || after.starts_with('[')
-                || is_changing(&operator)
+                || assigns_variable(&operator)
         })
 }
 
 /// Returns the names in a text of arithmetic.
-fn names(text: &str) -> impl Iterator<Item = &str> {
+fn arithmetic_names(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))
         .filter(|word| word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_'))
 }

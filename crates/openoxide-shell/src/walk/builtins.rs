@@ -3,70 +3,77 @@
 use openoxide_protocol::{Access, CommandWord, CommandWords, PathAccess};
 
 use super::{
-    Walk,
-    assign::Value,
-    simple::{Call, Input},
-    state::State,
-    stdin,
+    ScriptWalk,
+    assignments::AssignedValue,
+    piped_input,
+    simple_commands::{CommandCall, StdinSource},
+    state::WalkState,
 };
-use crate::findings::Code;
+use crate::findings::FindingCode;
 
 /// The state after a builtin has failed, if it is another state.
-type Failed = Option<State>;
+type FailureState = Option<WalkState>;
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// Applies the effects of the builtin `name` to the shell. Returns `None` if `name` is none of
     /// these builtins.
-    pub(super) fn builtin(&mut self, call: &Call<'_>, name: &str) -> Option<Failed> {
-        if call.argv.len() > 1 && gives_up(name) {
-            self.may_fail();
+    pub(super) fn walk_builtin(
+        &mut self,
+        call: &CommandCall<'_>,
+        name: &str,
+    ) -> Option<FailureState> {
+        if call.argv.len() > 1 && aborts_line(name) {
+            self.note_possible_failure();
         }
         match name {
-            "cd" => return Some(self.cd(&call.argv)),
-            "exec" => self.exec_builtin(call),
-            "command" => return Some(self.command_builtin(call)),
-            "builtin" => return Some(self.run_rest(call, 1)),
-            "eval" => self.eval(call),
-            "." | "source" => self.source(call),
-            "trap" => self.trap(call),
-            "exit" => self.state.ended |= ends(&call.argv),
-            "return" => self.state.ended |= !self.inside.is_empty() && ends(&call.argv),
+            "cd" => return Some(self.walk_cd(&call.argv)),
+            "exec" => self.walk_exec(call),
+            "command" => return Some(self.walk_command_builtin(call)),
+            "builtin" => return Some(self.run_words_from(call, 1)),
+            "eval" => self.walk_eval(call),
+            "." | "source" => self.walk_source_builtin(call),
+            "trap" => self.walk_trap(call),
+            "exit" => self.state.has_exited |= has_valid_exit_arguments(&call.argv),
+            "return" => {
+                self.state.has_exited |=
+                    !self.active_functions.is_empty() && has_valid_exit_arguments(&call.argv);
+            }
             "test" | "[" => {
-                self.test(call);
+                self.walk_test(call);
                 return None;
             }
-            "declare" | "typeset" | "local" | "export" | "readonly" => self.declare(call),
-            _ => return self.rarer_builtin(call, name),
+            "declare" | "typeset" | "local" | "export" | "readonly" => self.walk_declaration(call),
+            _ => return self.walk_rare_builtin(call, name),
         }
         Some(None)
     }
 
-    fn rarer_builtin(&mut self, call: &Call<'_>, name: &str) -> Option<Failed> {
+    fn walk_rare_builtin(&mut self, call: &CommandCall<'_>, name: &str) -> Option<FailureState> {
         match name {
-            "pushd" | "popd" => self.move_anywhere(),
-            "set" => self.set(call),
-            "shopt" => self.shopt(call),
-            "alias" | "unalias" | "hash" => self.rename(call),
-            "read" => self.read_builtin(call),
-            "mapfile" | "readarray" => self.mapfile(call),
-            "unset" => self.unset(call),
+            "pushd" | "popd" => self.forget_working_directory(),
+            "set" => self.walk_set(call),
+            "shopt" => self.walk_shopt(call),
+            "alias" | "unalias" | "hash" => self.walk_alias_or_hash(call),
+            "read" => self.walk_read(call),
+            "mapfile" | "readarray" => self.walk_mapfile(call),
+            "unset" => self.walk_unset(call),
             "printf" => {
-                self.printf(call);
+                self.walk_printf(call);
                 return None;
             }
             "getopts" => {
-                self.getopts(call);
-                self.assign("OPTARG", Value::Text);
-                self.assign("OPTIND", Value::Number);
+                self.walk_getopts(call);
+                self.note_assignment("OPTARG", AssignedValue::Text);
+                self.note_assignment("OPTIND", AssignedValue::Number);
             }
-            "wait" => self.wait(call),
-            "let" => self.let_builtin(call),
-            "compgen" => self.compgen(call),
+            "wait" => self.walk_wait(call),
+            "let" => self.walk_let(call),
+            "compgen" => self.walk_compgen(call),
             "jobs" if call.argv.len() == 1 => {}
             // They load code, bind code to events, or run earlier input again.
             "enable" | "bind" | "complete" | "compopt" | "fc" | "jobs" | "history" => {
                 if call.argv.len() > 1 || name == "fc" {
-                    self.opaque(call.text, call.span, Code::Evaluated);
+                    self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
                 }
             }
             _ => return None,
@@ -75,10 +82,10 @@ impl Walk<'_> {
     }
 
     /// Runs the words from `index` on as a command that is not a function.
-    fn run_rest(&mut self, call: &Call<'_>, index: usize) -> Failed {
-        let command = call.arguments().tail(index);
+    fn run_words_from(&mut self, call: &CommandCall<'_>, index: usize) -> FailureState {
+        let command = call.as_argv().tail_from(index);
         let later = call.sources.iter().filter(|(at, _)| *at >= index);
-        let rest = Call {
+        let rest = CommandCall {
             text: call.text,
             span: call.span,
             input: call.input.clone(),
@@ -86,24 +93,24 @@ impl Walk<'_> {
             paths: command.paths,
             sources: later.map(|(at, source)| (at - index, *source)).collect(),
             // The masks belong to the words at their earlier positions.
-            tainted: super::simple::Mask::all(),
-            numbers: super::simple::Mask::default(),
-            altered: call.altered,
-            reveals: call.reveals,
+            tainted: super::simple_commands::WordMask::all_words(),
+            numbers: super::simple_commands::WordMask::default(),
+            has_altered_environment: call.has_altered_environment,
+            reveals_secret: call.reveals_secret,
             obscure: call.obscure,
         };
-        self.run(&rest, false)
+        self.run_command(&rest, false)
     }
 
     /// Adds the directory that `cd` enters, as far as it is known. Leaving the project is a
     /// separate access.
-    pub(super) fn enters(&mut self, call: &Call<'_>) {
-        let target = match (directory_operands(&call.argv).next(), self.home()) {
+    pub(super) fn add_entered_directory(&mut self, call: &CommandCall<'_>) {
+        let target = match (directory_operands(&call.argv).next(), self.home_directory()) {
             (Some(CommandWord::Known(path)), _) if !path.starts_with('-') => path.to_owned(),
             (None, Some(home)) => home.to_owned(),
             _ => return,
         };
-        let paths = self.paths(&target, call.span).into_iter().flatten();
+        let paths = self.candidate_paths(&target, call.span).into_iter().flatten();
         // The shell goes by the letters, but not always: what comes before a `..` must not be a link.
         let climbs = target.contains("..");
         let entered = |place: PathAccess| match climbs {
@@ -113,92 +120,94 @@ impl Walk<'_> {
         self.facts.accesses.extend(paths.map(entered).map(Access::ExternalDirectory));
     }
 
-    fn cd(&mut self, argv: &CommandWords) -> Failed {
+    fn walk_cd(&mut self, argv: &CommandWords) -> FailureState {
         let before = self.state.clone();
-        self.seen.moved = true;
-        self.seen.moves |= self.repeats > 0;
+        self.current_scan.changes_cwd = true;
+        self.current_scan.changes_cwd_repeatedly |= self.repetition_depth > 0;
         // With `-P` a link before `..` leads elsewhere: then it is not known where.
         let mut operands = directory_operands(argv);
-        let home = self.home().map(str::to_owned);
+        let home = self.home_directory().map(str::to_owned);
         let (first, second) = (operands.next(), operands.next());
         // A plain shell goes to the first of several directories.
-        self.only_bash |= second.is_some();
+        self.is_bash_only |= second.is_some();
         match (first, second, home) {
             (None, _, Some(home)) => self.change_directory(&home),
             (Some(CommandWord::Known(path)), None, _) if !path.starts_with('-') => {
                 let path = path.to_owned();
                 self.change_directory(&path);
             }
-            _ => self.state.lose_place(),
+            _ => self.state.forget_working_directory(),
         }
         Some(before)
     }
 
-    fn move_anywhere(&mut self) {
-        self.seen.moved = true;
-        self.seen.moves |= self.repeats > 0;
-        self.state.lose_place();
+    fn forget_working_directory(&mut self) {
+        self.current_scan.changes_cwd = true;
+        self.current_scan.changes_cwd_repeatedly |= self.repetition_depth > 0;
+        self.state.forget_working_directory();
     }
 
-    fn exec_builtin(&mut self, call: &Call<'_>) {
-        self.seen.torn |= call.input != Input::Inherited; // What comes next reads from elsewhere.
+    fn walk_exec(&mut self, call: &CommandCall<'_>) {
+        self.current_scan.has_partial_reads |= call.input != StdinSource::Inherited; // What comes next reads from elsewhere.
         let mut index = 1;
         loop {
             match call.argv.iter().nth(index) {
                 None => return,
                 // Without `PWD` a shell takes another directory for the one above.
                 Some(CommandWord::Known("-c" | "-cl" | "-lc")) => {
-                    self.opaque(call.text, call.span, Code::Environment);
+                    self.add_opaque_access(call.text, call.span, FindingCode::Environment);
                     index += 1;
                 }
                 Some(CommandWord::Known("-l" | "--")) => index += 1,
                 Some(CommandWord::Known("-a")) => index += 2,
                 Some(CommandWord::Known(text)) if !text.starts_with('-') => break,
-                Some(_) => return self.opaque(call.text, call.span, Code::Program),
+                Some(_) => {
+                    return self.add_opaque_access(call.text, call.span, FindingCode::Program);
+                }
             }
         }
-        self.run_rest(call, index);
-        self.state.ended = true;
+        self.run_words_from(call, index);
+        self.state.has_exited = true;
     }
 
-    fn command_builtin(&mut self, call: &Call<'_>) -> Failed {
+    fn walk_command_builtin(&mut self, call: &CommandCall<'_>) -> FailureState {
         let mut index = 1;
         while let Some(option) = call.argv.known_word(index).filter(|text| text.starts_with('-')) {
             match option {
                 "-v" | "-V" | "-pv" | "-pV" | "-vp" => return None,
                 "-p" | "--" => index += 1,
                 _ => {
-                    self.opaque(call.text, call.span, Code::Program);
+                    self.add_opaque_access(call.text, call.span, FindingCode::Program);
                     return None;
                 }
             }
         }
-        self.run_rest(call, index)
+        self.run_words_from(call, index)
     }
 
-    fn eval(&mut self, call: &Call<'_>) {
+    fn walk_eval(&mut self, call: &CommandCall<'_>) {
         if !call.argv.is_known() {
-            self.assign_anything();
-            return self.opaque(call.text, call.span, Code::Evaluated);
+            self.note_any_assignment();
+            return self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
         }
         let from = if call.argv.known_word(1) == Some("--") { 2 } else { 1 };
-        let words: Vec<&str> = call.argv.iter().skip(from).filter_map(known).collect();
+        let words: Vec<&str> = call.argv.iter().skip(from).filter_map(known_word).collect();
         let text = words.join(" ");
-        self.script(&text, call.span);
+        self.walk_script(&text, call.span);
     }
 
-    fn source(&mut self, call: &Call<'_>) {
+    fn walk_source_builtin(&mut self, call: &CommandCall<'_>) {
         if let Some(file) = call.argv.known_word(1)
-            && let Some(paths) = self.paths(file, call.span)
+            && let Some(paths) = self.candidate_paths(file, call.span)
         {
             self.facts.accesses.extend(paths.into_iter().map(openoxide_protocol::Access::Read));
         }
-        self.assign_anything();
-        self.state.lose_place();
-        self.opaque(call.text, call.span, Code::Evaluated);
+        self.note_any_assignment();
+        self.state.forget_working_directory();
+        self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
     }
 
-    fn trap(&mut self, call: &Call<'_>) {
+    fn walk_trap(&mut self, call: &CommandCall<'_>) {
         let from = if call.argv.known_word(1) == Some("--") { 2 } else { 1 };
         let rest = call.argv.tail(from);
         match rest.iter().next() {
@@ -207,53 +216,54 @@ impl Walk<'_> {
             Some(CommandWord::Known(_)) if rest.len() == 1 && !rest.is_variadic() => {}
             Some(CommandWord::Known(text)) => {
                 let text = text.to_owned();
-                let changes = self.changes(|walk| {
-                    walk.later_elsewhere(|walk| walk.script(&text, call.span));
+                let changes = self.changes_state_during(|walk| {
+                    walk.walk_trap_text(|walk| walk.walk_script(&text, call.span));
                 });
-                let later = runs_at_the_end(&rest);
-                self.seen.torn |= !later; // It may read what others are about to read.
+                let later = is_exit_trap(&rest);
+                self.current_scan.has_partial_reads |= !later; // It may read what others are about to read.
                 // The trap runs between any two later commands, and their meaning depends on it.
                 // The changes of the functions that it calls are not distinguished.
-                let calls = self.seen.defines_any() || self.known.defines_any();
+                let calls = self.current_scan.has_functions() || self.previous_scan.has_functions();
                 if (changes || calls) && !later {
-                    self.opaque(call.text, call.span, Code::Evaluated);
+                    self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
                 }
             }
-            Some(_) => self.opaque(call.text, call.span, Code::Evaluated),
+            Some(_) => self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText),
         }
     }
 
     /// Walks the text of a trap. It is not a part of the function around it, and may run after that
     /// function has ended.
-    fn later_elsewhere(&mut self, walk: impl FnOnce(&mut Self)) {
-        let inside = std::mem::take(&mut self.inside);
-        self.called_later(walk);
-        self.inside = inside;
+    fn walk_trap_text(&mut self, walk: impl FnOnce(&mut Self)) {
+        let inside = std::mem::take(&mut self.active_functions);
+        self.walk_deferred(walk);
+        self.active_functions = inside;
     }
 
     /// Returns whether the walked part assigns to a variable or changes the working directory.
-    fn changes(&mut self, walk: impl FnOnce(&mut Self)) -> bool {
-        let assignments = self.seen.assignments();
-        let moved = std::mem::take(&mut self.seen.moved);
+    fn changes_state_during(&mut self, walk: impl FnOnce(&mut Self)) -> bool {
+        let assignments = self.current_scan.count_assignments();
+        let moved = std::mem::take(&mut self.current_scan.changes_cwd);
         walk(self);
-        let changes = self.seen.moved || self.seen.assignments() != assignments;
-        self.seen.moved |= moved;
+        let changes =
+            self.current_scan.changes_cwd || self.current_scan.count_assignments() != assignments;
+        self.current_scan.changes_cwd |= moved;
         changes
     }
 
-    fn set(&mut self, call: &Call<'_>) {
+    fn walk_set(&mut self, call: &CommandCall<'_>) {
         let mut words = call.argv.iter().skip(1);
         while let Some(word) = words.next() {
             let known = match word {
                 CommandWord::Known("--" | "-") => {
-                    self.seen.arguments = true;
+                    self.current_scan.changes_arguments = true;
                     return;
                 }
-                CommandWord::Known("-o" | "+o") => words.next().is_none_or(is_plain_option),
+                CommandWord::Known("-o" | "+o") => words.next().is_none_or(is_harmless_set_option),
                 CommandWord::Known(text) if text.starts_with(['-', '+']) => {
                     let letters = text.get(1..).unwrap_or_default();
                     let option = letters.strip_suffix('o');
-                    let named = option.is_none() || words.next().is_none_or(is_plain_option);
+                    let named = option.is_none() || words.next().is_none_or(is_harmless_set_option);
                     named
                         && option
                             .unwrap_or(letters)
@@ -261,18 +271,18 @@ impl Walk<'_> {
                             .all(|byte| b"efuvxCEThmbt".contains(&byte))
                 }
                 CommandWord::Known(_) => {
-                    self.seen.arguments = true;
+                    self.current_scan.changes_arguments = true;
                     return;
                 }
                 CommandWord::KnownPrefix(_) | CommandWord::AnyWords => false,
             };
             if !known {
-                return self.opaque(call.text, call.span, Code::Evaluated);
+                return self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
             }
         }
     }
 
-    fn shopt(&mut self, call: &Call<'_>) {
+    fn walk_shopt(&mut self, call: &CommandCall<'_>) {
         let harmless = call.argv.iter().skip(1).all(|word| {
             matches!(
                 word,
@@ -293,14 +303,14 @@ impl Walk<'_> {
                 )
             )
         });
-        self.seen.globs |= call.argv.len() > 1;
+        self.current_scan.changes_globbing |= call.argv.len() > 1;
         if !harmless {
-            self.opaque(call.text, call.span, Code::Evaluated);
+            self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
         }
     }
 
     /// `alias`, `hash -p`: another program under a name that rules know.
-    fn rename(&mut self, call: &Call<'_>) {
+    fn walk_alias_or_hash(&mut self, call: &CommandCall<'_>) {
         let harmless = call.argv.iter().skip(1).all(|word| match word {
             CommandWord::Known("-p") => call.argv.known_word(0) == Some("alias"),
             CommandWord::Known(text) => {
@@ -309,107 +319,111 @@ impl Walk<'_> {
             CommandWord::KnownPrefix(_) | CommandWord::AnyWords => false,
         });
         if !harmless {
-            self.seen.reprogrammed = true;
-            self.note(Code::Environment, call.span);
+            self.current_scan.changes_programs = true;
+            self.add_finding(FindingCode::Environment, call.span);
             // The list does not show what the name runs from now on. The caller of the shell
             // determines whether aliases are expanded (`-i`, `-O expand_aliases`, an agent's
             // start-up file).
-            self.opaque(call.text, call.span, Code::Evaluated);
+            self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
         }
     }
 
     /// `getopts [--] LETTERS NAME`.
-    fn getopts(&mut self, call: &Call<'_>) {
+    fn walk_getopts(&mut self, call: &CommandCall<'_>) {
         let letters = 1 + usize::from(call.argv.known_word(1) == Some("--"));
         match call.argv.iter().nth(letters) {
             // These can be several words, or `--`.
-            Some(CommandWord::AnyWords) => self.unclear_names(call),
+            Some(CommandWord::AnyWords) => self.note_unknown_names(call),
             Some(CommandWord::KnownPrefix(text)) if "--".starts_with(text) => {
-                self.unclear_names(call);
+                self.note_unknown_names(call);
             }
-            _ => self.named_at(call, letters + 1, Value::Text),
+            _ => self.note_name_at(call, letters + 1, AssignedValue::Text),
         }
     }
 
-    fn read_builtin(&mut self, call: &Call<'_>) {
-        self.seen.arrays |= call.argv.iter().any(
+    fn walk_read(&mut self, call: &CommandCall<'_>) {
+        self.current_scan.has_arrays |= call.argv.iter().any(
             |word| matches!(word, CommandWord::Known(text) if text.starts_with('-') && text.contains('a')),
         );
-        let names = self.named_options(call, "adinNptu", "a");
-        let lines = names.is_some_and(|index| stdin::reads_lines(call, index));
-        self.seen.torn |= !lines && self.stdin.is_some();
+        let names = self.parse_name_options(call, "adinNptu", "a");
+        let lines = names.is_some_and(|index| piped_input::reads_whole_lines(call, index));
+        self.current_scan.has_partial_reads |= !lines && self.stdin.is_some();
         match names {
             Some(index) if index < call.argv.len() => {
-                let value = if lines { self.line(call, index) } else { Value::Text };
-                self.named_from(call, index, &value);
+                let value =
+                    if lines { self.classify_read_value(call, index) } else { AssignedValue::Text };
+                self.note_names_from(call, index, &value);
             }
-            Some(_) => self.assign("REPLY", Value::Text),
-            None => self.unclear_names(call),
+            Some(_) => self.note_assignment("REPLY", AssignedValue::Text),
+            None => self.note_unknown_names(call),
         }
     }
 
     /// Returns the value of the line that `read` assigns to one variable, as far as it is known.
-    fn line(&self, call: &Call<'_>, index: usize) -> Value {
+    fn classify_read_value(&self, call: &CommandCall<'_>, index: usize) -> AssignedValue {
         let alone = call.argv.len() == index + 1;
-        match self.inherited(call) {
-            Some(paths) if alone => Value::Files(paths),
-            _ => Value::Text,
+        match self.find_inherited_files(call) {
+            Some(paths) if alone => AssignedValue::Files(paths),
+            _ => AssignedValue::Text,
         }
     }
 
-    fn mapfile(&mut self, call: &Call<'_>) {
+    fn walk_mapfile(&mut self, call: &CommandCall<'_>) {
         let calls_back = call.argv.iter().any(
             |word| matches!(word, CommandWord::Known(text) if text.starts_with('-') && text.contains('C')),
         );
         if calls_back {
-            return self.opaque(call.text, call.span, Code::Evaluated);
+            return self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
         }
-        self.seen.arrays = true;
-        self.seen.torn |= self.stdin.is_some();
-        match self.named_options(call, "dnOsuc", "") {
-            Some(index) if index < call.argv.len() => self.named_from(call, index, &Value::Text),
-            Some(_) => self.assign("MAPFILE", Value::Text),
-            None => self.unclear_names(call),
-        }
-    }
-
-    fn unset(&mut self, call: &Call<'_>) {
-        match self.named_options(call, "", "") {
-            Some(index) => self.named_from(call, index, &Value::Text),
-            None => self.unclear_names(call),
+        self.current_scan.has_arrays = true;
+        self.current_scan.has_partial_reads |= self.stdin.is_some();
+        match self.parse_name_options(call, "dnOsuc", "") {
+            Some(index) if index < call.argv.len() => {
+                self.note_names_from(call, index, &AssignedValue::Text);
+            }
+            Some(_) => self.note_assignment("MAPFILE", AssignedValue::Text),
+            None => self.note_unknown_names(call),
         }
     }
 
-    fn wait(&mut self, call: &Call<'_>) {
-        let tainted = (1..call.argv.len()).any(|index| call.tainted.has(index));
-        if tainted || call.argv.is_known() && self.named_options(call, "p", "p").is_none() {
-            self.unclear_names(call);
+    fn walk_unset(&mut self, call: &CommandCall<'_>) {
+        match self.parse_name_options(call, "", "") {
+            Some(index) => self.note_names_from(call, index, &AssignedValue::Text),
+            None => self.note_unknown_names(call),
         }
     }
 
-    fn let_builtin(&mut self, call: &Call<'_>) {
+    fn walk_wait(&mut self, call: &CommandCall<'_>) {
+        let tainted = (1..call.argv.len()).any(|index| call.tainted.contains(index));
+        if tainted || call.argv.is_known() && self.parse_name_options(call, "p", "p").is_none() {
+            self.note_unknown_names(call);
+        }
+    }
+
+    fn walk_let(&mut self, call: &CommandCall<'_>) {
         for (index, word) in call.argv.iter().enumerate().skip(1) {
             let harmless = match word {
-                CommandWord::Known(text) => self.is_plain_text(text),
+                CommandWord::Known(text) => self.is_plain_arithmetic_text(text),
                 CommandWord::KnownPrefix(text) => {
-                    let known = !call.tainted.has(index) && ends_unknown(&call.argv.tail(index));
-                    known && self.is_plain_text(text)
+                    let known = !call.tainted.contains(index)
+                        && has_only_unknown_words(&call.argv.tail(index));
+                    known && self.is_plain_arithmetic_text(text)
                 }
                 CommandWord::AnyWords => false,
             };
             if !harmless {
-                return self.opaque(call.text, call.span, Code::Evaluated);
+                return self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
             }
             if let CommandWord::Known(text) | CommandWord::KnownPrefix(text) = word {
                 let text = text.to_owned();
                 self.note_secrets(&text);
-                self.number_assignments(&text, call.span);
+                self.note_number_assignments(&text, call.span);
             }
         }
         self.state.variables.clear();
     }
 
-    fn compgen(&mut self, call: &Call<'_>) {
+    fn walk_compgen(&mut self, call: &CommandCall<'_>) {
         let lists = call.argv.iter().skip(1).all(|word| match word {
             CommandWord::Known(text) => match text.strip_prefix('-') {
                 Some(letters) => letters.bytes().all(|letter| b"abcdefgjksuvA".contains(&letter)),
@@ -418,14 +432,14 @@ impl Walk<'_> {
             CommandWord::KnownPrefix(_) | CommandWord::AnyWords => false,
         });
         if !lists {
-            self.opaque(call.text, call.span, Code::Evaluated);
+            self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
         }
     }
 
     /// A builtin assigns to variables that are not known.
-    pub(super) fn unclear_names(&mut self, call: &Call<'_>) {
-        self.assign_anything();
-        self.opaque(call.text, call.span, Code::Evaluated);
+    pub(super) fn note_unknown_names(&mut self, call: &CommandCall<'_>) {
+        self.note_any_assignment();
+        self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
     }
 }
 
@@ -434,7 +448,7 @@ fn directory_operands(argv: &CommandWords) -> impl Iterator<Item = CommandWord<'
     argv.iter().skip(1).skip_while(|word| matches!(word, CommandWord::Known("-L" | "--")))
 }
 
-pub(super) fn known(word: CommandWord<'_>) -> Option<&str> {
+pub(super) fn known_word(word: CommandWord<'_>) -> Option<&str> {
     match word {
         CommandWord::Known(text) => Some(text),
         CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
@@ -443,22 +457,22 @@ pub(super) fn known(word: CommandWord<'_>) -> Option<&str> {
 
 /// Returns whether bash abandons the line and continues with the next one if this builtin gets too
 /// many operands.
-fn gives_up(name: &str) -> bool {
+fn aborts_line(name: &str) -> bool {
     matches!(name, "break" | "continue" | "exit" | "logout" | "return" | "shift" | "suspend")
 }
 
 /// Returns whether `exit` or `return` has at most the number of operands that it accepts.
-fn ends(argv: &CommandWords) -> bool {
+fn has_valid_exit_arguments(argv: &CommandWords) -> bool {
     argv.len() <= 2 && !argv.is_variadic()
 }
 
 /// Returns whether a trap is only for the end of the shell.
-fn runs_at_the_end(trap: &CommandWords) -> bool {
+fn is_exit_trap(trap: &CommandWords) -> bool {
     trap.iter().skip(1).all(|signal| matches!(signal, CommandWord::Known("EXIT" | "0")))
 }
 
 /// Returns whether an option of `set -o` does not affect how the script is read.
-fn is_plain_option(word: CommandWord<'_>) -> bool {
+fn is_harmless_set_option(word: CommandWord<'_>) -> bool {
     matches!(
         word,
         CommandWord::Known(
@@ -481,7 +495,7 @@ fn is_plain_option(word: CommandWord<'_>) -> bool {
 
 /// Returns whether no known text follows the unknown text in the first word. Such text would not be
 /// checked.
-fn ends_unknown(words: &CommandWords) -> bool {
+fn has_only_unknown_words(words: &CommandWords) -> bool {
     let word = words.as_bytes().split(|byte| *byte == 0).next().unwrap_or_default();
     std::str::from_utf8(word).is_err_and(|error| error.valid_up_to() + 1 == word.len())
 }

@@ -3,43 +3,50 @@
 use openoxide_protocol::{Access, AccessRoute, CommandWords, PathAccess};
 
 use super::{
-    Walk,
-    simple::{Call, Input},
+    ScriptWalk,
+    simple_commands::{CommandCall, StdinSource},
 };
 use crate::{
     findings,
     patch::{applies_patch, is_from_stdin, patched_files},
-    programs::{Effect, Meaning},
+    programs::{CommandEffect, CommandMeaning},
 };
 
 const UNKNOWN_PATCH: &str = "applies a patch that is not known";
 
-impl Walk<'_> {
+impl ScriptWalk<'_> {
     /// Adds the files that a patch from standard input changes. One that is not known can change any file.
     ///
     /// The patches that its words or a redirection name are files, which are examined where the disk is.
-    pub(super) fn patches(&mut self, call: &Call<'_>, words: &CommandWords, meaning: &Meaning) {
-        let plain = meaning.plain.as_ref().unwrap_or(words);
+    pub(super) fn patches(
+        &mut self,
+        call: &CommandCall<'_>,
+        words: &CommandWords,
+        meaning: &CommandMeaning,
+    ) {
+        let plain = meaning.canonical_words.as_ref().unwrap_or(words);
         if !applies_patch(plain, meaning.class) {
             return;
         }
-        let reads = |effect: &Effect| matches!(effect, Effect::Reads(_));
+        let reads = |effect: &CommandEffect| matches!(effect, CommandEffect::Reads(_));
         let named = meaning.effects.iter().any(reads) && !is_from_stdin(plain);
         match &call.input {
-            Input::Text(text) => {
+            StdinSource::Text(text) => {
                 for file in patched_files(text) {
-                    let paths = self.paths(&file, call.span).into_iter().flatten();
+                    let paths = self.candidate_paths(&file, call.span).into_iter().flatten();
                     let paths =
                         paths.map(|path| PathAccess { route: AccessRoute::Program, ..path });
                     self.facts.accesses.extend(paths.map(Access::Edit));
                 }
             }
-            Input::File => {}
-            Input::Inherited if named => {}
-            Input::Inherited | Input::Redirected => {
+            StdinSource::File => {}
+            StdinSource::Inherited if named => {}
+            StdinSource::Inherited | StdinSource::Other => {
                 let text = call.text.to_owned();
                 self.facts.accesses.push(Access::Opaque { text, span: call.span });
-                self.facts.findings.push(findings::hidden(UNKNOWN_PATCH, call.span));
+                self.facts
+                    .findings
+                    .push(findings::new_hidden_effect_finding(UNKNOWN_PATCH, call.span));
             }
         }
     }

@@ -2,68 +2,68 @@
 
 use openoxide_protocol::AbsPath;
 
-use super::bases::Bases;
-use crate::programs::Paths;
+use super::working_directories::CwdSet;
+use crate::programs::WordSource;
 
 /// The certain state at one point.
 #[derive(Clone, Debug, Default)]
-pub(super) struct State {
-    pub(super) bases: Bases,
-    pub(super) variables: Variables,
+pub(super) struct WalkState {
+    pub(super) working_directories: CwdSet,
+    pub(super) variables: KnownVariables,
     /// The shell has left: nothing comes after this place.
-    pub(super) ended: bool,
+    pub(super) has_exited: bool,
 }
 
 /// The variables whose values are certain.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Variables(Vec<(String, Certain)>);
+pub(super) struct KnownVariables(Vec<(String, KnownValue)>);
 
 /// The certain facts about a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Certain {
+pub(super) enum KnownValue {
     /// This text.
     Text(String),
     /// A number.
     Number,
     /// The name of one of these files.
-    Files(Paths),
+    Files(WordSource),
     /// Text that the script has assigned, instead of the value that the script was started with.
     Own,
 }
 
-impl State {
+impl WalkState {
     /// The working directory is one of `directories` from here on. The script starts in `start`.
-    pub(super) fn enter(&mut self, directories: Vec<AbsPath>, start: &AbsPath) {
-        self.bases.set(directories, start);
-        self.variables.forget_printed();
+    pub(super) fn enter_directories(&mut self, directories: Vec<AbsPath>, start: &AbsPath) {
+        self.working_directories.set_directories(directories, start);
+        self.variables.forget_printed_files();
     }
 
     /// Any directory may be the working directory from here on.
-    pub(super) fn lose_place(&mut self) {
-        self.bases.lose();
-        self.variables.forget_printed();
+    pub(super) fn forget_working_directory(&mut self) {
+        self.working_directories.set_unknown();
+        self.variables.forget_printed_files();
     }
 
     /// Keeps the facts that are certain in both states.
-    pub(super) fn merge(&mut self, other: Self) {
-        if other.ended {
+    pub(super) fn merge_branch(&mut self, other: Self) {
+        if other.has_exited {
             return;
         }
-        if self.ended {
+        if self.has_exited {
             *self = other;
             return;
         }
-        self.bases.merge(other.bases);
+        self.working_directories.merge_branch(other.working_directories);
         self.variables.retain(|name, value| other.variables.get(name) == Some(value));
     }
 }
 
-impl Variables {
-    pub(super) fn get(&self, name: &str) -> Option<&Certain> {
+impl KnownVariables {
+    pub(super) fn get(&self, name: &str) -> Option<&KnownValue> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    pub(super) fn set(&mut self, name: &str, value: Certain) {
+    pub(super) fn set(&mut self, name: &str, value: KnownValue) {
         self.forget(name);
         self.0.push((name.to_owned(), value));
     }
@@ -73,15 +73,17 @@ impl Variables {
     }
 
     /// Drops names of files that a program has printed: elsewhere they are names of other files.
-    fn forget_printed(&mut self) {
-        self.retain(|_, value| !matches!(value, Certain::Files(paths) if !paths.is_listed()));
+    fn forget_printed_files(&mut self) {
+        self.retain(
+            |_, value| !matches!(value, KnownValue::Files(paths) if !paths.is_listed_in_script()),
+        );
     }
 
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 
-    pub(super) fn retain(&mut self, keep: impl Fn(&str, &Certain) -> bool) {
+    pub(super) fn retain(&mut self, keep: impl Fn(&str, &KnownValue) -> bool) {
         self.0.retain(|(name, value)| keep(name, value));
     }
 }

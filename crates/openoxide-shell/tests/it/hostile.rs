@@ -6,7 +6,7 @@
 
 use std::{thread, time::Instant};
 
-use openoxide_shell::MAX_SCRIPT;
+use openoxide_shell::MAX_SCRIPT_SIZE;
 use proptest::prelude::*;
 
 use crate::{chance::Chance, laws, support};
@@ -62,7 +62,8 @@ fn whatever_is_nested_too_deep_is_opaque_and_quickly_so() {
     let worker = thread::Builder::new().stack_size(1 << 20).spawn(move || {
         for opener in openers {
             for times in [10, 60, 1000, 20_000] {
-                let script: String = opener.repeat(times).chars().take(MAX_SCRIPT - 1).collect();
+                let script: String =
+                    opener.repeat(times).chars().take(MAX_SCRIPT_SIZE - 1).collect();
                 let since = Instant::now();
                 let facts = support::facts(&script);
                 drop(facts);
@@ -79,7 +80,7 @@ fn whatever_is_nested_too_deep_is_opaque_and_quickly_so() {
 
 #[test]
 fn a_script_that_is_too_long_is_not_read() {
-    let facts = support::facts(&"a;".repeat(MAX_SCRIPT));
+    let facts = support::facts(&"a;".repeat(MAX_SCRIPT_SIZE));
     assert_eq!(facts.accesses.len(), 1);
     assert!(support::is_opaque(&facts));
     assert_eq!(support::codes(&facts), ["OX303"]);

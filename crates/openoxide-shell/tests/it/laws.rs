@@ -1,12 +1,12 @@
 //! Properties that every script has, whatever its origin. The fuzzers and the tests share them.
 
 use openoxide_protocol::{AbsPath, Access, CommandWord, CommandWords, OperationFacts};
-use openoxide_shell::{MAX_SCRIPT, Setting, analyse};
+use openoxide_shell::{AnalysisContext, MAX_SCRIPT_SIZE, analyze_script};
 
 /// Analyses a script in a project of a user's home directory.
 pub(crate) fn facts(script: &str) -> OperationFacts {
     let (cwd, home) = (AbsPath::new("/home/me/p").unwrap(), AbsPath::new("/home/me").unwrap());
-    analyse(script, &Setting { cwd: &cwd, home: Some(&home) })
+    analyze_script(script, &AnalysisContext { cwd: &cwd, home: Some(&home) })
 }
 
 /// Checks that the analysis does not panic, that its result is not much longer than the script, and
@@ -21,7 +21,7 @@ pub(crate) fn it_answers(script: &str) {
         assert!(finding.span.start <= finding.span.end, "{script:?}");
         assert!(end <= script.len(), "{script:?}");
     }
-    if script.len() > MAX_SCRIPT {
+    if script.len() > MAX_SCRIPT_SIZE {
         assert!(is_opaque(&facts), "{script:?}");
     }
 }
@@ -34,7 +34,7 @@ pub(crate) fn quoted_words_come_back(text: &str) {
     let facts = facts(&script);
     // What deceives the eye is refused before it is read.
     if is_opaque(&facts) {
-        assert!(deceives(text) || script.len() > MAX_SCRIPT, "{script:?}");
+        assert!(deceives(text) || script.len() > MAX_SCRIPT_SIZE, "{script:?}");
         return;
     }
     let expected: CommandWords = std::iter::once("evil").chain(words.iter().copied()).collect();

@@ -11,7 +11,7 @@
 use std::{thread, time::Instant};
 
 use openoxide_protocol::{AbsPath, Access, OperationFacts};
-use openoxide_shell::{Setting, analyse};
+use openoxide_shell::{AnalysisContext, analyze_script};
 
 use crate::{bash::Yard, chance::Chance, support};
 
@@ -77,7 +77,7 @@ fn referee(cases: usize, seed: u64) -> Score {
 fn judge(yard: &Yard, script: &str, status: u8, score: &mut Score) {
     let path = |path: std::path::PathBuf| AbsPath::new(path.to_str().unwrap()).unwrap();
     let (cwd, home) = (path(yard.work()), path(yard.home()));
-    let facts = analyse(script, &Setting { cwd: &cwd, home: Some(&home) });
+    let facts = analyze_script(script, &AnalysisContext { cwd: &cwd, home: Some(&home) });
     let deeds = yard.run(script, status);
     score.run += 1;
     if deeds.programs.is_empty() && deeds.files.is_empty() {

@@ -1,7 +1,7 @@
 //! Helpers that the tests share.
 
 use openoxide_protocol::{AbsPath, Access, CommandWord, CommandWords, OperationFacts};
-use openoxide_shell::{Setting, analyse};
+use openoxide_shell::{AnalysisContext, analyze_script};
 
 /// The scripts that chance starts from: every construct of the language, and commands hidden in all of them.
 pub(crate) fn seeds() -> Vec<&'static str> {
@@ -26,7 +26,7 @@ pub(crate) fn corpus() -> Vec<String> {
 pub(crate) fn facts(script: &str) -> OperationFacts {
     let cwd = AbsPath::new("/home/me/project").unwrap();
     let home = AbsPath::new("/home/me").unwrap();
-    analyse(script, &Setting { cwd: &cwd, home: Some(&home) })
+    analyze_script(script, &AnalysisContext { cwd: &cwd, home: Some(&home) })
 }
 
 pub(crate) fn is_opaque(facts: &OperationFacts) -> bool {

@@ -210,7 +210,7 @@ fn example(chance: &mut Chance, words: &[String]) -> String {
     }
 }
 
-/// Says whether a shell reads the word as it stands.
+/// Returns whether a shell reads the word unchanged.
 fn simple(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-./~=$*".contains(c))
 }

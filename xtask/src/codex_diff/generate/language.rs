@@ -1,4 +1,4 @@
-//! What only the language itself can say, right and wrong.
+//! Statements that use the features of the language itself, valid and invalid.
 
 use crate::crash::chance::Chance;
 
@@ -33,7 +33,7 @@ pub(super) fn statement(chance: &mut Chance, patterns: &mut Vec<Pattern>) -> Str
     one(chance, &templates).replace("LIST", &list)
 }
 
-/// Returns what no file may say.
+/// Returns a statement that is invalid in every file.
 pub(super) fn wrong(chance: &mut Chance) -> String {
     let wrong = [
         "print(\"x\")",

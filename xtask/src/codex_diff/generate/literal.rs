@@ -40,7 +40,7 @@ fn escaped(chance: &mut Chance, text: &str, quote: char) -> String {
     out
 }
 
-/// Returns what is no text.
+/// Returns a value that is not valid where a text is expected.
 pub(super) fn odd(chance: &mut Chance) -> String {
     let odd = [
         "1",

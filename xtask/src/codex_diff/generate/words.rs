@@ -92,7 +92,7 @@ pub(super) fn spelled(chance: &mut Chance, word: &str) -> String {
     if chance.percent(50) { word.to_uppercase() } else { word.to_lowercase() }
 }
 
-/// Returns a path that a program may lie at.
+/// Returns a possible path of a program.
 pub(super) fn path(chance: &mut Chance, name: &str) -> String {
     let before =
         ["/bin/", "/usr/bin/", "./", "~/", "../", "/a/../bin/", "//bin/./", "sub/", "~x/", "~/../"];

@@ -1,4 +1,4 @@
-//! The arguments of a call: the script, and what the model says of it.
+//! The arguments of a call: the script, and the details that the model adds.
 
 use serde_json::{Map, Value, json};
 
@@ -34,7 +34,7 @@ pub(super) fn new(chance: &mut Chance) -> Call {
     Call { kinds, arguments: arguments.into() }
 }
 
-/// What the model wants to have allowed: mostly the beginning of what it calls.
+/// Returns the prefix that the model asks to allow. It is usually the beginning of the script.
 fn prefix(chance: &mut Chance, script: &str, login: bool) -> Value {
     let words: Vec<&str> = script.split_whitespace().take(3).collect();
     let shell = ["/bin/bash", if login { "-lc" } else { "-c" }, script];
@@ -49,7 +49,7 @@ fn prefix(chance: &mut Chance, script: &str, login: bool) -> Value {
     }
 }
 
-/// What Codex proposes to nobody, and what lies beside it.
+/// Returns a prefix that Codex never proposes, or one that is similar to it.
 fn banned(chance: &mut Chance) -> Value {
     let prefixes: [&[&str]; 14] = [
         &["bash"],

@@ -1,6 +1,6 @@
-//! What scripts can have. A letter in angle brackets is filled in by `script`: `C` a command, `P` a program, `W` a word,
-//! `R` a removal, `Q` a quoted script, `D` a nest of wrappers, `A` a call of
-//! `apply_patch`, `U` a patch by itself.
+//! The kinds of scripts. `script` fills in a letter in angle brackets: `C` a command, `P` a
+//! program, `W` a word, `R` a removal, `Q` a quoted script, `D` nested wrappers, `A` a call of
+//! `apply_patch`, `U` a patch without the call.
 
 /// A name, and scripts of its kind.
 type Kind = (&'static str, &'static [&'static str]);
@@ -108,7 +108,8 @@ pub(super) const KINDS: &[Kind] = &[
         "<P> \"", "<P> '", "<C> &&", "| <C>", "(<C>", "<C>)", "<P> $(", "<C> ;; <C>", "{ <C>", "}", "", " ", "\n", "<C> || ", "<R> )",
         "<C> < ", "<R> &&", "&& <C>", "<P> ${", "\"", "<R>; fi", "(<R>", "<P> `<R>",
     ]),
-    // Codex answers these itself. What they add lies below the work directory, or in places that are never writable here.
+    // Codex answers these itself. The files that they add are below the work directory, or in
+    // places that are never writable here.
     ("patch", &[
         "<A>", "<A>", "<A>", "<A>", "cd sub && <A>", "cd \"sub\" && <A>", "cd 's u' && <A>", "cd sub; <A>", "cd sub && cd .. && <A>", "cd $x && <A>",
         "cd /ws/sub && <A>", "cd ~ && <A>", "cd .. && <A>", "A=1 <A>", "\n<A>\n", "<C> && <A>", "<A>\n<C>", "(<A>\n)", "! <A>", "# a\n<A>",

@@ -2,7 +2,8 @@
 
 use crate::{codex_diff::generate::words::one, crash::chance::Chance};
 
-/// Where they add them: below the directory of the stage, or where nobody can write.
+/// The paths of the added files: below the directory of the stage, or in places that are not
+/// writable.
 const FILES: [&str; 20] = [
     "n",
     "sub/n",

@@ -81,7 +81,7 @@ fn written(chance: &mut Chance) -> String {
     }
 }
 
-/// Removes what is not there, more or less by force.
+/// Returns a command that removes a file that does not exist, with different flags.
 fn removal(chance: &mut Chance) -> String {
     let flags = [
         "-f",

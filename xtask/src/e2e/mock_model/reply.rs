@@ -1,4 +1,5 @@
-//! What the model says next, worked out from the conversation alone, and what it was told.
+//! The next message of the model and the results that it was given, derived from the conversation
+//! alone.
 
 use serde_json::{Value, json};
 

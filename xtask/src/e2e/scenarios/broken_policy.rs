@@ -94,8 +94,8 @@ fn short_of_memory(world: World<'_>) -> Result<World<'_>, String> {
     world.hook_script(&script, 20)
 }
 
-/// Holds that neither a call that the client itself would allow runs, nor one that the product
-/// allows where no rule speaks; and that the product then says which file is to blame.
+/// Checks that two calls do not run: one that the client itself would allow, and one that the
+/// product allows where no rule matches. Also checks that the product then names the broken file.
 fn nothing_runs(world: World<'_>) -> Verdict {
     let world = world.file("project/note", "a note\n")?.client_permissions(careless());
     let read = file_call(&world, "Read", "note", &[]);

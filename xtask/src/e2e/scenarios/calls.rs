@@ -38,7 +38,7 @@ action = "deny"
 reason = "the scenario forbids it"
 "#;
 
-/// Stands in a file that must not be read or changed.
+/// The content of a file that must not be read or changed.
 const SECRET: &str = "TOKEN=e2e-secret-value\n";
 
 fn an_allowed_call_runs(agent: &Agent) -> Verdict {
@@ -127,7 +127,7 @@ fn a_read_of_a_secret_is_asked_for_and_so_not_read(agent: &Agent) -> Verdict {
     Ok(())
 }
 
-/// A yes of the product to the client's question would also lift the client's own safety net.
+/// An approval by the product would also disable the client's own safety check.
 fn a_removal_of_the_home_is_asked_for_whatever_the_policy_allows(agent: &Agent) -> Verdict {
     let world = World::new(agent)?.client_permissions(recommended()).file("home/keep", "")?;
     let world = world.policy("[permissions]\nallow = [\"Bash(rm *)\"]\n")?;

@@ -16,7 +16,8 @@ use super::{
 };
 use crate::{mutants::options::Target, workspace::cargo};
 
-/// What is added to the crate: the number of the mutant that runs is read from the environment, once.
+/// The code that is added to the crate. It reads the number of the active mutant from the
+/// environment, once.
 const CHOICE: &str = "
 mod mutation {
     static CHOSEN: std::sync::LazyLock<Option<usize>> =
@@ -30,12 +31,12 @@ mod mutation {
 /// Each round leaves out the mutants that the compiler complained of.
 const MOST_ROUNDS: usize = 50;
 
-/// Why a mutant is not in the program.
+/// The reason for which a mutant is not in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeftOut {
-    /// It does not compile.
+    /// The mutant does not compile.
     Unviable,
-    /// It cannot be chosen while the program runs.
+    /// The mutant cannot be selected at run time.
     Unchoosable,
 }
 
@@ -196,7 +197,7 @@ impl Copy {
     }
 }
 
-/// Where the mutants of a file are in its text.
+/// The positions of the mutants in the text of a file.
 #[derive(Debug)]
 struct Places {
     branches: Vec<(Range<usize>, usize)>,
@@ -263,7 +264,7 @@ fn code(error: &Value) -> Option<&str> {
     error.get("code")?.get("code")?.as_str()
 }
 
-/// Returns the name of the function that an error says should be `const`.
+/// Returns the name of the function that should be `const` according to an error.
 fn called_in_const(error: &Value) -> Option<String> {
     let message = error.get("message")?.as_str().filter(|_| code(error) == Some(NOT_CONST))?;
     let path = message.split('`').nth(1)?;

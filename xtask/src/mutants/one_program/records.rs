@@ -1,4 +1,5 @@
-//! How the mutants ended that ran so far: a line for each, so that a run that is broken off can go on.
+//! The endings of the mutants that have already run, one line for each, so that an interrupted run
+//! can continue.
 
 use std::{
     collections::BTreeMap,
@@ -7,7 +8,7 @@ use std::{
     path::Path,
 };
 
-/// How the tests of a mutant ended.
+/// The ending of the test run of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     Caught,

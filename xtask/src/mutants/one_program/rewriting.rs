@@ -25,7 +25,8 @@ pub(super) struct Rewritten {
     pub(super) unplaced: Vec<usize>,
 }
 
-/// Compiles the mutants of one file into its text. Functions are no longer `const`, but for those that are named.
+/// Compiles the mutants of one file into its text. Functions lose their `const`, except for the
+/// named ones.
 pub(super) fn rewrite(
     source: &str,
     mutants: &[(usize, &ListedMutant)],
@@ -45,22 +46,23 @@ pub(super) fn rewrite(
 /// Text that is inserted, or takes the place of some bytes.
 #[derive(Debug)]
 struct Edit {
-    /// Where it is: at one place first what closes, the inner before the outer; then what opens, the outer before the inner.
+    /// The position of the edit. At one position, closing edits come first, the inner before the
+    /// outer. Opening edits follow, the outer before the inner.
     order: (usize, bool, Reverse<usize>, usize),
     replaces: usize,
     text: String,
     role: Role,
 }
 
-/// What an edit has to do with a mutant.
+/// The relation of an edit to a mutant.
 #[derive(Clone, Copy, Debug)]
 enum Role {
     None,
-    /// It is the branch of this mutant.
+    /// The branch of this mutant.
     Branch(usize),
     /// The branches of this mutant begin here.
     Opens(usize),
-    /// They end here.
+    /// The end of the branches of this mutant.
     Closes(usize),
 }
 

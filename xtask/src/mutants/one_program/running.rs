@@ -10,7 +10,7 @@ use std::{
 
 use super::compiling::TestProgram;
 
-/// How the tests of a mutant ended.
+/// The result of the tests of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TestResult {
     Passed,
@@ -40,7 +40,7 @@ impl TestRun {
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let child = command.spawn().map_err(|error| format!("cannot start a test: {error}"))?;
-        // On a busy machine much time passes until so much of it was used.
+        // On a busy machine, much more time passes than the processor time that the tests use.
         wait(child, Duration::from_secs(self.seconds * 10)).map_err(|error| error.to_string())
     }
 }
@@ -91,7 +91,8 @@ fn is_out_of_time(status: std::process::ExitStatus) -> bool {
     matches!(status.signal(), Some(SIGKILL | SIGXCPU))
 }
 
-/// Returns the arguments of a test program that select tests. They run one after the other, so that few of them run in vain.
+/// Returns the arguments of a test program that select tests. The tests run one after the other, so
+/// that few of them run after a failure.
 pub(super) fn arguments(only: &[&str], skipped: &[&str]) -> Vec<String> {
     let skipped = skipped.iter().flat_map(|name| ["--skip", name]);
     let words = ["--test-threads=1"].into_iter().chain(skipped).chain(only.iter().copied());

@@ -1,7 +1,7 @@
-//! What the home directory holds: settings that make a tool start something, and secrets.
+//! The content of the home directory: settings that make a tool start something, and secrets.
 
-/// Settings of the user that make a tool start the script of the home directory, for which `@` stands, or reach its host.
-/// `HOME` stands for the home directory.
+/// Settings of the user that make a tool start the script of the home directory, or contact its
+/// host. `@` is the placeholder for the script, and `HOME` for the home directory.
 pub(super) const HOME: &[(&str, &str)] = &[
     (
         ".gitconfig",
@@ -120,7 +120,7 @@ pub(super) const HOME: &[(&str, &str)] = &[
     (".sqlfluff", "[sqlfluff]\ndialect = ansi\n[sqlfluff:templater:jinja]\nlibrary_path = HOME\n"),
 ];
 
-/// Secrets of the user: what is added to these files.
+/// Secrets of the user: the texts that are added to these files.
 pub(super) const SECRETS: &[(&str, &str)] = &[
     (".netrc", "machine oxhome.example login x password oxsecret-netrc\n"),
     (".npmrc", "//oxhome.example/:_authToken=oxsecret-npmrc\n"),

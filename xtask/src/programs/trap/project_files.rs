@@ -1,4 +1,4 @@
-//! What the files of a project hold: ordinary ones, and those that make a tool start something.
+//! The files of a project: ordinary ones, and those that make a tool start something.
 
 /// Files that every project has: what programs read, and settings that start nothing.
 pub(super) const PLAIN: &[(&str, &str)] = &[
@@ -88,7 +88,8 @@ pub(super) const PLAIN: &[(&str, &str)] = &[
     ("x.spec.js", "test('x', () => {});\n"),
 ];
 
-/// Files that make a tool start the script of the project, for which `@` stands, or reach its host.
+/// Files that make a tool start the script of the project, or contact its host. `@` is the
+/// placeholder for the script.
 pub(super) const TRAPS: &[(&str, &str)] = &[
     (
         "x.xml",

@@ -1,14 +1,16 @@
-//! A grammar that is read from text (`grammar.txt` says how it is written), and scripts by it.
+//! A grammar that is read from text (`grammar.txt` describes its format), and the scripts that it
+//! generates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Chance;
 
-/// A script has between the first and the sum of both choices, before it must come to its end.
+/// The minimum number of choices in a script, and the range that is added to it at random. After
+/// these choices the script must end.
 const CHOICES: (usize, usize) = (10, 110);
-/// One script of so many holds what is not understood on purpose.
+/// One in this number of scripts contains text that the analysis does not understand, on purpose.
 const WILD: usize = 4;
-/// No symbol lies deeper, whatever the choices.
+/// The maximum depth of a symbol, whatever the choices.
 const DEEPEST: usize = 60;
 
 /// The ways to write each symbol.
@@ -103,7 +105,7 @@ fn choose<'g>(ways: &'g [Way], depth: usize, pen: &mut Pen<'_>) -> Option<&'g Wa
     })
 }
 
-/// Reads a weight, a construct, and what is written.
+/// Parses a weight, a construct and a text.
 fn way(line: &'static str) -> Option<Way> {
     let (weight, rest) = line.split_once(' ')?;
     let (construct, text) = rest.split_once(' ').unwrap_or((rest, ""));

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-/// Real programs: those that run others, and those that only do what their words say. The namespace holds them.
+/// Real programs in the namespace: those that run other programs, and those that only do what their
+/// words mean.
 const REAL: &str = "awk b2sum base32 base64 basename bash cat chmod chrt cksum cmp column comm cp csplit cut dash date \
     dd diff dir dirname du echo env expand expr factor false file find flock fmt fold getopt grep gzip \
     head hexdump id install ionice join jq link ln logname ls m4 mawk md5sum mkdir mkfifo mktemp mv nice nl nohup \

@@ -53,8 +53,9 @@ fn a_rule_that_is_an_address_lets_a_name_lead_there() {
     assert_eq!(world.run(&["curl", "-sS", "http://git.example/"]).output, "");
 }
 
-/// These addresses are not reviewed and lead nowhere, whatever the reviewer would answer. Guards
-/// I21.
+/// These addresses are not reviewed and lead nowhere, whatever the reviewer would answer.
+///
+/// Guards I21.
 #[test]
 fn no_spelling_of_this_machine_or_the_metadata_is_asked_about() {
     let spellings = "127.0.0.1 127.1 2130706433 0x7f000001 0177.0.0.1 0x7f.1 [::ffff:127.0.0.1] [::1] 0.0.0.0 0 [::] localhost \

@@ -5,78 +5,82 @@
 
 use super::{
     super::{
-        Arg, Arguments, Meaning,
-        items::{Item, items},
-        level::{Does, Level, Opt},
-        reading::read_plainly,
+        ArgumentWord, ArgvRef, CommandMeaning,
+        command_items::{CommandItem, command_items},
+        command_reading::read_without_custom_reader,
+        command_spec::{CommandSpec, OptionEffect, OptionSpec},
     },
-    awk_words::{Token, tokens},
-    forbidden,
+    awk_tokens::{AwkToken, tokenize},
+    forbidden_words,
 };
 use openoxide_protocol::CommandClass;
 
 /// Reads a whole command.
-pub(in super::super) fn awk(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+pub(in super::super) fn read_awk(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let mut meaning = read_plainly(level, arguments, from);
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
     let (mut scripts, mut files, mut ends) = (Vec::new(), Vec::new(), false);
     let (mut scripted, mut values) = (false, Vec::new());
     let mut is_option_to_some = false;
-    for item in items(level, arguments, from) {
+    for item in command_items(level, arguments, from) {
         match item {
-            Item::Option { option: Opt { name: "e" | "source", .. }, value } => {
+            CommandItem::Option { option: OptionSpec { name: "e" | "source", .. }, value } => {
                 scripted = true;
                 // Who does not know `-e` leaves it out, and takes such a script for options.
                 is_option_to_some |=
-                    matches!(value, Some(Arg::Known(text)) if text.starts_with('-'));
-                scripts.push(value.unwrap_or(Arg::Many));
+                    matches!(value, Some(ArgumentWord::Known(text)) if text.starts_with('-'));
+                scripts.push(value.unwrap_or(ArgumentWord::Many));
             }
-            Item::Option { option, value } => {
+            CommandItem::Option { option, value } => {
                 // Who does not know a long option leaves it out, and its value is the script.
-                if option.name.len() > 1 && !matches!(value, None | Some(Arg::Known(_))) {
-                    scripts.push(Arg::Many);
-                } else if let (Some(Arg::Known(text)), true) = (value, option.name.len() > 1) {
+                if option.name.len() > 1 && !matches!(value, None | Some(ArgumentWord::Known(_))) {
+                    scripts.push(ArgumentWord::Many);
+                } else if let (Some(ArgumentWord::Known(text)), true) =
+                    (value, option.name.len() > 1)
+                {
                     values.push(text);
                 }
-                scripted |= option.does == Does::Loads;
-                ends |= option.does == Does::Ends;
+                scripted |= option.effect == OptionEffect::Loads;
+                ends |= option.effect == OptionEffect::Ends;
             }
-            Item::Operand(arg, _) if !scripted => {
+            CommandItem::Operand(arg, _) if !scripted => {
                 scripted = true;
                 scripts.push(arg);
             }
-            Item::Operand(Arg::Known(text), _) if is_assignment(text) => {}
-            Item::Operand(arg, _) => files.push(arg),
-            Item::Number | Item::Unclear => {}
+            CommandItem::Operand(ArgumentWord::Known(text), _) if is_assignment(text) => {}
+            CommandItem::Operand(arg, _) => files.push(arg),
+            CommandItem::Number | CommandItem::Unclear => {}
         }
     }
     if !scripts.is_empty() {
-        script(&mut meaning, joined(&scripts));
+        add_script_effects(&mut meaning, join_scripts(&scripts));
     }
-    for value in values.into_iter().filter(|value| !forbidden::is_free_of_awk(value, &[], 0)) {
-        meaning.lower(CommandClass::Unknown);
+    for value in
+        values.into_iter().filter(|value| !forbidden_words::has_no_forbidden_awk(value, &[], 0))
+    {
+        meaning.lower_class(CommandClass::Unknown);
         if may_run_or_write(value) {
-            meaning.cannot_tell("some awks take this value for the script");
+            meaning.add_unknown_effect("some awks take this value for the script");
         }
     }
     if is_option_to_some {
-        meaning.lower(CommandClass::Unknown);
-        meaning.cannot_tell("some awks take its script for options");
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("some awks take its script for options");
     }
-    files.into_iter().for_each(|file| meaning.read(file, false));
+    files.into_iter().for_each(|file| meaning.add_read(file, false));
     if !scripted && !ends {
-        meaning.lower(CommandClass::Unknown);
+        meaning.lower_class(CommandClass::Unknown);
     }
     meaning
 }
 
 /// Returns the scripts as one, a line each, as awk joins them; nothing if one is not known.
-fn joined(scripts: &[Arg<'_>]) -> Option<String> {
+fn join_scripts(scripts: &[ArgumentWord<'_>]) -> Option<String> {
     let texts = scripts.iter().map(|script| match script {
-        Arg::Known(text) => Some(*text),
+        ArgumentWord::Known(text) => Some(*text),
         _ => None,
     });
     Some(texts.collect::<Option<Vec<_>>>()?.join("\n"))
@@ -91,22 +95,22 @@ fn is_assignment(text: &str) -> bool {
     })
 }
 
-fn script(meaning: &mut Meaning, script: Option<String>) {
+fn add_script_effects(meaning: &mut CommandMeaning, script: Option<String>) {
     let Some(text) = script else {
-        meaning.lower(CommandClass::Unknown);
-        return meaning.cannot_tell("runs a script that is not known");
+        meaning.lower_class(CommandClass::Unknown);
+        return meaning.add_unknown_effect("runs a script that is not known");
     };
-    match tokens(&text) {
+    match tokenize(&text) {
         Some(tokens) => {
-            let writes = judge(meaning, &tokens);
-            if !forbidden::is_free_of_awk(&text, &tokens, writes) {
-                meaning.lower(CommandClass::Unknown);
+            let writes = analyze_tokens(meaning, &tokens);
+            if !forbidden_words::has_no_forbidden_awk(&text, &tokens, writes) {
+                meaning.lower_class(CommandClass::Unknown);
             }
         }
         None => {
-            meaning.lower(CommandClass::Unknown);
+            meaning.lower_class(CommandClass::Unknown);
             if may_run_or_write(&text) {
-                meaning.cannot_tell("its script can run programs or write files");
+                meaning.add_unknown_effect("its script can run programs or write files");
             }
         }
     }
@@ -121,60 +125,66 @@ fn may_run_or_write(script: &str) -> bool {
 
 /// Goes through a script. A `>` behind `print` and outside of parentheses names a file, elsewhere it compares.
 /// Returns how many name a file.
-fn judge(meaning: &mut Meaning, tokens: &[Token<'_>]) -> usize {
+fn analyze_tokens(meaning: &mut CommandMeaning, tokens: &[AwkToken<'_>]) -> usize {
     let mut redirections = 0;
     let (mut depth, mut printing) = (0_usize, None);
     let mut tokens = tokens.iter().peekable();
     while let Some(token) = tokens.next() {
         match *token {
-            Token::Word("print" | "printf") => printing = Some(depth),
-            Token::Word(word) => judge_word(meaning, word),
-            Token::Sign('(' | '[') => depth += 1,
-            Token::Sign(')' | ']') => depth = depth.saturating_sub(1),
-            Token::Sign('{' | '}') => printing = None,
-            Token::Sign(';') | Token::Line => printing = printing.filter(|at| *at < depth),
-            Token::Sign('|' | '@') => runs(meaning),
-            Token::Sign('>') if printing == Some(depth) => {
-                tokens.next_if(|next| **next == Token::Sign('>'));
+            AwkToken::Word("print" | "printf") => printing = Some(depth),
+            AwkToken::Word(word) => analyze_word(meaning, word),
+            AwkToken::Sign('(' | '[') => depth += 1,
+            AwkToken::Sign(')' | ']') => depth = depth.saturating_sub(1),
+            AwkToken::Sign('{' | '}') => printing = None,
+            AwkToken::Sign(';') | AwkToken::Line => printing = printing.filter(|at| *at < depth),
+            AwkToken::Sign('|' | '@') => runs_command(meaning),
+            AwkToken::Sign('>') if printing == Some(depth) => {
+                tokens.next_if(|next| **next == AwkToken::Sign('>'));
                 let target = tokens.next().copied();
                 let end = match tokens.peek() {
-                    None | Some(Token::Sign(';' | '}') | Token::Line) => true,
+                    None | Some(AwkToken::Sign(';' | '}') | AwkToken::Line) => true,
                     Some(_) => false,
                 };
-                writes(meaning, target.filter(|_| end));
+                writes_file(meaning, target.filter(|_| end));
                 redirections += 1;
             }
-            Token::Sign(_) | Token::Text(_) | Token::Regex(_) | Token::Number | Token::Step => {}
+            AwkToken::Sign(_)
+            | AwkToken::Text(_)
+            | AwkToken::Regex(_)
+            | AwkToken::Number
+            | AwkToken::Step => {}
         }
     }
     redirections
 }
 
-fn runs(meaning: &mut Meaning) {
-    meaning.lower(CommandClass::Unknown);
-    meaning.cannot_tell("its script runs programs");
+fn runs_command(meaning: &mut CommandMeaning) {
+    meaning.lower_class(CommandClass::Unknown);
+    meaning.add_unknown_effect("its script runs programs");
 }
 
-fn judge_word(meaning: &mut Meaning, word: &str) {
+fn analyze_word(meaning: &mut CommandMeaning, word: &str) {
     match word {
-        "system" | "extension" => runs(meaning),
+        "system" | "extension" => runs_command(meaning),
         // They show the environment, read other files, or call by name.
         "ENVIRON" | "ARGV" | "ARGC" | "SYMTAB" | "FUNCTAB" | "getline" => {
-            meaning.lower(CommandClass::Unknown);
-            meaning.cannot_tell("its script reads the environment, or files that it names itself");
+            meaning.lower_class(CommandClass::Unknown);
+            meaning.add_unknown_effect(
+                "its script reads the environment, or files that it names itself",
+            );
         }
         _ => {}
     }
 }
 
-fn writes(meaning: &mut Meaning, target: Option<Token<'_>>) {
+fn writes_file(meaning: &mut CommandMeaning, target: Option<AwkToken<'_>>) {
     match target {
-        Some(Token::Text(file)) if !file.starts_with("/inet") && !file.contains('\\') => {
-            meaning.write(Arg::Known(file));
+        Some(AwkToken::Text(file)) if !file.starts_with("/inet") && !file.contains('\\') => {
+            meaning.add_write(ArgumentWord::Known(file));
         }
         _ => {
-            meaning.lower(CommandClass::Unknown);
-            meaning.cannot_tell("its script writes to a file that is not known");
+            meaning.lower_class(CommandClass::Unknown);
+            meaning.add_unknown_effect("its script writes to a file that is not known");
         }
     }
 }

@@ -3,12 +3,12 @@
 use openoxide_protocol::{CommandClass, CommandWord};
 
 use super::{
-    super::{Arg, Arguments, Meaning, level::Level},
-    NOT_SHOWN,
+    super::{ArgumentWord, ArgvRef, CommandMeaning, command_spec::CommandSpec},
+    HIDDEN_EXECUTION,
 };
 
 /// Verbs of `aws` that read without showing secrets, besides `describe-*` and `list-*`.
-const AWS_VERBS: [&str; 29] = [
+const AWS_READ_VERBS: [&str; 29] = [
     "get-caller-identity",
     "head-object",
     "head-bucket",
@@ -42,7 +42,7 @@ const AWS_VERBS: [&str; 29] = [
 
 /// Commands whose output can contain the environment, start scripts or keys. An entry without a
 /// verb applies to the whole service.
-const AWS_REVEALING: [(&str, &str); 21] = [
+const AWS_SECRET_COMMANDS: [(&str, &str); 21] = [
     ("secretsmanager", ""),
     ("apprunner", ""),
     ("amplify", ""),
@@ -81,43 +81,43 @@ const AWS_OPTIONS: [&str; 9] = [
 ];
 
 /// `aws SERVICE VERB …`.
-pub(in super::super) fn aws(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+pub(in super::super) fn read_aws(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let mut meaning = Meaning::of(level.class);
-    if let Some(["--version"]) = known(arguments, from).as_deref() {
-        return Meaning::of(CommandClass::Harmless);
+) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(level.class);
+    if let Some(["--version"]) = known_words(arguments, from).as_deref() {
+        return CommandMeaning::new(CommandClass::Harmless);
     }
-    for text in arguments.iter(from).filter_map(text_of) {
+    for text in arguments.iter(from).filter_map(known_text) {
         if let Some((_, file)) = text.split_once("file://").or_else(|| text.split_once("fileb://"))
         {
-            meaning.read(Arg::Known(file), false);
+            meaning.add_read(ArgumentWord::Known(file), false);
         }
     }
     // Signed requests would go to another host.
-    let elsewhere = |arg| text_of(arg).is_some_and(|text| text.starts_with("--endp"));
+    let elsewhere = |arg| known_text(arg).is_some_and(|text| text.starts_with("--endp"));
     if arguments.iter(from).any(elsewhere) {
-        meaning.cannot_tell(NOT_SHOWN);
+        meaning.add_unknown_effect(HIDDEN_EXECUTION);
     }
-    aws_files(&mut meaning, arguments, from);
-    let harmless = known(arguments, from).is_some_and(|words| aws_reads(&words));
+    add_s3_files(&mut meaning, arguments, from);
+    let harmless = known_words(arguments, from).is_some_and(|words| is_aws_read(&words));
     if harmless && meaning.effects.is_empty() {
         meaning.class = CommandClass::Harmless;
     }
     meaning
 }
 
-fn text_of(arg: Arg<'_>) -> Option<&str> {
+fn known_text(arg: ArgumentWord<'_>) -> Option<&str> {
     match arg {
-        Arg::Known(text) | Arg::Begins(text) => Some(text),
-        Arg::Paths(_) | Arg::Many => None,
+        ArgumentWord::Known(text) | ArgumentWord::Prefix(text) => Some(text),
+        ArgumentWord::Files(_) | ArgumentWord::Many => None,
     }
 }
 
 /// Returns the words, if all of them are known.
-fn known<'a>(arguments: Arguments<'a>, from: usize) -> Option<Vec<&'a str>> {
+fn known_words<'a>(arguments: ArgvRef<'a>, from: usize) -> Option<Vec<&'a str>> {
     let word = |word| match word {
         CommandWord::Known(text) => Some(text),
         CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
@@ -126,30 +126,30 @@ fn known<'a>(arguments: Arguments<'a>, from: usize) -> Option<Vec<&'a str>> {
 }
 
 /// Leaves out the options before the service.
-fn without_globals<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
+fn skip_global_options<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
     match words {
         ["--region" | "--profile" | "--output" | "--query" | "--color", _, rest @ ..]
         | ["--no-cli-pager" | "--no-paginate" | "--no-cli-auto-prompt", rest @ ..] => {
-            without_globals(rest)
+            skip_global_options(rest)
         }
         [word, rest @ ..]
             if ["--region=", "--profile=", "--output=", "--query="]
                 .iter()
                 .any(|start| word.starts_with(start)) =>
         {
-            without_globals(rest)
+            skip_global_options(rest)
         }
         _ => words,
     }
 }
 
-fn aws_reads(words: &[&str]) -> bool {
-    let [service, verb, rest @ ..] = without_globals(words) else { return false };
+fn is_aws_read(words: &[&str]) -> bool {
+    let [service, verb, rest @ ..] = skip_global_options(words) else { return false };
     let revealing =
-        AWS_REVEALING.iter().any(|(of, start)| service == of && verb.starts_with(start));
+        AWS_SECRET_COMMANDS.iter().any(|(of, start)| service == of && verb.starts_with(start));
     let secret = ["secret", "password", "token", "credential", "api-key", "user-data"];
     let reads =
-        verb.starts_with("describe-") || verb.starts_with("list-") || AWS_VERBS.contains(verb);
+        verb.starts_with("describe-") || verb.starts_with("list-") || AWS_READ_VERBS.contains(verb);
     let plain = |word: &&str| match word.strip_prefix("--") {
         Some(option) => {
             let name = option.split('=').next().unwrap_or_default();
@@ -165,21 +165,21 @@ fn aws_reads(words: &[&str]) -> bool {
 }
 
 /// Adds the files of this machine that objects are copied from or to.
-fn aws_files(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) {
-    let Some(words) = known(arguments, from) else { return };
-    match without_globals(&words) {
+fn add_s3_files(meaning: &mut CommandMeaning, arguments: ArgvRef<'_>, from: usize) {
+    let Some(words) = known_words(arguments, from) else { return };
+    match skip_global_options(&words) {
         ["s3", "cp" | "mv" | "sync", rest @ ..] => {
             let files: Vec<&&str> =
                 rest.iter().filter(|word| !word.starts_with("--")).take(2).collect();
             for (index, file) in
                 files.iter().enumerate().filter(|(_, file)| !file.starts_with("s3://"))
             {
-                let file = Arg::Known(file);
-                if index == 0 { meaning.read(file, false) } else { meaning.write(file) }
+                let file = ArgumentWord::Known(file);
+                if index == 0 { meaning.add_read(file, false) } else { meaning.add_write(file) }
             }
         }
         ["configure", "set", name, ..] if name.contains("credential_process") => {
-            meaning.cannot_tell("it names a program for later");
+            meaning.add_unknown_effect("it names a program for later");
         }
         [_, verb, .., file] if !file.starts_with('-') => {
             let saves = [
@@ -191,8 +191,8 @@ fn aws_files(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) {
                 "get-sdk",
                 "synthesize-",
             ];
-            if saves.iter().any(|start| verb.starts_with(start)) && !AWS_VERBS.contains(verb) {
-                meaning.write(Arg::Known(file));
+            if saves.iter().any(|start| verb.starts_with(start)) && !AWS_READ_VERBS.contains(verb) {
+                meaning.add_write(ArgumentWord::Known(file));
             }
         }
         _ => {}
@@ -296,7 +296,7 @@ const GCLOUD_GROUPS: [&str; 92] = [
 ];
 
 /// Groups whose objects carry an environment, start scripts or inputs.
-const GCLOUD_CARRYING: [&str; 14] = [
+const GCLOUD_SECRET_GROUPS: [&str; 14] = [
     "services",
     "revisions",
     "jobs",
@@ -346,25 +346,26 @@ const GCLOUD_OPTIONS: [&str; 29] = [
 ];
 
 /// `gcloud GROUP … list`, `gcloud GROUP … describe NAME`.
-pub(in super::super) fn gcloud(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+pub(in super::super) fn read_gcloud(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let harmless = known(arguments, from).is_some_and(|words| gcloud_reads(&words));
-    let mut meaning = Meaning::of(if harmless { CommandClass::Harmless } else { level.class });
+) -> CommandMeaning {
+    let harmless = known_words(arguments, from).is_some_and(|words| is_gcloud_read(&words));
+    let mut meaning =
+        CommandMeaning::new(if harmless { CommandClass::Harmless } else { level.class });
     // A file adds any option.
-    if arguments.iter(from).filter_map(text_of).any(|text| text.starts_with("--flags-f")) {
-        meaning.cannot_tell(NOT_SHOWN);
+    if arguments.iter(from).filter_map(known_text).any(|text| text.starts_with("--flags-f")) {
+        meaning.add_unknown_effect(HIDDEN_EXECUTION);
     }
     meaning
 }
 
-fn gcloud_reads(words: &[&str]) -> bool {
+fn is_gcloud_read(words: &[&str]) -> bool {
     let is_word = |word: &&&str| !word.starts_with('-');
     let path: Vec<&str> = words.iter().take_while(is_word).copied().collect();
     let rest = words.get(path.len()..).unwrap_or_default();
-    let Some(format) = gcloud_format(rest) else { return false };
+    let Some(format) = parse_gcloud_format(rest) else { return false };
     match path.as_slice() {
         [] => matches!(rest, ["--version" | "--help"]),
         ["version"]
@@ -373,20 +374,20 @@ fn gcloud_reads(words: &[&str]) -> bool {
         ["config", "get-value" | "get", name] => {
             !["pass", "token", "proxy", "auth"].iter().any(|part| name.contains(part))
         }
-        [.., group, "list"] if are_groups(&path, 1) => {
+        [.., group, "list"] if are_group_names(&path, 1) => {
             GCLOUD_GROUPS.contains(group)
-                && (!GCLOUD_CARRYING.contains(group) || format != Format::All)
+                && (!GCLOUD_SECRET_GROUPS.contains(group) || format != GcloudFormat::All)
         }
-        [.., group, "describe", _] if are_groups(&path, 2) => {
+        [.., group, "describe", _] if are_group_names(&path, 2) => {
             GCLOUD_GROUPS.contains(group)
-                && (!GCLOUD_CARRYING.contains(group) || format == Format::Some)
+                && (!GCLOUD_SECRET_GROUPS.contains(group) || format == GcloudFormat::Some)
         }
         _ => false,
     }
 }
 
 /// The first words of `gcloud`.
-const GCLOUD_TOPS: [&str; 38] = [
+const GCLOUD_TOP_GROUPS: [&str; 38] = [
     "ai",
     "api-gateway",
     "app",
@@ -429,13 +430,13 @@ const GCLOUD_TOPS: [&str; 38] = [
 
 /// Returns whether all words except the last ones are names of groups. Otherwise the name of an
 /// object could be taken for a verb.
-fn are_groups(path: &[&str], last: usize) -> bool {
+fn are_group_names(path: &[&str], last: usize) -> bool {
     let groups = path.get(..path.len().saturating_sub(last)).unwrap_or_default();
     let groups =
         groups.strip_prefix(&["beta"]).or(groups.strip_prefix(&["alpha"])).unwrap_or(groups);
     match groups {
         [top, rest @ ..] => {
-            (GCLOUD_TOPS.contains(top) || ["tasks", "workflows"].contains(top))
+            (GCLOUD_TOP_GROUPS.contains(top) || ["tasks", "workflows"].contains(top))
                 && rest.iter().all(|group| GCLOUD_GROUPS.contains(group) || *group == "docker")
         }
         [] => false,
@@ -444,7 +445,7 @@ fn are_groups(path: &[&str], last: usize) -> bool {
 
 /// The amount of information about the objects that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+enum GcloudFormat {
     /// A few columns, the default of lists.
     Default,
     /// Named values.
@@ -453,8 +454,8 @@ enum Format {
 }
 
 /// Reads the options; nothing if one of them is not known.
-fn gcloud_format(options: &[&str]) -> Option<Format> {
-    let mut format = Format::Default;
+fn parse_gcloud_format(options: &[&str]) -> Option<GcloudFormat> {
+    let mut format = GcloudFormat::Default;
     let mut options = options.iter();
     while let Some(word) = options.next() {
         if matches!(*word, "-q" | "--quiet" | "--uri" | "--global" | "--version" | "--help") {
@@ -466,25 +467,25 @@ fn gcloud_format(options: &[&str]) -> Option<Format> {
         let value =
             value.or_else(|| options.next().copied()).filter(|_| GCLOUD_OPTIONS.contains(&name))?;
         if name == "format" {
-            format = shown(value);
+            format = classify_fields(value);
         }
     }
     Some(format)
 }
 
-fn shown(format: &str) -> Format {
+fn classify_fields(format: &str) -> GcloudFormat {
     let named = ["value(", "table(", "csv(", "get("].iter().any(|start| format.starts_with(start));
     let lower = format.to_ascii_lowercase();
     let carries = ["env", "metadata", "spec", "template", "config", "substitutions", "source"];
     if named && !carries.iter().any(|part| lower.contains(part)) {
-        Format::Some
+        GcloudFormat::Some
     } else {
-        Format::All
+        GcloudFormat::All
     }
 }
 
 /// Parts of the names of `az`'s groups that hold secrets.
-const AZ_SECRET: [&str; 17] = [
+const AZ_SECRET_WORDS: [&str; 17] = [
     "secret",
     "key",
     "cred",
@@ -505,22 +506,25 @@ const AZ_SECRET: [&str; 17] = [
 ];
 
 /// `az GROUP … list|show OPTIONS`. Its commands have no operands, so the words before the first option are the command.
-pub(in super::super) fn az(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+pub(in super::super) fn read_az(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let harmless = known(arguments, from).is_some_and(|words| az_reads(&words));
-    let mut meaning = Meaning::of(if harmless { CommandClass::Harmless } else { level.class });
+) -> CommandMeaning {
+    let harmless = known_words(arguments, from).is_some_and(|words| is_az_read(&words));
+    let mut meaning =
+        CommandMeaning::new(if harmless { CommandClass::Harmless } else { level.class });
     // `@FILE` stands for the contents of the file.
-    for file in arguments.iter(from).filter_map(text_of).filter_map(|text| text.strip_prefix('@')) {
-        meaning.read(Arg::Known(file), false);
-        meaning.lower(CommandClass::Unknown);
+    for file in
+        arguments.iter(from).filter_map(known_text).filter_map(|text| text.strip_prefix('@'))
+    {
+        meaning.add_read(ArgumentWord::Known(file), false);
+        meaning.lower_class(CommandClass::Unknown);
     }
     meaning
 }
 
-fn az_reads(words: &[&str]) -> bool {
+fn is_az_read(words: &[&str]) -> bool {
     let path: Vec<&str> = words.iter().take_while(|word| !word.starts_with('-')).copied().collect();
     let rest = words.get(path.len()..).unwrap_or_default();
     let plain =
@@ -531,7 +535,7 @@ fn az_reads(words: &[&str]) -> bool {
         [groups @ .., "list" | "show"] => {
             let named =
                 |part: &&str| !groups.is_empty() && groups.iter().any(|group| group.contains(part));
-            !groups.is_empty() && !AZ_SECRET.iter().any(named) && rest.iter().all(plain)
+            !groups.is_empty() && !AZ_SECRET_WORDS.iter().any(named) && rest.iter().all(plain)
         }
         _ => false,
     }

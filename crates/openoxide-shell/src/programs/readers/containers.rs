@@ -3,51 +3,51 @@
 use openoxide_protocol::CommandClass;
 
 use super::super::{
-    Arg, Arguments, Meaning,
-    items::{Item, items},
-    level::{Level, Opt},
-    reading::read_plainly,
+    ArgumentWord, ArgvRef, CommandMeaning,
+    command_items::{CommandItem, command_items},
+    command_reading::read_without_custom_reader,
+    command_spec::{CommandSpec, OptionSpec},
 };
 
 /// `-v HOST:CONTAINER[:ro]`, `--mount type=bind,source=HOST,…`. A name without a slash is a volume of the engine.
-pub(in super::super) fn mount(meaning: &mut Meaning, value: Arg<'_>) {
-    meaning.lower(CommandClass::Unknown);
+pub(in super::super) fn add_mount(meaning: &mut CommandMeaning, value: ArgumentWord<'_>) {
+    meaning.lower_class(CommandClass::Unknown);
     // Fields in quotation marks hide what they are.
-    let Arg::Known(text) = value else { return meaning.write(Arg::Many) };
+    let ArgumentWord::Known(text) = value else { return meaning.add_write(ArgumentWord::Many) };
     if text.contains('"') {
-        return meaning.write(Arg::Many);
+        return meaning.add_write(ArgumentWord::Many);
     }
     // A volume can be a directory of this machine by the options of its driver.
     if text.contains("volume-opt") || text.contains("volume-driver") || text.contains("type=glob") {
-        return meaning.write(Arg::Many);
+        return meaning.add_write(ArgumentWord::Many);
     }
-    let source = if is_path(text) { text.split(':').next() } else { bound(text) };
+    let source = if is_host_path(text) { text.split(':').next() } else { bind_source(text) };
     let Some(source) = source else { return };
-    meaning.read(Arg::Known(source), false);
+    meaning.add_read(ArgumentWord::Known(source), false);
     let mut words = text.split([':', ',']).skip(1);
     if !text.starts_with("id=")
         && !words.any(|word| matches!(word, "ro" | "readonly" | "readonly=true" | "ro=true"))
     {
-        meaning.write(Arg::Known(source));
+        meaning.add_write(ArgumentWord::Known(source));
     }
 }
 
-fn is_path(text: &str) -> bool {
+fn is_host_path(text: &str) -> bool {
     text.starts_with(['/', '.', '~'])
 }
 
 /// Returns the directory that `--mount` names, or the file of `--secret id=NAME,src=FILE`.
-fn bound(text: &str) -> Option<&str> {
+fn bind_source(text: &str) -> Option<&str> {
     let fields = || text.split(',').filter_map(|field| field.split_once('='));
     let is = |key: &str, names: &[&str]| names.contains(&key.to_ascii_lowercase().as_str());
     let (_, source) = fields().rfind(|(key, _)| is(key, &["source", "src"]))?;
     let file =
         fields().any(|(key, value)| is(key, &["id"]) || is(key, &["type"]) && value != "volume");
-    (file || is_path(source)).then_some(source)
+    (file || is_host_path(source)).then_some(source)
 }
 
 /// Capabilities that a container has anyway, or that reach nothing of this machine.
-const CAPABILITIES: [&str; 12] = [
+const HARMLESS_CAPABILITIES: [&str; 12] = [
     "AUDIT_WRITE",
     "CHOWN",
     "FOWNER",
@@ -63,19 +63,19 @@ const CAPABILITIES: [&str; 12] = [
 ];
 
 /// `docker run`: options that take the borders of a container away.
-pub(in super::super) fn container_option(
-    meaning: &mut Meaning,
+pub(in super::super) fn add_container_option(
+    meaning: &mut CommandMeaning,
     name: &str,
-    value: Option<Arg<'_>>,
+    value: Option<ArgumentWord<'_>>,
 ) {
     let text = match value {
-        Some(Arg::Known(text)) => Some(text),
+        Some(ArgumentWord::Known(text)) => Some(text),
         _ => None,
     };
     let opens = match name {
         "cap-add" => !text.is_some_and(|text| {
             let name = text.to_ascii_uppercase();
-            CAPABILITIES.contains(&name.strip_prefix("CAP_").unwrap_or(&name))
+            HARMLESS_CAPABILITIES.contains(&name.strip_prefix("CAP_").unwrap_or(&name))
         }),
         "security-opt" => !matches!(
             text,
@@ -90,41 +90,49 @@ pub(in super::super) fn container_option(
         _ => false,
     };
     if opens {
-        meaning.lower(CommandClass::Unknown);
-        meaning.cannot_tell("its container reaches what belongs to this machine");
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("its container reaches what belongs to this machine");
     }
 }
 
 /// `docker volume create`: a volume can be a directory or a disk of this machine.
-pub(in super::super) fn volume_option(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
+pub(in super::super) fn add_volume_option(
+    meaning: &mut CommandMeaning,
+    name: &str,
+    value: Option<ArgumentWord<'_>>,
+) {
     let plain = match (name, value) {
-        ("o" | "opt", Some(Arg::Known(text))) => {
+        ("o" | "opt", Some(ArgumentWord::Known(text))) => {
             text.starts_with("size=") || text == "type=tmpfs" || text == "device=tmpfs"
         }
-        ("d" | "driver", Some(Arg::Known(text))) => text == "local",
+        ("d" | "driver", Some(ArgumentWord::Known(text))) => text == "local",
         ("o" | "opt" | "d" | "driver", _) => false,
         _ => true,
     };
     if !plain {
-        meaning.lower(CommandClass::Unknown);
-        meaning.cannot_tell("the volume can be a directory of this machine");
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("the volume can be a directory of this machine");
     }
 }
 
 /// `docker inspect`: the format must name only what holds no secrets; without one the environment is shown.
-pub(in super::super) fn inspect(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+pub(in super::super) fn read_inspect(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let mut meaning = read_plainly(level, arguments, from);
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
     let formats = |item| match item {
-        Item::Option { option: Opt { name: "f" | "format", .. }, value } => Some(value),
+        CommandItem::Option { option: OptionSpec { name: "f" | "format", .. }, value } => {
+            Some(value)
+        }
         _ => None,
     };
-    let shows_little = |value| matches!(value, Some(Arg::Known(text)) if is_plain_format(text));
-    let mut formats = items(level, arguments, from).filter_map(formats).peekable();
-    let understood = !items(level, arguments, from).any(|item| matches!(item, Item::Unclear));
+    let shows_little =
+        |value| matches!(value, Some(ArgumentWord::Known(text)) if is_plain_format(text));
+    let mut formats = command_items(level, arguments, from).filter_map(formats).peekable();
+    let understood =
+        !command_items(level, arguments, from).any(|item| matches!(item, CommandItem::Unclear));
     if understood
         && formats.peek().is_some()
         && formats.all(shows_little)
@@ -136,7 +144,7 @@ pub(in super::super) fn inspect(
 }
 
 /// Fields of what an engine tells of containers, images, networks that hold no secrets.
-const FIELDS: [&str; 56] = [
+const PUBLIC_FIELDS: [&str; 56] = [
     "Id",
     "ID",
     "Name",
@@ -204,7 +212,7 @@ fn is_plain_format(text: &str) -> bool {
     let actions = text.split("{{").skip(1).map(|rest| rest.split("}}").next().unwrap_or_default());
     let plain = |word: &str| match word.strip_prefix('.') {
         Some(path) => {
-            path.split('.').all(|field| FIELDS.contains(&field))
+            path.split('.').all(|field| PUBLIC_FIELDS.contains(&field))
                 && !path.ends_with("Config")
                 && !path.is_empty()
         }
@@ -214,47 +222,50 @@ fn is_plain_format(text: &str) -> bool {
 }
 
 /// `docker cp`, `kubectl cp`: what has no colon is of this machine.
-pub(in super::super) fn copy(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+pub(in super::super) fn read_container_copy(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let mut meaning = Meaning::of(level.class);
-    let operands: Vec<Arg<'_>> = items(level, arguments, from)
+) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(level.class);
+    let operands: Vec<ArgumentWord<'_>> = command_items(level, arguments, from)
         .filter_map(|item| match item {
-            Item::Operand(arg, _) => Some(arg),
+            CommandItem::Operand(arg, _) => Some(arg),
             _ => None,
         })
         .collect();
-    let here = |arg: &Arg<'_>| match arg {
-        Arg::Known(text) => text.starts_with(['/', '.', '~']) || !text.contains(':'),
+    let here = |arg: &ArgumentWord<'_>| match arg {
+        ArgumentWord::Known(text) => text.starts_with(['/', '.', '~']) || !text.contains(':'),
         _ => true,
     };
     if let Some((last, sources)) = operands.split_last() {
-        sources.iter().filter(|arg| here(arg)).for_each(|file| meaning.read(*file, false));
-        std::iter::once(last).filter(|arg| here(arg)).for_each(|file| meaning.write(*file));
+        sources.iter().filter(|arg| here(arg)).for_each(|file| meaning.add_read(*file, false));
+        std::iter::once(last).filter(|arg| here(arg)).for_each(|file| meaning.add_write(*file));
     }
     meaning
 }
 
 /// `kubectl get -o`: some formats are read from a file.
-pub(in super::super) fn plain_output(name: &str, value: Option<Arg<'_>>) -> bool {
+pub(in super::super) fn is_harmless_output_option(
+    name: &str,
+    value: Option<ArgumentWord<'_>>,
+) -> bool {
     if !matches!(name, "o" | "output") {
         return true;
     }
-    let Some(Arg::Known(format)) = value else { return false };
+    let Some(ArgumentWord::Known(format)) = value else { return false };
     let inline = ["jsonpath=", "jsonpath-as-json=", "custom-columns=", "go-template="];
     matches!(format, "json" | "yaml" | "wide" | "name")
         || inline.iter().any(|start| format.starts_with(start))
 }
 
 /// Returns whether a compose file is the one of the project: any other can include files from elsewhere, too.
-pub(in super::super) fn is_own_compose_file(name: &str, _: Option<Arg<'_>>) -> bool {
+pub(in super::super) fn is_own_compose_file(name: &str, _: Option<ArgumentWord<'_>>) -> bool {
     !matches!(name, "f" | "file" | "env-file")
 }
 
 /// `helm`: values and files can come from an address (`oci://…`, `git@…`, `github.com/…`).
-pub(in super::super) fn stays_local(name: &str, value: Option<Arg<'_>>) -> bool {
+pub(in super::super) fn is_local_value(name: &str, value: Option<ArgumentWord<'_>>) -> bool {
     let elsewhere = |file: &str| {
         file.contains("://")
             || file.contains('@')
@@ -262,5 +273,5 @@ pub(in super::super) fn stays_local(name: &str, value: Option<Arg<'_>>) -> bool 
             || file.starts_with("github.com/")
     };
     !matches!(name, "f" | "file" | "values")
-        || matches!(value, Some(Arg::Known(file)) if !elsewhere(file))
+        || matches!(value, Some(ArgumentWord::Known(file)) if !elsewhere(file))
 }

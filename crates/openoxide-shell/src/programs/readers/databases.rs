@@ -4,106 +4,110 @@ use openoxide_protocol::{CommandClass, SqliteDatabase};
 
 use super::{
     super::{
-        Arg, Arguments, Meaning,
-        items::{Item, items},
-        level::{Does, Level, Opt},
-        reading::read_plainly,
+        ArgumentWord, ArgvRef, CommandMeaning,
+        command_items::{CommandItem, command_items},
+        command_reading::read_without_custom_reader,
+        command_spec::{CommandSpec, OptionEffect, OptionSpec},
     },
-    NOT_SHOWN,
-    sql::{self, Text},
+    HIDDEN_EXECUTION,
+    sql::{self, SqlEffect},
 };
 
 /// `psql`: a text that begins with a backslash is a command of psql's own; in backquotes it runs a shell.
-pub(in super::super) fn psql(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+pub(in super::super) fn read_psql(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let mut meaning = read_plainly(level, arguments, from);
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
     let mut worst = None;
-    for item in items(level, arguments, from) {
+    for item in command_items(level, arguments, from) {
         match item {
-            Item::Option { option: Opt { name: "c" | "command", .. }, value } => {
-                worst = worst.max(Some(of(value, psql_text)));
+            CommandItem::Option { option: OptionSpec { name: "c" | "command", .. }, value } => {
+                worst = worst.max(Some(classify_value(value, classify_psql_text)));
             }
-            Item::Option { option: Opt { name: "l" | "list", .. }, .. } => {
-                worst = worst.max(Some(Text::Reads));
+            CommandItem::Option { option: OptionSpec { name: "l" | "list", .. }, .. } => {
+                worst = worst.max(Some(SqlEffect::Reads));
             }
-            Item::Option {
-                option: Opt { name: "o" | "output" | "log-file" | "L", .. },
-                value: Some(Arg::Known(file)),
+            CommandItem::Option {
+                option: OptionSpec { name: "o" | "output" | "log-file" | "L", .. },
+                value: Some(ArgumentWord::Known(file)),
             } if file.starts_with('|') => {
-                worst = Some(Text::Hides);
+                worst = Some(SqlEffect::ReachesOutside);
             }
             _ => {}
         }
     }
-    judge(&mut meaning, worst, ends(level, arguments, from));
+    lower_by_effect(&mut meaning, worst, has_help_option(level, arguments, from));
     meaning
 }
 
 /// Returns whether the command asks for help or a version.
-fn ends(level: &'static Level, arguments: Arguments<'_>, from: usize) -> bool {
-    let ends = |item| matches!(item, Item::Option { option, .. } if option.does == Does::Ends);
-    items(level, arguments, from).any(ends)
+fn has_help_option(level: &'static CommandSpec, arguments: ArgvRef<'_>, from: usize) -> bool {
+    let ends = |item| matches!(item, CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends);
+    command_items(level, arguments, from).any(ends)
 }
 
-fn of(value: Option<Arg<'_>>, judge: fn(&str) -> Text) -> Text {
+fn classify_value(value: Option<ArgumentWord<'_>>, judge: fn(&str) -> SqlEffect) -> SqlEffect {
     match value {
-        Some(Arg::Known(text)) => judge(text),
-        _ => Text::Hides,
+        Some(ArgumentWord::Known(text)) => judge(text),
+        _ => SqlEffect::ReachesOutside,
     }
 }
 
 /// Lowers the class according to the effect of the texts. Without any text, the program runs its
 /// input.
-fn judge(meaning: &mut Meaning, worst: Option<Text>, ends: bool) {
+fn lower_by_effect(meaning: &mut CommandMeaning, worst: Option<SqlEffect>, ends: bool) {
     match worst {
-        Some(Text::Reads) => {}
-        Some(Text::Changes) => meaning.lower(CommandClass::Unknown),
-        Some(Text::Hides) => {
-            meaning.lower(CommandClass::Unknown);
-            meaning.cannot_tell(NOT_SHOWN);
+        Some(SqlEffect::Reads) => {}
+        Some(SqlEffect::Changes) => meaning.lower_class(CommandClass::Unknown),
+        Some(SqlEffect::ReachesOutside) => {
+            meaning.lower_class(CommandClass::Unknown);
+            meaning.add_unknown_effect(HIDDEN_EXECUTION);
         }
         None if ends && meaning.class == CommandClass::Harmless && meaning.effects.is_empty() => {}
         None => {
-            meaning.lower(CommandClass::Unknown);
-            meaning.cannot_tell("it runs what it reads");
+            meaning.lower_class(CommandClass::Unknown);
+            meaning.add_unknown_effect("it runs what it reads");
         }
     }
 }
 
-fn psql_text(text: &str) -> Text {
+fn classify_psql_text(text: &str) -> SqlEffect {
     let trimmed = text.trim();
     let Some(command) = trimmed.strip_prefix('\\') else {
-        return if trimmed.contains('\\') { Text::Hides } else { sql::judge(trimmed) };
+        return if trimmed.contains('\\') {
+            SqlEffect::ReachesOutside
+        } else {
+            sql::classify_sql(trimmed)
+        };
     };
     let name: String = command.chars().take_while(|each| !each.is_whitespace()).collect();
     let shows = name.starts_with(['d', 'l', 'z']) && !name.starts_with("lo");
     let shows = shows || matches!(name.as_str(), "conninfo" | "timing" | "x" | "?" | "h");
     let plain = !command.contains(['\\', '`', '|', '\n']);
-    if shows && plain { Text::Reads } else { Text::Hides }
+    if shows && plain { SqlEffect::Reads } else { SqlEffect::ReachesOutside }
 }
 
 /// `mysql -e`: statements that are commands of the client, and a backslash.
-pub(in super::super) fn mysql(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+pub(in super::super) fn read_mysql(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let mut meaning = read_plainly(level, arguments, from);
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
     let text = |item| match item {
-        Item::Option { option: Opt { name: "e" | "execute", .. }, value } => {
-            Some(of(value, mysql_text))
+        CommandItem::Option { option: OptionSpec { name: "e" | "execute", .. }, value } => {
+            Some(classify_value(value, classify_mysql_text))
         }
         _ => None,
     };
-    let worst = items(level, arguments, from).filter_map(text).max();
-    judge(&mut meaning, worst, ends(level, arguments, from));
+    let worst = command_items(level, arguments, from).filter_map(text).max();
+    lower_by_effect(&mut meaning, worst, has_help_option(level, arguments, from));
     meaning
 }
 
-fn mysql_text(text: &str) -> Text {
+fn classify_mysql_text(text: &str) -> SqlEffect {
     const SHOWS: [&str; 6] = ["tables", "databases", "columns", "schemas", "status", "processlist"];
     let lower = text.trim().trim_end_matches(';').to_ascii_lowercase();
     let commands = [
@@ -131,61 +135,63 @@ fn mysql_text(text: &str) -> Text {
     if lower.contains('\\')
         || statements.any(|statement| commands.contains(&first(statement).as_str()))
     {
-        return Text::Hides;
+        return SqlEffect::ReachesOutside;
     }
     let mut words = lower.split_whitespace();
     let shows = matches!(words.next(), Some("show" | "describe" | "desc"))
         && !lower.contains([';', '(', '"'])
         && words.next().is_some_and(|word| !lower.starts_with("show") || SHOWS.contains(&word));
-    if shows { Text::Reads } else { sql::judge(&lower) }
+    if shows { SqlEffect::Reads } else { sql::classify_sql(&lower) }
 }
 
 /// `sqlite3 FILE [SQL]…`, duckdb: a line that begins with a dot is a command of the shell's own.
-pub(in super::super) fn sqlite(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+pub(in super::super) fn read_sqlite(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let mut meaning = read_plainly(level, arguments, from);
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
     let (mut worst, mut file) = (None, None);
     let (mut stored, mut safe, mut early, mut read_only) = (false, false, false, false);
-    for item in items(level, arguments, from) {
+    for item in command_items(level, arguments, from) {
         let text = match item {
-            Item::Option { option: Opt { name: "cmd" | "c" | "s", .. }, value } => {
+            CommandItem::Option { option: OptionSpec { name: "cmd" | "c" | "s", .. }, value } => {
                 early = true;
                 value
             }
-            Item::Option { option: Opt { name: "safe", .. }, .. } => {
+            CommandItem::Option { option: OptionSpec { name: "safe", .. }, .. } => {
                 safe = true;
                 continue;
             }
-            Item::Option { option: Opt { name: "readonly", .. }, .. } => {
+            CommandItem::Option { option: OptionSpec { name: "readonly", .. }, .. } => {
                 read_only = true;
                 continue;
             }
-            Item::Option { .. } | Item::Number | Item::Unclear => continue,
-            Item::Operand(arg, _) if file.is_none() => {
+            CommandItem::Option { .. } | CommandItem::Number | CommandItem::Unclear => continue,
+            CommandItem::Operand(arg, _) if file.is_none() => {
                 file = Some(arg);
                 continue;
             }
-            Item::Operand(arg, _) => Some(arg),
+            CommandItem::Operand(arg, _) => Some(arg),
         };
-        worst = worst.max(Some(of(text, lines)));
-        let plain = matches!(text, Some(Arg::Known(text)) if !names_files(text));
+        worst = worst.max(Some(classify_value(text, classify_dot_commands)));
+        let plain = matches!(text, Some(ArgumentWord::Known(text)) if !names_files(text));
         if level.name() == "duckdb" && !plain {
-            worst = Some(Text::Hides);
+            worst = Some(SqlEffect::ReachesOutside);
         }
-        stored |= matches!(text, Some(Arg::Known(text)) if runs_stored(text));
+        stored |= matches!(text, Some(ArgumentWord::Known(text)) if may_run_stored_code(text));
     }
-    judge(&mut meaning, worst, ends(level, arguments, from));
+    lower_by_effect(&mut meaning, worst, has_help_option(level, arguments, from));
     // The text of `-cmd` can run before `-safe` takes effect.
     if stored && (!safe || early) {
-        meaning.lower(CommandClass::Unknown);
+        meaning.lower_class(CommandClass::Unknown);
     }
     match file {
-        Some(Arg::Known(":memory:")) | None => {}
-        Some(Arg::Known(text)) => base(&mut meaning, text, worst == Some(Text::Reads), read_only),
-        Some(_) => meaning.lower(CommandClass::Unknown),
+        Some(ArgumentWord::Known(":memory:")) | None => {}
+        Some(ArgumentWord::Known(text)) => {
+            add_database(&mut meaning, text, worst == Some(SqlEffect::Reads), read_only);
+        }
+        Some(_) => meaning.lower_class(CommandClass::Unknown),
     }
     meaning
 }
@@ -217,28 +223,28 @@ fn names_files(text: &str) -> bool {
 }
 
 /// Adds the file of the data base; `file:NAME?mode=ro` is an address.
-fn base(meaning: &mut Meaning, text: &str, reads: bool, read_only: bool) {
+fn add_database(meaning: &mut CommandMeaning, text: &str, reads: bool, read_only: bool) {
     let address = text.strip_prefix("file:").map(|rest| rest.split_once('?').unwrap_or((rest, "")));
     let (name, query) = address.unwrap_or((text, ""));
     let opens_existing = query.split('&').any(|part| matches!(part, "mode=ro" | "mode=rw"));
     if name.contains('%') || text.contains("vfs=") {
-        meaning.lower(CommandClass::Unknown);
+        meaning.lower_class(CommandClass::Unknown);
     }
     if reads {
-        meaning.read(Arg::Known(name), false);
+        meaning.add_read(ArgumentWord::Known(name), false);
         let makes_missing = !read_only && !opens_existing;
         meaning
             .databases
             .push(SqliteDatabase { file: name.to_owned(), creates_if_missing: makes_missing });
     } else {
-        meaning.write(Arg::Known(name));
+        meaning.add_write(ArgumentWord::Known(name));
     }
 }
 
 /// Returns whether a text may read a view. A view is code in the file with the name of a table, and
 /// it may start an editor with `edit()`. `-safe` refuses that function. `.schema` reads
 /// `pragma_database_list`, and a view can have that name.
-fn runs_stored(text: &str) -> bool {
+fn may_run_stored_code(text: &str) -> bool {
     const PLAIN: [&str; 13] = [
         ".table",
         ".tables",
@@ -262,7 +268,7 @@ fn runs_stored(text: &str) -> bool {
     sql::reads_tables(&lower)
 }
 
-fn lines(text: &str) -> Text {
+fn classify_dot_commands(text: &str) -> SqlEffect {
     const SHOWS: [&str; 22] = [
         ".tables",
         ".table",
@@ -289,16 +295,16 @@ fn lines(text: &str) -> Text {
     ];
     let dotted = text.lines().any(|line| line.trim_start().starts_with('.'));
     if !dotted {
-        return sql::judge(text);
+        return sql::classify_sql(text);
     }
     let name = text.split_whitespace().next().unwrap_or_default();
     let plain = text.trim().lines().count() == 1 && !text.contains(['|', '\'', '"', '`']);
-    if plain && SHOWS.contains(&name) { Text::Reads } else { Text::Hides }
+    if plain && SHOWS.contains(&name) { SqlEffect::Reads } else { SqlEffect::ReachesOutside }
 }
 
 /// The host must be this one, and a name of a data base must not be an address of another.
-pub(in super::super) fn stays_here(name: &str, value: Option<Arg<'_>>) -> bool {
-    let Some(Arg::Known(text)) = value else {
+pub(in super::super) fn is_local_connection(name: &str, value: Option<ArgumentWord<'_>>) -> bool {
+    let Some(ArgumentWord::Known(text)) = value else {
         return !matches!(name, "h" | "host" | "d" | "dbname");
     };
     match name {

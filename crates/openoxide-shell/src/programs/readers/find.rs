@@ -4,21 +4,21 @@ use openoxide_protocol::{CommandClass, CommandWord};
 
 use super::{
     super::{
-        Arg, Arguments, Argv, Effect, Meaning, Paths, Prints, Target, class_alone, level::Level,
-        starts_version_control,
+        ArgumentWord, Argv, ArgvRef, CommandEffect, CommandMeaning, EffectTarget, OutputKind,
+        WordSource, class_without_inner_command, command_spec::CommandSpec, starts_version_control,
     },
-    NOT_UNDERSTOOD, find_names, moved, push_replaced,
+    OPTIONS_NOT_UNDERSTOOD, find_names, push_replaced, relocate_command,
 };
 
 /// The effect of one word of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Primary {
+enum FindPrimary {
     /// Tests or prints.
     Test,
     /// Tests or prints with the word after it.
-    TestOf,
+    TestWithValue,
     /// Looks at the file that the word after it names.
-    TestOfFile,
+    TestWithFile,
     /// Runs the words after it.
     Run,
     /// Removes files.
@@ -39,7 +39,7 @@ fn starts_expression(word: CommandWord<'_>) -> bool {
 }
 
 /// Returns what this word does in an expression, if that is known.
-fn primary(name: &str) -> Option<Primary> {
+fn parse_primary(name: &str) -> Option<FindPrimary> {
     Some(match name {
         "("
         | ")"
@@ -77,37 +77,45 @@ fn primary(name: &str) -> Option<Primary> {
         | "-nowarn"
         | "-follow"
         | "-ignore_readdir_race"
-        | "-noignore_readdir_race" => Primary::Test,
+        | "-noignore_readdir_race" => FindPrimary::Test,
         "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename" | "-regex"
         | "-iregex" | "-regextype" | "-type" | "-xtype" | "-maxdepth" | "-mindepth" | "-size"
         | "-mtime" | "-mmin" | "-atime" | "-amin" | "-ctime" | "-cmin" | "-perm" | "-user"
         | "-group" | "-uid" | "-gid" | "-links" | "-inum" | "-lname" | "-ilname" | "-fstype"
-        | "-used" | "-printf" | "-newermt" | "-newerat" | "-newerct" => Primary::TestOf,
-        "-newer" | "-anewer" | "-cnewer" | "-samefile" => Primary::TestOfFile,
-        "-exec" | "-execdir" | "-ok" | "-okdir" => Primary::Run,
-        "-delete" => Primary::Change,
-        "-fprint" | "-fprint0" | "-fls" | "-fprintf" => Primary::Write,
+        | "-used" | "-printf" | "-newermt" | "-newerat" | "-newerct" => FindPrimary::TestWithValue,
+        "-newer" | "-anewer" | "-cnewer" | "-samefile" => FindPrimary::TestWithFile,
+        "-exec" | "-execdir" | "-ok" | "-okdir" => FindPrimary::Run,
+        "-delete" => FindPrimary::Change,
+        "-fprint" | "-fprint0" | "-fls" | "-fprintf" => FindPrimary::Write,
         _ => return None,
     })
 }
 
 /// Reads a whole command.
-pub(in super::super) fn find(_: &Level, arguments: Arguments<'_>, from: usize) -> Meaning {
-    let mut meaning = Meaning::of(CommandClass::Harmless);
-    meaning.prints = Prints::Paths { bare: false };
-    if walk(arguments, from, &mut meaning).is_none() {
-        meaning.lower(CommandClass::Unknown);
-        meaning.cannot_tell(NOT_UNDERSTOOD);
+pub(in super::super) fn read_find(
+    _: &CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(CommandClass::Harmless);
+    meaning.output = OutputKind::FileNames { bare: false };
+    if read_expression(arguments, from, &mut meaning).is_none() {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
     }
     meaning
 }
 
-fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<()> {
+fn read_expression(
+    arguments: ArgvRef<'_>,
+    from: usize,
+    meaning: &mut CommandMeaning,
+) -> Option<()> {
     let mut words = arguments.words.iter().skip(from).peekable();
     while words.next_if(|word| matches!(word, CommandWord::Known("-H" | "-L" | "-P"))).is_some() {}
     let mut starts = Vec::new();
     while let Some(word) = words.next_if(|word| !starts_expression(*word)) {
-        look(meaning, word);
+        add_metadata_read(meaning, word);
         starts.push(if let CommandWord::Known(start) = word {
             start.to_owned()
         } else {
@@ -115,71 +123,74 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
         });
     }
     if starts.is_empty() {
-        look(meaning, CommandWord::Known("."));
+        add_metadata_read(meaning, CommandWord::Known("."));
         starts.push(".".to_owned());
     }
     let words: Vec<CommandWord<'_>> = words.collect();
-    let search = Box::new(find_names::narrowed(words.iter().copied()));
+    let search = Box::new(find_names::find_selected_files(words.iter().copied()));
     let mut words = words.into_iter();
-    meaning.printed = Some(search.clone());
-    let mut below = Paths::Below { roots: starts, bare: false, search: Some(search) };
+    meaning.printed_files = Some(search.clone());
+    let mut below = WordSource::DescendantsOf { roots: starts, bare: false, search: Some(search) };
     while let Some(word) = words.next() {
         let CommandWord::Known(name) = word else { return None };
-        match primary(name)? {
-            Primary::Test => {
+        match parse_primary(name)? {
+            FindPrimary::Test => {
                 // The output contains permissions, owners and link targets in addition to the
                 // names.
                 if name == "-ls" {
-                    meaning.prints = Prints::Anything;
+                    meaning.output = OutputKind::Anything;
                 }
             }
             // The format can put another directory or a dash before the name.
-            Primary::TestOf if name == "-printf" => {
+            FindPrimary::TestWithValue if name == "-printf" => {
                 if !matches!(words.next()?, CommandWord::Known("%p\\n" | "%p\\0")) {
-                    meaning.prints = Prints::Anything;
+                    meaning.output = OutputKind::Anything;
                 }
             }
-            Primary::TestOf if name == "-inum" || chooses_names(name) => {
+            FindPrimary::TestWithValue if name == "-inum" || is_name_test(name) => {
                 let pattern = words.next().filter(|word| *word != CommandWord::AnyWords)?;
-                if name == "-inum" || may_choose_secrets(last_of(name, pattern)) {
-                    meaning.prints = Prints::Anything;
-                    below = Paths::Input { whole: false };
+                if name == "-inum" || may_select_secrets(last_component_pattern(name, pattern)) {
+                    meaning.output = OutputKind::Anything;
+                    below = WordSource::StandardInput { whole: false };
                 }
             }
-            Primary::TestOf => one(&mut words)?,
-            Primary::TestOfFile => {
-                look(meaning, words.next()?);
+            FindPrimary::TestWithValue => take_word(&mut words)?,
+            FindPrimary::TestWithFile => {
+                add_metadata_read(meaning, words.next()?);
                 // It is this file by another name.
                 if name == "-samefile" {
-                    meaning.prints = Prints::Anything;
-                    below = Paths::Input { whole: false };
+                    meaning.output = OutputKind::Anything;
+                    below = WordSource::StandardInput { whole: false };
                 }
             }
-            Primary::Change => {
-                meaning.lower(CommandClass::Unknown);
-                meaning.cannot_tell("removes files that are not known");
+            FindPrimary::Change => {
+                meaning.lower_class(CommandClass::Unknown);
+                meaning.add_unknown_effect("removes files that are not known");
             }
-            Primary::Write => {
-                meaning.lower(CommandClass::Unknown);
+            FindPrimary::Write => {
+                meaning.lower_class(CommandClass::Unknown);
                 let file = words.next()?;
-                meaning.write(arg(file));
+                meaning.add_write(word_at(file));
                 if name == "-fprintf" {
-                    one(&mut words)?;
+                    take_word(&mut words)?;
                 }
             }
-            Primary::Run => {
-                let command = command(&mut words, &below)?;
+            FindPrimary::Run => {
+                let command = read_exec_command(&mut words, &below)?;
                 // What runs elsewhere names other files.
-                let command =
-                    if name.ends_with("dir") { moved(&command.words).into() } else { command };
+                let command = if name.ends_with("dir") {
+                    relocate_command(&command.words).into()
+                } else {
+                    command
+                };
                 // Which files it is run for, is not known beforehand.
-                meaning.lower(class_alone(command.as_arguments()));
+                meaning.lower_class(class_without_inner_command(command.as_argv_ref()));
                 // Each directory below can be a repository that makes it run something.
-                if name.ends_with("dir") && starts_version_control(command.as_arguments()) {
-                    meaning.lower(CommandClass::Unknown);
+                if name.ends_with("dir") && starts_version_control(command.as_argv_ref()) {
+                    meaning.lower_class(CommandClass::Unknown);
                 }
-                meaning.effects.push(Effect::Runs(command));
-                meaning.prints = Prints::Anything;
+                meaning.effects.push(CommandEffect::Runs(command));
+                meaning.output = OutputKind::Anything;
             }
         }
     }
@@ -187,12 +198,12 @@ fn walk(arguments: Arguments<'_>, from: usize, meaning: &mut Meaning) -> Option<
 }
 
 /// Returns whether a test compares names with a pattern.
-pub(super) fn chooses_names(test: &str) -> bool {
+pub(super) fn is_name_test(test: &str) -> bool {
     test.ends_with("name") || matches!(test, "-path" | "-ipath" | "-regex" | "-iregex")
 }
 
 /// Returns the part of a pattern that the last part of a path has to match; nothing of one in which that can be anything.
-pub(super) fn last_of<'a>(test: &str, pattern: CommandWord<'a>) -> CommandWord<'a> {
+pub(super) fn last_component_pattern<'a>(test: &str, pattern: CommandWord<'a>) -> CommandWord<'a> {
     let CommandWord::Known(text) = pattern else { return pattern };
     if test.ends_with("regex") {
         return CommandWord::Known(text.strip_prefix(".*").unwrap_or(text));
@@ -208,7 +219,7 @@ pub(super) fn last_of<'a>(test: &str, pattern: CommandWord<'a>) -> CommandWord<'
 /// Returns whether a pattern may match names of secret files: it names one file, or hides the
 /// beginning and the end of the name. Such files must not be treated like arbitrary files below a
 /// directory.
-pub(super) fn may_choose_secrets(pattern: CommandWord<'_>) -> bool {
+pub(super) fn may_select_secrets(pattern: CommandWord<'_>) -> bool {
     let CommandWord::Known(pattern) = pattern else { return true };
     let ending = pattern.rsplit_once('.').map_or("", |(_, ending)| ending);
     let secret = matches!(
@@ -232,31 +243,34 @@ pub(super) fn may_choose_secrets(pattern: CommandWord<'_>) -> bool {
     pattern.starts_with('.') || secret || !plain(ending)
 }
 
-fn arg(word: CommandWord<'_>) -> Arg<'_> {
+fn word_at(word: CommandWord<'_>) -> ArgumentWord<'_> {
     match word {
-        CommandWord::Known(text) => Arg::Known(text),
-        CommandWord::KnownPrefix(text) => Arg::Begins(text),
-        CommandWord::AnyWords => Arg::Many,
+        CommandWord::Known(text) => ArgumentWord::Known(text),
+        CommandWord::KnownPrefix(text) => ArgumentWord::Prefix(text),
+        CommandWord::AnyWords => ArgumentWord::Many,
     }
 }
 
 /// Notes that names, sizes and the like of a file or directory are looked at.
-fn look(meaning: &mut Meaning, word: CommandWord<'_>) {
+fn add_metadata_read(meaning: &mut CommandMeaning, word: CommandWord<'_>) {
     match word {
         CommandWord::Known(file) => {
-            meaning.effects.push(Effect::Lists(Target::File(file.to_owned())));
+            meaning.effects.push(CommandEffect::ReadsMetadata(EffectTarget::File(file.to_owned())));
         }
-        _ => meaning.lower(CommandClass::Unknown),
+        _ => meaning.lower_class(CommandClass::Unknown),
     }
 }
 
 /// Takes the word that belongs to the one before; nothing if it could be several.
-fn one<'a>(words: &mut impl Iterator<Item = CommandWord<'a>>) -> Option<()> {
+fn take_word<'a>(words: &mut impl Iterator<Item = CommandWord<'a>>) -> Option<()> {
     words.next().filter(|word| *word != CommandWord::AnyWords).map(|_| ())
 }
 
 /// Reads the words up to `;` or `{} +`. `{}` stands for files below the starting points.
-fn command<'a>(words: &mut impl Iterator<Item = CommandWord<'a>>, starts: &Paths) -> Option<Argv> {
+fn read_exec_command<'a>(
+    words: &mut impl Iterator<Item = CommandWord<'a>>,
+    starts: &WordSource,
+) -> Option<Argv> {
     let mut command = Argv::default();
     let mut braces = false; // After `{}` a `+` ends the command.
     for (count, word) in words.enumerate() {

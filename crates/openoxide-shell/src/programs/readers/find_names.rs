@@ -2,60 +2,62 @@
 
 use openoxide_protocol::{CommandWord, FileSearch};
 
-use super::find::{chooses_names, last_of};
+use super::find::{is_name_test, last_component_pattern};
 
 /// The state of the tests up to the next `-o`.
 #[derive(Clone, Copy, Debug, Default)]
-struct Alternative {
+struct FindAlternative {
     /// A test has chosen names.
-    chosen: bool,
+    has_name_test: bool,
     /// Something is done with whatever has come so far, before a test has chosen names.
-    open: bool,
+    acts_on_all_files: bool,
 }
 
 /// Returns which files the expression can choose. Where it is not plain, they are all files.
-pub(super) fn narrowed<'a>(words: impl Iterator<Item = CommandWord<'a>>) -> FileSearch {
+pub(super) fn find_selected_files<'a>(words: impl Iterator<Item = CommandWord<'a>>) -> FileSearch {
     let all = FileSearch::all_files();
     let mut search = all.clone();
     let mut words = words.peekable();
-    let (mut current, mut alternatives) = (Alternative::default(), 1);
+    let (mut current, mut alternatives) = (FindAlternative::default(), 1);
     while let Some(word) = words.next() {
         let CommandWord::Known(word) = word else { return all };
         match word {
             "!" | "-not" => match words.next() {
-                Some(CommandWord::Known(test)) if chooses_names(test) => {
+                Some(CommandWord::Known(test)) if is_name_test(test) => {
                     let Some(pattern) = words.next() else { return all };
-                    exclude(&mut search, test, pattern);
+                    exclude_name(&mut search, test, pattern);
                 }
                 Some(CommandWord::Known(test)) if test.starts_with('-') => {}
                 _ => return all,
             },
             "-o" | "-or" | "," => {
-                if !current.chosen {
+                if !current.has_name_test {
                     return all;
                 }
-                current = Alternative::default();
+                current = FindAlternative::default();
                 alternatives += 1;
             }
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                current.open |= !current.chosen;
+                current.acts_on_all_files |= !current.has_name_test;
                 let end = |word: &CommandWord<'_>| matches!(word, CommandWord::Known(";" | "+"));
                 while words.next_if(|word| !end(word)).is_some() {}
             }
-            "-print" | "-print0" | "-printf" | "-ls" => current.open |= !current.chosen,
-            test if chooses_names(test) => {
+            "-print" | "-print0" | "-printf" | "-ls" => {
+                current.acts_on_all_files |= !current.has_name_test;
+            }
+            test if is_name_test(test) => {
                 let Some(pattern) = words.next() else { return all };
-                let Some(name) = name_pattern(test, pattern) else { continue };
-                current.chosen = true;
+                let Some(name) = parse_name_pattern(test, pattern) else { continue };
+                current.has_name_test = true;
                 search.include_patterns.push(name);
             }
             _ => {}
         }
-        if current.open {
+        if current.acts_on_all_files {
             return all;
         }
     }
-    match (current.chosen, alternatives) {
+    match (current.has_name_test, alternatives) {
         (true, 1) => search,
         (true, _) => FileSearch { include_patterns: search.include_patterns, ..all },
         (false, 1) => FileSearch { include_patterns: Vec::new(), ..search },
@@ -64,8 +66,8 @@ pub(super) fn narrowed<'a>(words: impl Iterator<Item = CommandWord<'a>>) -> File
 }
 
 /// Returns the pattern that the name of a file has to match; nothing, if it can be any.
-fn name_pattern(test: &str, pattern: CommandWord<'_>) -> Option<String> {
-    let CommandWord::Known(last) = last_of(test, pattern) else { return None };
+fn parse_name_pattern(test: &str, pattern: CommandWord<'_>) -> Option<String> {
+    let CommandWord::Known(last) = last_component_pattern(test, pattern) else { return None };
     if test.ends_with("regex") {
         return last.rsplit_once('.').map(|(_, ending)| format!("*.{ending}"));
     }
@@ -73,7 +75,7 @@ fn name_pattern(test: &str, pattern: CommandWord<'_>) -> Option<String> {
 }
 
 /// Leaves out what a test refuses, where that is a name: `! -name x`, `-not -path '*/x/*'`.
-fn exclude(search: &mut FileSearch, test: &str, pattern: CommandWord<'_>) {
+fn exclude_name(search: &mut FileSearch, test: &str, pattern: CommandWord<'_>) {
     let CommandWord::Known(pattern) = pattern else { return };
     let (name, is_directory) = match test {
         "-name" => (Some(pattern), false),
@@ -99,7 +101,7 @@ mod tests {
     use super::*;
 
     fn narrowed_by(expression: &str) -> (Vec<String>, Vec<String>, bool) {
-        let search = narrowed(expression.split(' ').map(CommandWord::Known));
+        let search = find_selected_files(expression.split(' ').map(CommandWord::Known));
         (search.include_patterns, search.exclude_patterns, search.includes_hidden)
     }
 
@@ -127,7 +129,7 @@ mod tests {
     #[test]
     fn negated_tests_exclude_files() {
         let left_out = |expression: &str| {
-            let search = narrowed(expression.split(' ').map(CommandWord::Known));
+            let search = find_selected_files(expression.split(' ').map(CommandWord::Known));
             (search.exclude_patterns, search.excluded_directories, search.includes_hidden)
         };
         let none = Vec::<String>::new;

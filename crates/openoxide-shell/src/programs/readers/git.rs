@@ -3,78 +3,87 @@
 use openoxide_protocol::CommandClass;
 
 use super::super::{
-    Arg, Arguments, Meaning, Paths,
-    items::{Item, items},
-    level::Level,
-    reading::read_plainly,
+    ArgumentWord, ArgvRef, CommandMeaning, WordSource,
+    command_items::{CommandItem, command_items},
+    command_reading::read_without_custom_reader,
+    command_spec::CommandSpec,
 };
 
 /// Adds the files that an operand reads. The repository determines which operands are paths, so
 /// each operand except the plainest revisions is treated as a path. For `REVISION:PATH`, the path
 /// is added.
-pub(in super::super) fn revision(meaning: &mut Meaning, arg: Arg<'_>, lists: bool) {
-    let Arg::Known(operand) = arg else { return unknown_path(meaning, arg, lists) };
+pub(in super::super) fn add_revision(
+    meaning: &mut CommandMeaning,
+    arg: ArgumentWord<'_>,
+    lists: bool,
+) {
+    let ArgumentWord::Known(operand) = arg else { return add_unknown_path(meaning, arg, lists) };
     if operand.contains(':') && operand.contains('{') {
         // `REVISION^{/:}:PATH` hides the path.
-        meaning.lower(CommandClass::Unknown);
+        meaning.lower_class(CommandClass::Unknown);
     }
     match operand.split_once(':') {
-        None if is_plain(operand) => {}
-        None => pathspec(meaning, arg, lists),
+        None if is_plain_name(operand) => {}
+        None => add_pathspec(meaning, arg, lists),
         // `:1:PATH` is a stage of the index, `:PATH` the index itself, and all else that begins so is a pattern.
         Some(("", staged)) if !staged.starts_with(['(', '!', '^', '/']) => {
-            read(meaning, staged.trim_start_matches(['0', '1', '2', '3', ':']), lists);
+            add_tree_path(meaning, staged.trim_start_matches(['0', '1', '2', '3', ':']), lists);
         }
-        Some(("", _)) => pathspec(meaning, arg, lists),
-        Some((_, path)) => read(meaning, path, lists),
+        Some(("", _)) => add_pathspec(meaning, arg, lists),
+        Some((_, path)) => add_tree_path(meaning, path, lists),
     }
 }
 
 /// Adds a path of a tree, which is not a pattern.
-fn read(meaning: &mut Meaning, path: &str, lists: bool) {
+fn add_tree_path(meaning: &mut CommandMeaning, path: &str, lists: bool) {
     if path.contains(['*', '?', '[']) {
-        meaning.lower(CommandClass::Unknown);
+        meaning.lower_class(CommandClass::Unknown);
     }
-    meaning.read(Arg::Known(if path.is_empty() { "." } else { path }), lists);
+    meaning.add_read(ArgumentWord::Known(if path.is_empty() { "." } else { path }), lists);
 }
 
-fn unknown_path(meaning: &mut Meaning, arg: Arg<'_>, lists: bool) {
+fn add_unknown_path(meaning: &mut CommandMeaning, arg: ArgumentWord<'_>, lists: bool) {
     match arg {
-        Arg::Paths(Paths::Tokens) => {}
-        Arg::Known(_) | Arg::Paths(_) => meaning.read(arg, lists),
-        Arg::Begins(_) | Arg::Many => meaning.lower(CommandClass::Unknown),
+        ArgumentWord::Files(WordSource::Tokens) => {}
+        ArgumentWord::Known(_) | ArgumentWord::Files(_) => meaning.add_read(arg, lists),
+        ArgumentWord::Prefix(_) | ArgumentWord::Many => meaning.lower_class(CommandClass::Unknown),
     }
 }
 
-fn is_plain(operand: &str) -> bool {
+fn is_plain_name(operand: &str) -> bool {
     operand.strip_prefix("HEAD").or_else(|| operand.strip_prefix('@')).is_some_and(|rest| {
         rest.chars().all(|each| each.is_ascii_digit() || "~^@{}".contains(each))
     })
 }
 
 /// Adds the files that a pathspec reads: one file, or the files that a git pattern matches.
-pub(in super::super) fn pathspec(meaning: &mut Meaning, arg: Arg<'_>, lists: bool) {
-    let Arg::Known(text) = arg else { return unknown_path(meaning, arg, lists) };
+pub(in super::super) fn add_pathspec(
+    meaning: &mut CommandMeaning,
+    arg: ArgumentWord<'_>,
+    lists: bool,
+) {
+    let ArgumentWord::Known(text) = arg else { return add_unknown_path(meaning, arg, lists) };
     if let Some(magic) = text.strip_prefix(':') {
         // A pattern that only excludes files reads less than the whole directory.
-        if !excludes(magic) {
-            meaning.lower(CommandClass::Unknown);
+        if !is_exclude_pathspec(magic) {
+            meaning.lower_class(CommandClass::Unknown);
         }
-        return meaning.read(Arg::Known("."), lists);
+        return meaning.add_read(ArgumentWord::Known("."), lists);
     }
-    let Some(first) = text.find(['*', '?', '[', '\\']) else { return meaning.read(arg, lists) };
-    if !lists && !is_clear_pattern(text) {
-        meaning.lower(CommandClass::Unknown);
+    let Some(first) = text.find(['*', '?', '[', '\\']) else { return meaning.add_read(arg, lists) };
+    if !lists && !is_common_pattern(text) {
+        meaning.lower_class(CommandClass::Unknown);
     }
     let directory = text.get(..first).and_then(|before| before.rsplit_once('/'));
     let directory = directory.map_or(".", |(directory, _)| directory);
-    meaning.read(Arg::Known(if directory.is_empty() { "/" } else { directory }), lists);
+    meaning
+        .add_read(ArgumentWord::Known(if directory.is_empty() { "/" } else { directory }), lists);
     // The letters of a pattern tell what it looks for: `*.pem`.
-    meaning.read(arg, lists);
+    meaning.add_read(arg, lists);
 }
 
 /// Returns whether a pattern with magic only excludes something: `:!x`, `:^x`, `:(exclude)x`.
-fn excludes(magic: &str) -> bool {
+fn is_exclude_pathspec(magic: &str) -> bool {
     match magic.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
         Some((words, _)) => words.split(',').any(|word| word == "exclude"),
         None => magic.starts_with(['!', '^']),
@@ -83,23 +92,24 @@ fn excludes(magic: &str) -> bool {
 
 /// Returns whether a pattern matches everything in a directory or all files of a common kind, so
 /// that it does not single out files with secrets. `*` also matches slashes and a leading dot.
-fn is_clear_pattern(pattern: &str) -> bool {
+fn is_common_pattern(pattern: &str) -> bool {
     if pattern.contains(['?', '[', '\\']) {
         return false;
     }
     let (directories, last) = pattern.rsplit_once('/').unwrap_or(("", pattern));
     let is_open =
-        |part: &str| !part.contains('*') || matches!(part, "*" | "**") || begins_plainly(part);
-    directories.split('/').all(is_open) && (matches!(last, "*" | "**") || is_kind_of_file(last))
+        |part: &str| !part.contains('*') || matches!(part, "*" | "**") || has_plain_start(part);
+    directories.split('/').all(is_open)
+        && (matches!(last, "*" | "**") || is_source_file_pattern(last))
 }
 
-fn begins_plainly(part: &str) -> bool {
+fn has_plain_start(part: &str) -> bool {
     part.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
 }
 
 /// Returns whether a name, perhaps with a `*`, is a common name of a source or text file: `*.rs`,
 /// `*_test.go`, `test_*.py`, `mod.rs`.
-fn is_kind_of_file(name: &str) -> bool {
+fn is_source_file_pattern(name: &str) -> bool {
     const ENDINGS: &str = "adoc astro bash bat c cc cfg cjs clj cmake cpp cs css cts csv cxx dart elm erl ex exs fish fs go \
         gql gradle graphql h hbs hh hpp hs html ini ipynb java jl js json jsx kt kts less lock lua m md mdx mjs mk ml mm mts \
         nix php pl proto ps1 py pyi r rb rs rst sass scala scss sh snap sol sql svelte svg swift tex tf toml ts tsx txt vb \
@@ -113,25 +123,25 @@ fn is_kind_of_file(name: &str) -> bool {
         let first = rest.split('.').next().unwrap_or_default();
         !first.is_empty() && "env".ends_with(first)
     });
-    let plain = stem.starts_with('*') || begins_plainly(stem);
+    let plain = stem.starts_with('*') || has_plain_start(stem);
     plain && !singles_out && ENDINGS.split_whitespace().any(|known| known == ending)
 }
 
 /// Adds a remote. An address such as `ext::sh -c x` runs the command in it.
-pub(in super::super) fn remote(meaning: &mut Meaning, arg: Arg<'_>) {
-    let Arg::Known(text) = arg else { return meaning.lower(CommandClass::Unknown) };
-    if is_program(text) {
-        meaning.lower(CommandClass::Unknown);
-        meaning.cannot_tell("its address can run a program");
+pub(in super::super) fn add_remote(meaning: &mut CommandMeaning, arg: ArgumentWord<'_>) {
+    let ArgumentWord::Known(text) = arg else { return meaning.lower_class(CommandClass::Unknown) };
+    if names_helper_program(text) {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("its address can run a program");
     } else if text.contains("://") {
-        meaning.reach(arg);
+        meaning.add_host(arg);
     } else if let Some((host, path)) = text.split_once(':').filter(|(host, _)| !host.contains('/'))
     {
         let host = host.rsplit('@').next().unwrap_or(host);
-        meaning.reach(Arg::Known(&format!("ssh://{host}/{path}")));
+        meaning.add_host(ArgumentWord::Known(&format!("ssh://{host}/{path}")));
     } else if text.contains('/') || text.starts_with('.') {
-        meaning.lower(CommandClass::Unknown);
-        meaning.read(arg, false);
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_read(arg, false);
         meaning.remotes.push(text.to_owned());
     } else if !text.is_empty() {
         // The configuration or the file system decides which repository this is.
@@ -140,32 +150,32 @@ pub(in super::super) fn remote(meaning: &mut Meaning, arg: Arg<'_>) {
 }
 
 /// Adds a file or address of Subversion, perhaps with `@REVISION` behind it.
-pub(in super::super) fn peg(meaning: &mut Meaning, arg: Arg<'_>) {
-    let Arg::Known(text) = arg else { return meaning.read(arg, false) };
+pub(in super::super) fn add_peg_revision(meaning: &mut CommandMeaning, arg: ArgumentWord<'_>) {
+    let ArgumentWord::Known(text) = arg else { return meaning.add_read(arg, false) };
     if text.contains("://") {
-        return meaning.reach(arg);
+        return meaning.add_host(arg);
     }
-    meaning.read(arg, false);
+    meaning.add_read(arg, false);
     if let Some((file, _)) = text.rsplit_once('@') {
-        meaning.read(Arg::Known(if file.is_empty() { "." } else { file }), false);
+        meaning.add_read(ArgumentWord::Known(if file.is_empty() { "." } else { file }), false);
     }
 }
 
 /// `git clone`, `git submodule add`: without a directory, the address names the one that is made.
 pub(in super::super) fn git_clone(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let mut meaning = read_plainly(level, arguments, from);
-    let operands = items(level, arguments, from).filter_map(|item| match item {
-        Item::Operand(arg, _) => Some(arg),
-        Item::Option { .. } | Item::Number | Item::Unclear => None,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let operands = command_items(level, arguments, from).filter_map(|item| match item {
+        CommandItem::Operand(arg, _) => Some(arg),
+        CommandItem::Option { .. } | CommandItem::Number | CommandItem::Unclear => None,
     });
-    if let [Arg::Known(address)] = operands.collect::<Vec<_>>().as_slice()
+    if let [ArgumentWord::Known(address)] = operands.collect::<Vec<_>>().as_slice()
         && let Some(directory) = default_directory(address)
     {
-        meaning.write(Arg::Known(directory));
+        meaning.add_write(ArgumentWord::Known(directory));
     }
     meaning
 }
@@ -180,58 +190,80 @@ fn default_directory(address: &str) -> Option<&str> {
 }
 
 /// Adds the remote that an option names.
-pub(in super::super) fn remote_option(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
+pub(in super::super) fn add_remote_option(
+    meaning: &mut CommandMeaning,
+    name: &str,
+    value: Option<ArgumentWord<'_>>,
+) {
     if matches!(name, "remote" | "repo" | "bundle-uri") {
-        remote(meaning, value.unwrap_or(Arg::Many));
+        add_remote(meaning, value.unwrap_or(ArgumentWord::Many));
     }
 }
 
 /// Adds what `--strategy=NAME` runs: the program `git-merge-NAME`, which with a slash in its name is one of the working directory.
-pub(in super::super) fn merge_strategy(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
+pub(in super::super) fn merge_strategy(
+    meaning: &mut CommandMeaning,
+    name: &str,
+    value: Option<ArgumentWord<'_>>,
+) {
     // `-s` without a value is `--signoff`.
     if !matches!((name, value), ("s", Some(_)) | ("strategy", _)) {
         return;
     }
     let is_name = |text: &str| !text.is_empty() && !text.contains('/');
-    if !matches!(value, Some(Arg::Known(text)) if is_name(text)) {
-        meaning.lower(CommandClass::Unknown);
-        meaning.cannot_tell("its strategy names a program");
+    if !matches!(value, Some(ArgumentWord::Known(text)) if is_name(text)) {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("its strategy names a program");
     }
 }
 
 /// Returns whether an address names a helper that git starts, or passes an option to ssh.
-pub(super) fn is_program(address: &str) -> bool {
+pub(super) fn names_helper_program(address: &str) -> bool {
     let host = address.split_once("://").map_or(address, |(_, rest)| rest);
     let host = host.split('/').next().unwrap_or(host);
     address.contains("::") || host.rsplit('@').next().unwrap_or(host).starts_with('-')
 }
 
 /// Adds the file of `-L 10,20:FILE` and `-L :FUNCTION:FILE`.
-pub(in super::super) fn line_range(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
+pub(in super::super) fn add_line_range(
+    meaning: &mut CommandMeaning,
+    name: &str,
+    value: Option<ArgumentWord<'_>>,
+) {
     if name != "L" {
         return;
     }
-    let Some(Arg::Known(range)) = value else { return meaning.lower(CommandClass::Unknown) };
+    let Some(ArgumentWord::Known(range)) = value else {
+        return meaning.lower_class(CommandClass::Unknown);
+    };
     let function = range.strip_prefix(':').or_else(|| range.strip_prefix("^:"));
     let file = match function {
         Some(rest) => rest.split_once(':'),
         None => range.split_once(':'),
     };
     match file {
-        Some((_, file)) if !file.contains(':') => meaning.read(Arg::Known(file), false),
-        _ => meaning.lower(CommandClass::Unknown),
+        Some((_, file)) if !file.contains(':') => {
+            meaning.add_read(ArgumentWord::Known(file), false);
+        }
+        _ => meaning.lower_class(CommandClass::Unknown),
     }
 }
 
 /// Formats can ask for a check of signatures, which runs a program, and a diff of submodules runs git in them.
-pub(in super::super) fn prints_only(name: &str, value: Option<Arg<'_>>) -> bool {
+pub(in super::super) fn is_harmless_log_option(
+    name: &str,
+    value: Option<ArgumentWord<'_>>,
+) -> bool {
     match (name, value) {
-        ("submodule", None | Some(Arg::Known("log" | "short"))) => true,
-        ("submodule", Some(_)) | ("format", Some(Arg::Begins(_) | Arg::Many | Arg::Paths(_))) => {
+        ("submodule", None | Some(ArgumentWord::Known("log" | "short"))) => true,
+        ("submodule", Some(_))
+        | ("format", Some(ArgumentWord::Prefix(_) | ArgumentWord::Many | ArgumentWord::Files(_))) => {
             false
         }
-        ("pretty", Some(Arg::Begins(_) | Arg::Many | Arg::Paths(_))) => false,
-        ("format" | "pretty", Some(Arg::Known(text))) => {
+        ("pretty", Some(ArgumentWord::Prefix(_) | ArgumentWord::Many | ArgumentWord::Files(_))) => {
+            false
+        }
+        ("format" | "pretty", Some(ArgumentWord::Known(text))) => {
             let built_in = matches!(
                 text,
                 "" | "oneline"
@@ -246,7 +278,7 @@ pub(in super::super) fn prints_only(name: &str, value: Option<Arg<'_>>) -> bool 
             );
             built_in || text.contains(['%', ':']) && !checks_signatures(text)
         }
-        ("sort" | "group", Some(Arg::Known(text))) => !checks_signatures(text),
+        ("sort" | "group", Some(ArgumentWord::Known(text))) => !checks_signatures(text),
         ("sort" | "group", Some(_)) => false,
         _ => true,
     }

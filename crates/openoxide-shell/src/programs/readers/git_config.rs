@@ -4,18 +4,18 @@ use openoxide_protocol::CommandClass;
 
 use super::{
     super::{
-        Arg, Arguments, Meaning,
-        items::{Item, items},
-        level::Level,
+        ArgumentWord, ArgvRef, CommandMeaning,
+        command_items::{CommandItem, command_items},
+        command_spec::CommandSpec,
     },
-    git::{is_program, revision},
+    git::{add_revision, names_helper_program},
 };
 
-const RUNS: &str = "a setting of git can make it run a program";
+const SETTING_RUNS_PROGRAM: &str = "a setting of git can make it run a program";
 
 /// The operation that `git config` performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verb {
+enum GitConfigVerb {
     Get,
     GetMatching,
     List,
@@ -25,21 +25,25 @@ enum Verb {
 }
 
 /// `git -c NAME=VALUE` and `git -C DIRECTORY`.
-pub(in super::super) fn git_setting(meaning: &mut Meaning, name: &str, value: Option<Arg<'_>>) {
+pub(in super::super) fn add_git_setting(
+    meaning: &mut CommandMeaning,
+    name: &str,
+    value: Option<ArgumentWord<'_>>,
+) {
     if name == "C" {
         // Whatever it does, it does it there.
-        return meaning.read(Arg::Known("."), true);
+        return meaning.add_read(ArgumentWord::Known("."), true);
     }
     if name != "c" {
         return;
     }
-    let plain = matches!(value, Some(Arg::Known(text)) if {
+    let plain = matches!(value, Some(ArgumentWord::Known(text)) if {
         let (name, value) = text.split_once('=').unwrap_or((text, "true"));
         is_plain_setting(name, value)
     });
     if !plain {
-        meaning.lower(CommandClass::Unknown);
-        meaning.cannot_tell(RUNS);
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect(SETTING_RUNS_PROGRAM);
     }
 }
 
@@ -93,94 +97,123 @@ fn is_plain_value(name: &str, value: &str) -> bool {
 }
 
 /// `git config`: shows one setting of the sections that hold no secrets.
-pub(in super::super) fn git_config(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+pub(in super::super) fn read_git_config(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let mut meaning = Meaning::of(CommandClass::Harmless);
+) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(CommandClass::Harmless);
     let (mut verb, mut file, mut operands) = (None, None, Vec::new());
     let mut unclear = false;
-    for item in items(level, arguments, from) {
+    for item in command_items(level, arguments, from) {
         match item {
-            Item::Option { option, value } => match option.name {
+            CommandItem::Option { option, value } => match option.name {
                 "f" | "file" => file = value,
-                "blob" => revision(&mut meaning, value.unwrap_or(Arg::Many), false),
+                "blob" => add_revision(&mut meaning, value.unwrap_or(ArgumentWord::Many), false),
                 "h" | "help" => return meaning,
-                "regexp" => verb = Some(Verb::GetMatching),
-                name => verb = verb.or_else(|| verb_of_option(name)),
+                "regexp" => verb = Some(GitConfigVerb::GetMatching),
+                name => verb = verb.or_else(|| parse_option_verb(name)),
             },
-            Item::Operand(arg, _) if operands.is_empty() && verb.is_none() => match verb_of(arg) {
-                None => operands.push(arg),
-                found => verb = found,
-            },
-            Item::Operand(arg, _) => operands.push(arg),
-            Item::Number => meaning.lower(CommandClass::Unknown),
-            Item::Unclear => {
-                meaning.lower(CommandClass::Unknown);
+            CommandItem::Operand(arg, _) if operands.is_empty() && verb.is_none() => {
+                match parse_verb(arg) {
+                    None => operands.push(arg),
+                    found => verb = found,
+                }
+            }
+            CommandItem::Operand(arg, _) => operands.push(arg),
+            CommandItem::Number => meaning.lower_class(CommandClass::Unknown),
+            CommandItem::Unclear => {
+                meaning.lower_class(CommandClass::Unknown);
                 unclear = true;
             }
         }
     }
     // A shortened option can be a verb: `--rename` renames a section, `--edi` starts an editor. Git takes only one verb.
-    if unclear && !matches!(verb, Some(Verb::Get | Verb::GetMatching | Verb::List)) {
-        meaning.cannot_tell(RUNS);
+    if unclear
+        && !matches!(
+            verb,
+            Some(GitConfigVerb::Get | GitConfigVerb::GetMatching | GitConfigVerb::List)
+        )
+    {
+        meaning.add_unknown_effect(SETTING_RUNS_PROGRAM);
     }
-    let verb = verb.unwrap_or(if operands.len() > 1 { Verb::Set } else { Verb::Get });
-    settings(&mut meaning, verb, file, &operands);
+    let verb =
+        verb.unwrap_or(if operands.len() > 1 { GitConfigVerb::Set } else { GitConfigVerb::Get });
+    setting_names(&mut meaning, verb, file, &operands);
     meaning
 }
 
-fn verb_of_option(name: &str) -> Option<Verb> {
+fn parse_option_verb(name: &str) -> Option<GitConfigVerb> {
     Some(match name {
-        "get" | "get-all" => Verb::Get,
-        "get-regexp" => Verb::GetMatching,
-        "l" | "list" => Verb::List,
-        "add" | "replace-all" => Verb::Set,
-        "unset" | "unset-all" | "remove-section" => Verb::Unset,
+        "get" | "get-all" => GitConfigVerb::Get,
+        "get-regexp" => GitConfigVerb::GetMatching,
+        "l" | "list" => GitConfigVerb::List,
+        "add" | "replace-all" => GitConfigVerb::Set,
+        "unset" | "unset-all" | "remove-section" => GitConfigVerb::Unset,
         "e" | "edit" | "rename-section" | "get-urlmatch" | "get-color" | "get-colorbool" => {
-            Verb::Other
+            GitConfigVerb::Other
         }
         _ => return None,
     })
 }
 
-fn verb_of(arg: Arg<'_>) -> Option<Verb> {
+fn parse_verb(arg: ArgumentWord<'_>) -> Option<GitConfigVerb> {
     Some(match arg {
-        Arg::Known("get") => Verb::Get,
-        Arg::Known("list") => Verb::List,
-        Arg::Known("set") => Verb::Set,
-        Arg::Known("unset" | "remove-section") => Verb::Unset,
-        Arg::Known("edit" | "rename-section") => Verb::Other,
+        ArgumentWord::Known("get") => GitConfigVerb::Get,
+        ArgumentWord::Known("list") => GitConfigVerb::List,
+        ArgumentWord::Known("set") => GitConfigVerb::Set,
+        ArgumentWord::Known("unset" | "remove-section") => GitConfigVerb::Unset,
+        ArgumentWord::Known("edit" | "rename-section") => GitConfigVerb::Other,
         _ => return None,
     })
 }
 
-fn settings(meaning: &mut Meaning, verb: Verb, file: Option<Arg<'_>>, operands: &[Arg<'_>]) {
-    let shows = matches!(verb, Verb::Get | Verb::GetMatching | Verb::List);
+fn setting_names(
+    meaning: &mut CommandMeaning,
+    verb: GitConfigVerb,
+    file: Option<ArgumentWord<'_>>,
+    operands: &[ArgumentWord<'_>],
+) {
+    let shows =
+        matches!(verb, GitConfigVerb::Get | GitConfigVerb::GetMatching | GitConfigVerb::List);
     match file {
         // If a file is named, only that file is accessed.
-        Some(file) if shows => return meaning.read(file, false),
-        Some(file) => meaning.write(file),
+        Some(file) if shows => return meaning.add_read(file, false),
+        Some(file) => meaning.add_write(file),
         None => {}
     }
     match (verb, operands) {
-        (Verb::Get, [Arg::Known(name)] | [Arg::Known(name), _]) if is_shown(name) => return,
-        (Verb::GetMatching, [Arg::Known(pattern)])
-            if pattern.strip_prefix('^').is_some_and(|rest| is_shown(&rest.replace('\\', ""))) =>
+        (GitConfigVerb::Get, [ArgumentWord::Known(name)] | [ArgumentWord::Known(name), _])
+            if is_public_setting(name) =>
         {
             return;
         }
-        (Verb::Get | Verb::GetMatching | Verb::List | Verb::Unset, _) => {}
-        (Verb::Set, [Arg::Known(name), Arg::Known(value), ..]) if may_be_set(name, value) => {}
-        (Verb::Set | Verb::Other, _) => meaning.cannot_tell(RUNS),
+        (GitConfigVerb::GetMatching, [ArgumentWord::Known(pattern)])
+            if pattern
+                .strip_prefix('^')
+                .is_some_and(|rest| is_public_setting(&rest.replace('\\', ""))) =>
+        {
+            return;
+        }
+        (
+            GitConfigVerb::Get
+            | GitConfigVerb::GetMatching
+            | GitConfigVerb::List
+            | GitConfigVerb::Unset,
+            _,
+        ) => {}
+        (GitConfigVerb::Set, [ArgumentWord::Known(name), ArgumentWord::Known(value), ..])
+            if is_settable(name, value) => {}
+        (GitConfigVerb::Set | GitConfigVerb::Other, _) => {
+            meaning.add_unknown_effect(SETTING_RUNS_PROGRAM);
+        }
     }
-    meaning.lower(CommandClass::Unknown);
+    meaning.lower_class(CommandClass::Unknown);
 }
 
 /// Returns whether the section of a setting, or of the settings that a pattern matches, contains no
 /// secrets.
-fn is_shown(name: &str) -> bool {
+fn is_public_setting(name: &str) -> bool {
     const SECTIONS: &str = "advice alias blame branch color column commit core diff extensions fetch format gc gpg grep index \
         init interactive log maintenance merge pack pager pull push rebase remote rerere sequence stash status submodule tag \
         user";
@@ -191,16 +224,17 @@ fn is_shown(name: &str) -> bool {
 
 /// Returns whether a user who allows changes of settings expects this one. It must not run anything
 /// that was not there before.
-fn may_be_set(name: &str, value: &str) -> bool {
+fn is_settable(name: &str, value: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let last = lower.rsplit('.').next().unwrap_or_default();
     match lower.split('.').next() {
         Some("branch") => {
-            matches!(last, "remote" | "merge" | "rebase" | "description") && !is_program(value)
+            matches!(last, "remote" | "merge" | "rebase" | "description")
+                && !names_helper_program(value)
         }
         Some("remote") => {
             matches!(last, "url" | "pushurl" | "fetch" | "push" | "prune" | "tagopt")
-                && !is_program(value)
+                && !names_helper_program(value)
         }
         Some("user" | "author" | "committer") => true,
         Some("commit" | "tag") if last == "gpgsign" => true,

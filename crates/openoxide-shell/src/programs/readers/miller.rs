@@ -3,20 +3,20 @@
 
 use openoxide_protocol::CommandClass;
 
-use super::super::{Arg, Arguments, Meaning, level::Level};
+use super::super::{ArgumentWord, ArgvRef, CommandMeaning, command_spec::CommandSpec};
 
 /// The flags that only affect how files are read and printed.
-const FLAGS: &str = "--icsv --ocsv --csv --ijson --ojson --json --itsv --otsv --tsv --ixtab --oxtab --xtab --ipprint \
+const PLAIN_FLAGS: &str = "--icsv --ocsv --csv --ijson --ojson --json --itsv --otsv --tsv --ixtab --oxtab --xtab --ipprint \
     --opprint --pprint --inidx --onidx --nidx --idkvp --odkvp --dkvp --ijsonl --ojsonl --jsonl --omd --imd --c2j --c2t \
     --c2p --c2l --c2m --c2d --c2n --c2x --c2b --t2c --t2j --t2p --j2c --j2t --j2p --j2l --j2m --l2c --l2j --l2p \
     --implicit-csv-header --headerless-csv-output --allow-ragged-csv-input --barred --right --jvstack --no-jvstack \
     --ragged --hi --ho -N -n -S -A --no-color -M --color -C --infer-none --infer-octal";
 
 /// The flags with a value that is a text.
-const VALUED: &str = "--ifs --ofs --fs --ips --ops --ps --irs --ors --rs --nr-progress-mod --ofmt --records-per-batch";
+const VALUE_FLAGS: &str = "--ifs --ofs --fs --ips --ops --ps --irs --ors --rs --nr-progress-mod --ofmt --records-per-batch";
 
 /// The verbs that neither write nor run anything.
-const VERBS: &str = "altkv bar bootstrap bottom-up cat count count-distinct count-similar cut decimate fill-down \
+const PLAIN_VERBS: &str = "altkv bar bootstrap bottom-up cat count count-distinct count-similar cut decimate fill-down \
     fill-empty flatten format-values fraction gap grep group-by group-like having-fields head histogram json-parse \
     json-stringify label least-frequent merge-fields most-frequent nest nothing regularize rename reorder repeat reshape \
     sec2gmt sec2gmtdate seqgen shuffle skip-trivial-records sort sort-within-records sort-within-records-values \
@@ -25,53 +25,57 @@ const VERBS: &str = "altkv bar bootstrap bottom-up cat count count-distinct coun
 
 /// The words with which a script of `put` and `filter` writes or runs something or shows the
 /// environment.
-const ACTING: [&str; 18] = [
+const ACTION_WORDS: [&str; 18] = [
     "system", "exec", "os_type", "hostname", "ENV", "tee", "emit", "emit1", "emitp", "emitf",
     "emitx", "print", "printn", "eprint", "eprintn", "dump", "edump", "split",
 ];
 
 /// Flags of the program itself, which some versions take behind the verbs, too: they write in place, load and read.
-const MAIN: [&str; 6] = ["-I", "--load", "--mload", "--from", "--mfrom", "--files"];
+const MAIN_FLAGS: [&str; 6] = ["-I", "--load", "--mload", "--from", "--mfrom", "--files"];
 
 /// Reads a whole command. Each word that could be a file is taken for one.
-pub(in super::super) fn mlr(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+pub(in super::super) fn read_mlr(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let mut meaning = Meaning::of(level.class);
-    if matches!(arguments.known(from), Some("--version" | "version" | "help" | "--help")) {
+) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(level.class);
+    if matches!(arguments.known_word(from), Some("--version" | "version" | "help" | "--help")) {
         return meaning;
     }
-    match judge(&mut meaning, arguments, from) {
+    match check_command(&mut meaning, arguments, from) {
         Some(true) => {}
-        Some(false) => meaning.lower(CommandClass::Unknown),
+        Some(false) => meaning.lower_class(CommandClass::Unknown),
         None => {
-            meaning.lower(CommandClass::Unknown);
-            meaning.cannot_tell("its flags or verbs can run programs or write files");
+            meaning.lower_class(CommandClass::Unknown);
+            meaning.add_unknown_effect("its flags or verbs can run programs or write files");
         }
     }
     meaning
 }
 
 /// Returns whether everything is plain, or `None` if something could run programs or write files.
-fn judge(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) -> Option<bool> {
+fn check_command(
+    meaning: &mut CommandMeaning,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> Option<bool> {
     let mut words = arguments.iter(from).peekable();
-    while let Some(Arg::Known(flag)) =
-        words.next_if(|word| matches!(word, Arg::Known(text) if text.starts_with('-')))
+    while let Some(ArgumentWord::Known(flag)) =
+        words.next_if(|word| matches!(word, ArgumentWord::Known(text) if text.starts_with('-')))
     {
         match flag {
-            "--from" => meaning.read(words.next()?, false),
-            _ if VALUED.split_whitespace().any(|each| each == flag) => drop(words.next()?),
-            _ if FLAGS.split_whitespace().any(|each| each == flag) => {}
+            "--from" => meaning.add_read(words.next()?, false),
+            _ if VALUE_FLAGS.split_whitespace().any(|each| each == flag) => drop(words.next()?),
+            _ if PLAIN_FLAGS.split_whitespace().any(|each| each == flag) => {}
             _ => return None,
         }
     }
     let (mut verb, mut understood) = (true, true);
     while let Some(word) = words.next() {
-        let Arg::Known(text) = word else {
-            meaning.read(word, false);
-            if let Arg::Many | Arg::Begins(_) = word {
+        let ArgumentWord::Known(text) = word else {
+            meaning.add_read(word, false);
+            if let ArgumentWord::Many | ArgumentWord::Prefix(_) = word {
                 return None;
             }
             continue;
@@ -80,19 +84,19 @@ fn judge(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) -> Option
             match text {
                 "put" | "filter" => {
                     while words
-                        .next_if(|word| matches!(word, Arg::Known("-q" | "-S" | "-x")))
+                        .next_if(|word| matches!(word, ArgumentWord::Known("-q" | "-S" | "-x")))
                         .is_some()
                     {}
-                    let Some(Arg::Known(script)) = words.next() else { return None };
-                    understood &= is_plain(script)?;
+                    let Some(ArgumentWord::Known(script)) = words.next() else { return None };
+                    understood &= is_harmless_script(script)?;
                 }
-                _ => VERBS.split_whitespace().any(|each| each == text).then_some(())?,
+                _ => PLAIN_VERBS.split_whitespace().any(|each| each == text).then_some(())?,
             }
         } else if text == "then" {
             verb = true;
         } else if !text.starts_with('-') {
-            meaning.read(word, false);
-        } else if text.contains("prepipe") || MAIN.contains(&text) {
+            meaning.add_read(word, false);
+        } else if text.contains("prepipe") || MAIN_FLAGS.contains(&text) {
             return None;
         }
     }
@@ -100,7 +104,7 @@ fn judge(meaning: &mut Meaning, arguments: Arguments<'_>, from: usize) -> Option
 }
 
 /// The functions and keywords that a `(` can follow in a script that is understood.
-const CALLED: &str = "abs all any append apply asserting_not_null bitcount boolean capitalize ceiling concat contains count \
+const KNOWN_FUNCTIONS: &str = "abs all any append apply asserting_not_null bitcount boolean capitalize ceiling concat contains count \
     crc32 depth elif every exp expm1 filter flatten float floor fmtifnum fmtnum fold for format format_values get_keys \
     get_values gmt2sec gsub haskey hexfmt if index int is_absent is_empty is_error is_map is_nan is_not_empty is_not_null \
     is_null is_numeric is_present is_string joink joinkv joinv json_decode json_encode kurtosis latin1_to_utf8 leafcount \
@@ -112,32 +116,35 @@ const CALLED: &str = "abs all any append apply asserting_not_null bitcount boole
 
 /// Returns whether a script of `put` or `filter` is understood, or `None` if a search of its text
 /// finds a word that acts.
-fn is_plain(script: &str) -> Option<bool> {
+fn is_harmless_script(script: &str) -> Option<bool> {
     let word = |each: char| !each.is_ascii_alphanumeric() && each != '_';
-    let acts = script.starts_with('-') || script.split(word).any(|each| ACTING.contains(&each));
-    (!acts).then(|| is_understood(script))
+    let acts =
+        script.starts_with('-') || script.split(word).any(|each| ACTION_WORDS.contains(&each));
+    (!acts).then(|| has_known_tokens(script))
 }
 
 /// Returns whether a script consists only of names, numbers, plain texts and operators, and calls
 /// only functions on the list.
-fn is_understood(script: &str) -> bool {
+fn has_known_tokens(script: &str) -> bool {
     // Every second piece is between quotes.
     let mut pieces = script.split('"').enumerate();
     let operator = |each: char| " \t\n$@{}[](),;:=<>!&|^~?+-*/%._".contains(each);
     let plain = |each: char| each.is_ascii_alphanumeric() || operator(each);
     script.matches('"').count().is_multiple_of(2)
         && !script.contains('\\')
-        && pieces.all(|(at, piece)| at % 2 == 1 || piece.chars().all(plain) && calls_known(piece))
+        && pieces.all(|(at, piece)| {
+            at % 2 == 1 || piece.chars().all(plain) && calls_only_known_functions(piece)
+        })
 }
 
 /// Returns whether each word before a `(` is on the list.
-fn calls_known(code: &str) -> bool {
+fn calls_only_known_functions(code: &str) -> bool {
     let mut heads = code.split('(').collect::<Vec<_>>();
     heads.pop();
     heads.into_iter().all(|head| {
         let head = head.trim_end_matches([' ', '\t', '\n']);
         let rest = head.trim_end_matches(|each: char| each.is_ascii_alphanumeric() || each == '_');
         let name = head.strip_prefix(rest).unwrap_or(head);
-        name.is_empty() || CALLED.split_whitespace().any(|each| each == name)
+        name.is_empty() || KNOWN_FUNCTIONS.split_whitespace().any(|each| each == name)
     })
 }

@@ -3,13 +3,17 @@
 use openoxide_protocol::{CommandWord, CommandWords};
 
 use super::{
-    super::{Arguments, Meaning, level::Level},
-    Known, harmless,
+    super::{ArgvRef, CommandMeaning, command_spec::CommandSpec},
+    HarmlessReads, harmless_meaning,
 };
 
 /// Reads a whole command.
-pub(in super::super) fn ps(_: &Level, arguments: Arguments<'_>, _: usize) -> Meaning {
-    harmless(judge(arguments.words))
+pub(in super::super) fn read_ps(
+    _: &CommandSpec,
+    arguments: ArgvRef<'_>,
+    _: usize,
+) -> CommandMeaning {
+    harmless_meaning(check_options(arguments.words))
 }
 
 /// Returns what a `ps` command reads, or `None` if it is not known to be harmless.
@@ -17,7 +21,7 @@ pub(in super::super) fn ps(_: &Level, arguments: Arguments<'_>, _: usize) -> Mea
 /// A command line that is invalid in the Unix syntax is parsed again in the BSD syntax, where `-e`
 /// shows the environment. For example, `ps -e -u x` shows it if there is no user `x`. Therefore a
 /// selection by name must not be combined with an `e`.
-fn judge(argv: &CommandWords) -> Option<Known> {
+fn check_options(argv: &CommandWords) -> Option<HarmlessReads> {
     let mut words = argv.iter().skip(1);
     let (mut by_name, mut every) = (false, false);
     while let Some(word) = words.next() {
@@ -29,39 +33,39 @@ fn judge(argv: &CommandWords) -> Option<Known> {
                 by_name = true;
                 true
             }
-            Some(option) if option.starts_with('-') => long(option)?,
+            Some(option) if option.starts_with('-') => read_long_option(option)?,
             Some(letters) => {
                 every |= letters.contains('e');
-                unix(letters)?
+                read_unix_options(letters)?
             }
-            None => bsd(text)?,
+            None => read_bsd_options(text)?,
         };
         if value {
             let CommandWord::Known(value) = words.next()? else { return None };
-            plain(value)?;
+            is_plain_list(value)?;
         }
     }
-    (!(by_name && every)).then(Known::default)
+    (!(by_name && every)).then(HarmlessReads::default)
 }
 
 /// Returns whether the options take the next word, or `None` if one is not known.
-fn unix(letters: &str) -> Option<bool> {
+fn read_unix_options(letters: &str) -> Option<bool> {
     let flags = letters.strip_suffix('o').unwrap_or(letters);
     // With `T` or `H` a selection can fail, and ps then reads the line again in the BSD way, where `e` shows environments.
     let known = |each: char| "AadefFjlLMwyN".contains(each);
     (!letters.is_empty() && flags.chars().all(known)).then_some(flags.len() < letters.len())
 }
 
-fn bsd(letters: &str) -> Option<bool> {
+fn read_bsd_options(letters: &str) -> Option<bool> {
     let flags = letters.strip_suffix(['o', 'p']).unwrap_or(letters);
     let known = |each: char| "aufjlmvwxhHTr".contains(each);
     (!letters.is_empty() && flags.chars().all(known)).then_some(flags.len() < letters.len())
 }
 
-fn long(option: &str) -> Option<bool> {
+fn read_long_option(option: &str) -> Option<bool> {
     match option.split_once('=') {
         Some(("-sort" | "-pid" | "-ppid" | "-format" | "-cols" | "-width", value)) => {
-            plain(value).map(|()| false)
+            is_plain_list(value).map(|()| false)
         }
         Some(_) => None,
         None => match option {
@@ -73,7 +77,7 @@ fn long(option: &str) -> Option<bool> {
 }
 
 /// Checks a list of columns, numbers or names; a column can be the environment.
-fn plain(value: &str) -> Option<()> {
+fn is_plain_list(value: &str) -> Option<()> {
     let column = |each: char| each.is_ascii_alphanumeric() || "_-+%,=: ".contains(each);
     (value.chars().all(column) && !value.to_ascii_lowercase().contains("env")).then_some(())
 }

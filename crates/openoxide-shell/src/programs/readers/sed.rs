@@ -5,138 +5,142 @@ use openoxide_protocol::CommandClass;
 
 use super::{
     super::{
-        Arg, Arguments, Meaning, Prints,
-        items::{Item, items},
-        level::{Does, Level, Opt},
+        ArgumentWord, ArgvRef, CommandMeaning, OutputKind,
+        command_items::{CommandItem, command_items},
+        command_spec::{CommandSpec, OptionEffect, OptionSpec},
     },
-    forbidden,
-    sed_script::{Act, acts},
+    forbidden_words,
+    sed_script::{SedAction, parse_actions},
 };
 
 /// Reads a whole command.
-pub(in super::super) fn sed(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+pub(in super::super) fn read_sed(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let mut meaning = Meaning::of(level.class);
+) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(level.class);
     let (mut scripts, mut in_place, mut ends, mut plain) = (Vec::new(), false, false, true);
     let mut suffix = "";
     let mut operands = Vec::new();
-    for item in items(level, arguments, from) {
+    for item in command_items(level, arguments, from) {
         match item {
-            Item::Option { option: Opt { name: "e" | "expression", .. }, value } => {
-                scripts.push(value.unwrap_or(Arg::Many));
+            CommandItem::Option { option: OptionSpec { name: "e" | "expression", .. }, value } => {
+                scripts.push(value.unwrap_or(ArgumentWord::Many));
             }
-            Item::Option { option, .. } if option.does == Does::Loads => {
-                scripts.push(Arg::Known(""));
-                meaning.lower(CommandClass::Unknown);
-                meaning.cannot_tell("its script lies in a file");
+            CommandItem::Option { option, .. } if option.effect == OptionEffect::Loads => {
+                scripts.push(ArgumentWord::Known(""));
+                meaning.lower_class(CommandClass::Unknown);
+                meaning.add_unknown_effect("its script lies in a file");
             }
-            Item::Option { option: Opt { name: "i" | "in-place" | "I", .. }, value } => {
+            CommandItem::Option {
+                option: OptionSpec { name: "i" | "in-place" | "I", .. },
+                value,
+            } => {
                 in_place = true;
                 // The files as they were get another name, or go into another directory.
                 match value {
                     None => {}
-                    Some(Arg::Known(text)) if !text.contains(['/', '*']) => suffix = text,
+                    Some(ArgumentWord::Known(text)) if !text.contains(['/', '*']) => suffix = text,
                     Some(_) => {
-                        meaning.lower(CommandClass::Unknown);
-                        meaning.cannot_tell("keeps what was there under another name");
+                        meaning.lower_class(CommandClass::Unknown);
+                        meaning.add_unknown_effect("keeps what was there under another name");
                     }
                 }
             }
             // For the sed of BSD `-l` takes no value, and the next word is the script.
-            Item::Option { option: Opt { name: "l" | "line-length", .. }, value } if !matches!(value, Some(Arg::Known(text)) if text.bytes().all(|byte| byte.is_ascii_digit())) =>
+            CommandItem::Option { option: OptionSpec { name: "l" | "line-length", .. }, value }
+                if !matches!(value, Some(ArgumentWord::Known(text)) if text.bytes().all(|byte| byte.is_ascii_digit())) =>
             {
-                meaning.lower(CommandClass::Unknown);
-                meaning.cannot_tell("runs a script that is not known");
+                meaning.lower_class(CommandClass::Unknown);
+                meaning.add_unknown_effect("runs a script that is not known");
             }
-            Item::Option { option, .. } => {
-                ends |= option.does == Does::Ends;
+            CommandItem::Option { option, .. } => {
+                ends |= option.effect == OptionEffect::Ends;
                 plain &= matches!(option.name, "n" | "quiet" | "silent" | "E" | "r" | "u");
             }
-            Item::Number => {}
-            Item::Operand(arg, _) => operands.push(arg),
-            Item::Unclear => meaning.lower(CommandClass::Unknown),
+            CommandItem::Number => {}
+            CommandItem::Operand(arg, _) => operands.push(arg),
+            CommandItem::Unclear => meaning.lower_class(CommandClass::Unknown),
         }
     }
     let mut files = operands.as_slice();
     if scripts.is_empty() {
         let Some((first, rest)) = files.split_first() else {
-            meaning.lower(if ends { level.class } else { CommandClass::Unknown });
+            meaning.lower_class(if ends { level.class } else { CommandClass::Unknown });
             return meaning;
         };
         scripts.push(*first);
         files = rest;
         // `sed -i '' SCRIPT`, as BSD has it.
-        if let (true, Arg::Known(""), Some((second, rest))) =
+        if let (true, ArgumentWord::Known(""), Some((second, rest))) =
             (in_place, *first, files.split_first())
         {
             scripts.push(*second);
             files = rest;
         }
     }
-    let keeps = read_script(&mut meaning, joined(&scripts));
+    let keeps = read_script(&mut meaning, join_scripts(&scripts));
     for file in files {
-        meaning.read(*file, false);
+        meaning.add_read(*file, false);
         if in_place {
-            meaning.write(*file);
-            if let (Arg::Known(file), false) = (file, suffix.is_empty()) {
-                meaning.write(Arg::Known(&format!("{file}{suffix}")));
+            meaning.add_write(*file);
+            if let (ArgumentWord::Known(file), false) = (file, suffix.is_empty()) {
+                meaning.add_write(ArgumentWord::Known(&format!("{file}{suffix}")));
             }
         }
     }
     if in_place {
-        meaning.lower(CommandClass::Edits);
+        meaning.lower_class(CommandClass::Edits);
     } else if keeps && plain && meaning.effects.is_empty() {
-        meaning.prints = Prints::Input;
+        meaning.output = OutputKind::InputLines;
     }
     meaning
 }
 
 /// Returns the scripts as one, a line each; nothing if one is not known.
-fn joined(scripts: &[Arg<'_>]) -> Option<String> {
+fn join_scripts(scripts: &[ArgumentWord<'_>]) -> Option<String> {
     let mut lines = Vec::new();
     for script in scripts {
-        let Arg::Known(text) = script else { return None };
+        let ArgumentWord::Known(text) = script else { return None };
         lines.push(*text);
     }
     Some(lines.join("\n"))
 }
 
 /// Adds the effects of a script. Returns whether it prints only lines that it has read.
-fn read_script(meaning: &mut Meaning, script: Option<String>) -> bool {
+fn read_script(meaning: &mut CommandMeaning, script: Option<String>) -> bool {
     let Some(script) = script else {
-        meaning.lower(CommandClass::Unknown);
-        meaning.cannot_tell("runs a script that is not known");
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("runs a script that is not known");
         return false;
     };
-    let Some(acts) = acts(&script) else {
+    let Some(acts) = parse_actions(&script) else {
         // Where commands begin is not certain, and each of their letters could be one that runs or writes.
-        meaning.lower(CommandClass::Unknown);
-        meaning.cannot_tell("its script can run programs or write files");
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("its script can run programs or write files");
         return false;
     };
-    let told = acts.iter().any(|act| matches!(act, Act::Writes(_) | Act::Runs(_)));
-    if !told && !forbidden::is_free_of_sed(&script) {
-        meaning.lower(CommandClass::Unknown);
+    let told = acts.iter().any(|act| matches!(act, SedAction::Writes(_) | SedAction::Runs(_)));
+    if !told && !forbidden_words::has_no_forbidden_sed(&script) {
+        meaning.lower_class(CommandClass::Unknown);
     }
     for act in &acts {
         match *act {
-            Act::Prints | Act::Changes => {}
-            Act::Reads(file) => meaning.read(Arg::Known(file), false),
-            Act::Writes(file) => meaning.write(Arg::Known(file)),
-            Act::Runs(command) if !begins_with_program(command) => {
-                meaning.lower(CommandClass::Unknown);
-                meaning.cannot_tell("runs the lines that it reads, or a shell alone");
+            SedAction::Prints | SedAction::Changes => {}
+            SedAction::Reads(file) => meaning.add_read(ArgumentWord::Known(file), false),
+            SedAction::Writes(file) => meaning.add_write(ArgumentWord::Known(file)),
+            SedAction::Runs(command) if !begins_with_program(command) => {
+                meaning.lower_class(CommandClass::Unknown);
+                meaning.add_unknown_effect("runs the lines that it reads, or a shell alone");
             }
-            Act::Runs(command) => {
-                meaning.lower(CommandClass::Unknown);
-                meaning.run_script(Arg::Known(command));
+            SedAction::Runs(command) => {
+                meaning.lower_class(CommandClass::Unknown);
+                meaning.add_script(ArgumentWord::Known(command));
             }
         }
     }
-    acts.iter().all(|act| *act == Act::Prints)
+    acts.iter().all(|act| *act == SedAction::Prints)
 }
 
 /// Returns whether a shell command begins with the plain name of a program, so that the program is

@@ -2,7 +2,7 @@
 
 /// The effect of one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Act<'a> {
+pub(super) enum SedAction<'a> {
     /// Prints lines unchanged, or omits them.
     Prints,
     /// Changes text.
@@ -16,102 +16,102 @@ pub(super) enum Act<'a> {
 }
 
 /// Returns what a script does; nothing if it is not understood.
-pub(super) fn acts(script: &str) -> Option<Vec<Act<'_>>> {
+pub(super) fn parse_actions(script: &str) -> Option<Vec<SedAction<'_>>> {
     // For busybox a carriage return ends a comment.
     if script.contains(|each: char| each.is_control() && !matches!(each, '\t' | '\n')) {
         return None;
     }
-    let mut reader = Reader { rest: script, depth: 0, acts: Vec::new() };
+    let mut reader = SedReader { rest: script, depth: 0, acts: Vec::new() };
     while !reader.rest.is_empty() {
-        reader.command()?;
+        reader.read_command()?;
     }
     (reader.depth == 0).then_some(reader.acts)
 }
 
-struct Reader<'a> {
+struct SedReader<'a> {
     rest: &'a str,
     depth: usize,
-    acts: Vec<Act<'a>>,
+    acts: Vec<SedAction<'a>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SedReader<'a> {
     /// Reads a command and the addresses before it.
-    fn command(&mut self) -> Option<()> {
+    fn read_command(&mut self) -> Option<()> {
         self.rest = self.rest.trim_start_matches([' ', '\t', '\n', ';']);
-        self.addresses()?;
+        self.read_addresses()?;
         self.rest = self.rest.trim_start_matches([' ', '\t', '!']);
         let Some(letter) = self.rest.chars().next() else { return Some(()) };
         self.rest = self.rest.get(letter.len_utf8()..)?;
         match letter {
-            '#' => drop(self.line()),
+            '#' => drop(self.take_line()),
             '{' => self.depth += 1,
             '}' => {
                 self.depth = self.depth.checked_sub(1)?;
-                return self.end();
+                return self.is_at_command_end();
             }
-            'd' | 'p' => return self.done(Act::Prints),
+            'd' | 'p' => return self.end_command(SedAction::Prints),
             'q' | 'Q' => {
-                self.digits();
-                return self.done(Act::Prints);
+                self.skip_digits();
+                return self.end_command(SedAction::Prints);
             }
             '=' | 'D' | 'F' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'P' | 'x' | 'z' => {
-                return self.done(Act::Changes);
+                return self.end_command(SedAction::Changes);
             }
             'l' | 'L' => {
                 self.rest = self.rest.trim_start_matches(' ');
-                self.digits();
-                return self.done(Act::Changes);
+                self.skip_digits();
+                return self.end_command(SedAction::Changes);
             }
-            'a' | 'i' | 'c' => return self.text(),
-            ':' | 'b' | 't' | 'T' => return self.label(),
+            'a' | 'i' | 'c' => return self.read_text(),
+            ':' | 'b' | 't' | 'T' => return self.read_label(),
             'y' => {
-                let delimiter = self.delimiter()?;
-                self.part(delimiter, false)?;
-                self.part(delimiter, false)?;
-                return self.done(Act::Changes);
+                let delimiter = self.read_delimiter()?;
+                self.read_delimited(delimiter, false)?;
+                self.read_delimited(delimiter, false)?;
+                return self.end_command(SedAction::Changes);
             }
-            's' => return self.substitution(),
+            's' => return self.read_substitution(),
             'r' | 'R' => {
-                let file = self.name()?;
-                self.acts.push(Act::Reads(file));
+                let file = self.read_file_name()?;
+                self.acts.push(SedAction::Reads(file));
             }
             'w' | 'W' => {
-                let file = self.name()?;
-                self.acts.push(Act::Writes(file));
+                let file = self.read_file_name()?;
+                self.acts.push(SedAction::Writes(file));
             }
             'e' => {
-                let command = self.line().trim_start_matches([' ', '\t']);
-                self.acts.push(Act::Runs(command));
+                let command = self.take_line().trim_start_matches([' ', '\t']);
+                self.acts.push(SedAction::Runs(command));
             }
             _ => return None,
         }
         Some(())
     }
 
-    fn done(&mut self, act: Act<'a>) -> Option<()> {
+    fn end_command(&mut self, act: SedAction<'a>) -> Option<()> {
         self.acts.push(act);
-        self.end()
+        self.is_at_command_end()
     }
 
     /// Checks that a command ends here.
-    fn end(&mut self) -> Option<()> {
+    fn is_at_command_end(&mut self) -> Option<()> {
         self.rest = self.rest.trim_start_matches([' ', '\t']);
         (self.rest.is_empty() || self.rest.starts_with([';', '\n', '}', '#'])).then_some(())
     }
 
     /// Takes the rest of the line.
-    fn line(&mut self) -> &'a str {
+    fn take_line(&mut self) -> &'a str {
         let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
         self.rest = rest;
         line
     }
 
-    fn name(&mut self) -> Option<&'a str> {
-        let name = self.line().trim_start_matches([' ', '\t']);
+    fn read_file_name(&mut self) -> Option<&'a str> {
+        let name = self.take_line().trim_start_matches([' ', '\t']);
         (!name.is_empty() && !name.contains('\\')).then_some(name)
     }
 
-    fn digits(&mut self) -> bool {
+    fn skip_digits(&mut self) -> bool {
         let rest = self.rest.trim_start_matches(|each: char| each.is_ascii_digit());
         let some = rest.len() < self.rest.len();
         self.rest = rest;
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A text goes to the end of the line; a backslash takes the letter behind it.
-    fn text(&mut self) -> Option<()> {
+    fn read_text(&mut self) -> Option<()> {
         let mut letters = self.rest.char_indices();
         let mut end = self.rest.len();
         while let Some((at, letter)) = letters.next() {
@@ -133,12 +133,12 @@ impl<'a> Reader<'a> {
             }
         }
         self.rest = self.rest.get(end..)?;
-        self.acts.push(Act::Changes);
+        self.acts.push(SedAction::Changes);
         Some(())
     }
 
     /// Not every sed ends a label at a `;`, so a line with one must be the last.
-    fn label(&mut self) -> Option<()> {
+    fn read_label(&mut self) -> Option<()> {
         self.rest = self.rest.trim_start_matches([' ', '\t']);
         let plain = |each: char| each.is_ascii_alphanumeric() || "_-".contains(each);
         self.rest = self.rest.trim_start_matches(plain);
@@ -146,12 +146,12 @@ impl<'a> Reader<'a> {
         let last = self.rest.starts_with(';') && !self.rest.contains('\n');
         // Where some take the `}` for a part of the label, the block has no end, and nothing runs.
         let closed = self.rest.starts_with('}');
-        self.acts.push(Act::Changes);
+        self.acts.push(SedAction::Changes);
         (ended || last || closed).then_some(())
     }
 
-    fn addresses(&mut self) -> Option<()> {
-        if !self.address()? {
+    fn read_addresses(&mut self) -> Option<()> {
+        if !self.read_address()? {
             return Some(());
         }
         let rest = self.rest.trim_start_matches(' ');
@@ -160,13 +160,13 @@ impl<'a> Reader<'a> {
             if let Some(rest) = self.rest.strip_prefix(['+', '~']) {
                 self.rest = rest;
             }
-            return self.address()?.then_some(());
+            return self.read_address()?.then_some(());
         }
         Some(())
     }
 
     /// Reads an address. Returns whether there is one.
-    fn address(&mut self) -> Option<bool> {
+    fn read_address(&mut self) -> Option<bool> {
         if let Some(rest) = self.rest.strip_prefix('$') {
             self.rest = rest;
             return Some(true);
@@ -174,24 +174,24 @@ impl<'a> Reader<'a> {
         let delimiter = match self.rest.strip_prefix('\\') {
             Some(custom) => {
                 self.rest = custom;
-                self.delimiter()?
+                self.read_delimiter()?
             }
-            None if self.rest.starts_with('/') => self.delimiter()?,
+            None if self.rest.starts_with('/') => self.read_delimiter()?,
             None => {
-                let number = self.digits();
+                let number = self.skip_digits();
                 if let Some(step) = self.rest.strip_prefix('~').filter(|_| number) {
                     self.rest = step;
-                    self.digits();
+                    self.skip_digits();
                 }
                 return Some(number);
             }
         };
-        self.part(delimiter, true)?;
+        self.read_delimited(delimiter, true)?;
         self.rest = self.rest.trim_start_matches(['I', 'M']);
         Some(true)
     }
 
-    fn delimiter(&mut self) -> Option<char> {
+    fn read_delimiter(&mut self) -> Option<char> {
         let delimiter = self.rest.chars().next()?;
         self.rest = self.rest.get(delimiter.len_utf8()..)?;
         (delimiter.is_ascii_graphic() && delimiter != '\\').then_some(delimiter)
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
 
     /// Reads up to the delimiter. The delimiter must not occur in a bracket expression, because
     /// some implementations treat it as a literal there.
-    fn part(&mut self, delimiter: char, regex: bool) -> Option<()> {
+    fn read_delimited(&mut self, delimiter: char, regex: bool) -> Option<()> {
         let mut letters = self.rest.char_indices();
         while let Some((at, letter)) = letters.next() {
             match letter {
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
                 '\\' => drop(letters.next()?),
                 '[' if regex => {
                     let start = at + 1;
-                    let end = start + end_of_brackets(self.rest.get(start..)?, delimiter)?;
+                    let end = start + find_bracket_end(self.rest.get(start..)?, delimiter)?;
                     letters.by_ref().take_while(|(at, _)| *at < end).for_each(drop);
                 }
                 _ => {}
@@ -220,10 +220,10 @@ impl<'a> Reader<'a> {
         None
     }
 
-    fn substitution(&mut self) -> Option<()> {
-        let delimiter = self.delimiter()?;
-        self.part(delimiter, true)?;
-        self.part(delimiter, false)?;
+    fn read_substitution(&mut self) -> Option<()> {
+        let delimiter = self.read_delimiter()?;
+        self.read_delimited(delimiter, true)?;
+        self.read_delimited(delimiter, false)?;
         loop {
             let flag = self.rest.chars().next();
             match flag {
@@ -232,15 +232,15 @@ impl<'a> Reader<'a> {
                 }
                 Some('e') => {
                     self.rest = self.rest.get(1..)?;
-                    self.acts.push(Act::Runs(""));
+                    self.acts.push(SedAction::Runs(""));
                 }
                 Some('w') => {
                     self.rest = self.rest.get(1..)?;
-                    let file = self.name()?;
-                    self.acts.push(Act::Writes(file));
+                    let file = self.read_file_name()?;
+                    self.acts.push(SedAction::Writes(file));
                     return Some(());
                 }
-                _ => return self.done(Act::Changes),
+                _ => return self.end_command(SedAction::Changes),
             }
         }
     }
@@ -248,7 +248,7 @@ impl<'a> Reader<'a> {
 
 /// Returns the position of the `]` that ends a bracket expression, or `None` if it is ambiguous.
 /// The delimiter must be outside of the brackets whether or not backslashes are special.
-fn end_of_brackets(inside: &str, delimiter: char) -> Option<usize> {
+fn find_bracket_end(inside: &str, delimiter: char) -> Option<usize> {
     let start = usize::from(inside.starts_with('^'));
     let mut letters = inside.char_indices().skip(start).peekable();
     letters.next_if(|(_, letter)| *letter == ']');

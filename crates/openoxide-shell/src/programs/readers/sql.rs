@@ -1,21 +1,21 @@
 //! The subset of SQL that every database tokenizes in the same way and that only reads.
 
-use super::forbidden;
+use super::forbidden_words;
 
 /// The effect of a text for a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Text {
+pub(super) enum SqlEffect {
     /// Only reads.
     Reads,
     /// May change something in the database.
     Changes,
     /// Can run programs, or access files of this machine.
-    Hides,
+    ReachesOutside,
 }
 
 /// One token of a text in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token<'a> {
+enum SqlToken<'a> {
     Word(&'a str),
     /// The letters between single quotes.
     Text(&'a str),
@@ -24,7 +24,7 @@ enum Token<'a> {
 }
 
 /// Functions that compute from their arguments, and other words that can precede a parenthesis.
-const FUNCTIONS: &[&str] = &[
+const PLAIN_FUNCTIONS: &[&str] = &[
     "count",
     "sum",
     "min",
@@ -88,7 +88,7 @@ const FUNCTIONS: &[&str] = &[
 ];
 
 /// Words that change something, lock it, or reach outside of the data base.
-const CHANGING: &[&str] = &[
+const CHANGE_WORDS: &[&str] = &[
     "insert",
     "update",
     "delete",
@@ -125,24 +125,26 @@ const CHANGING: &[&str] = &[
 ];
 
 /// Parts of the names of data that must not be read without a review.
-const SECRET: [&str; 8] =
+const SECRET_NAME_PARTS: [&str; 8] =
     ["pg_authid", "pg_shadow", "mysql.user", "password", "passwd", "secret", "token", "api_key"];
 
 /// Judges one SQL text: a single `SELECT` of plain functions reads.
-pub(super) fn judge(text: &str) -> Text {
+pub(super) fn classify_sql(text: &str) -> SqlEffect {
     let lower = text.trim().trim_end_matches(';').to_ascii_lowercase();
-    let tokens = tokens(&lower);
+    let tokens = tokenize(&lower);
     let texts = tokens.iter().flatten().filter_map(|token| match token {
-        Token::Text(text) => Some(*text),
+        SqlToken::Text(text) => Some(*text),
         _ => None,
     });
-    if !forbidden::is_free_of_sql(&lower, texts) {
-        return Text::Hides;
+    if !forbidden_words::has_no_forbidden_sql(&lower, texts) {
+        return SqlEffect::ReachesOutside;
     }
-    let secret = SECRET.iter().any(|part| lower.contains(part));
+    let secret = SECRET_NAME_PARTS.iter().any(|part| lower.contains(part));
     match tokens {
-        Some(tokens) if !secret && (is_select(&tokens) || is_table_pragma(&tokens)) => Text::Reads,
-        _ => Text::Changes,
+        Some(tokens) if !secret && (is_plain_select(&tokens) || is_table_pragma(&tokens)) => {
+            SqlEffect::Reads
+        }
+        _ => SqlEffect::Changes,
     }
 }
 
@@ -151,18 +153,18 @@ pub(super) fn judge(text: &str) -> Text {
 /// list of tables is certain to be neither.
 pub(super) fn reads_tables(text: &str) -> bool {
     let lower = text.trim().trim_end_matches(';').to_ascii_lowercase();
-    let Some(tokens) = tokens(&lower) else { return true };
+    let Some(tokens) = tokenize(&lower) else { return true };
     if is_table_pragma(&tokens) {
         return false;
     }
-    let word = |token: &Token<'_>, words: &[&str]| matches!(token, Token::Word(word) if words.contains(word));
+    let word = |token: &SqlToken<'_>, words: &[&str]| matches!(token, SqlToken::Word(word) if words.contains(word));
     let count = |words: &[&str]| tokens.iter().filter(|token| word(token, words)).count();
     if count(&["select", "with", "values", "table"]) != 1 || count(&["join"]) > 0 {
         return true;
     }
     // `in NAME` is all of a table, `in (…)` a list.
-    let lists = |(at, token): (usize, &Token<'_>)| {
-        !word(token, &["in"]) || tokens.get(at + 1) == Some(&Token::Sign('('))
+    let lists = |(at, token): (usize, &SqlToken<'_>)| {
+        !word(token, &["in"]) || tokens.get(at + 1) == Some(&SqlToken::Sign('('))
     };
     if !tokens.iter().enumerate().all(lists) {
         return true;
@@ -181,7 +183,7 @@ pub(super) fn reads_tables(text: &str) -> bool {
 
 /// Splits a text into tokens. Returns `None` if it contains a comment, a quoted name or anything
 /// else that databases read differently.
-fn tokens(lower: &str) -> Option<Vec<Token<'_>>> {
+fn tokenize(lower: &str) -> Option<Vec<SqlToken<'_>>> {
     let mut rest = lower;
     let mut tokens = Vec::new();
     while let Some(letter) = rest.chars().next() {
@@ -189,24 +191,24 @@ fn tokens(lower: &str) -> Option<Vec<Token<'_>>> {
         match letter {
             ' ' | '\t' | '\n' => {}
             '\'' => {
-                let text = text(rest.get(1..)?)?;
+                let text = read_string(rest.get(1..)?)?;
                 end = text.len() + 2;
-                tokens.push(Token::Text(text));
+                tokens.push(SqlToken::Text(text));
             }
             '-' if rest.starts_with("--") => return None,
             '/' if rest.starts_with("/*") => return None,
-            _ if is_word(letter) => {
-                end = rest.find(|each| !is_word(each)).unwrap_or(rest.len());
+            _ if is_word_character(letter) => {
+                end = rest.find(|each| !is_word_character(each)).unwrap_or(rest.len());
                 let word = rest.get(..end)?;
                 // `x'00'`, `e'\''`, `1e3`, `1from`.
                 (!rest.get(end..)?.starts_with('\'')).then_some(())?;
                 let number = letter.is_ascii_digit();
                 let digits = word.bytes().all(|byte| byte.is_ascii_digit());
                 (!number || digits).then_some(())?;
-                tokens.push(if number { Token::Number } else { Token::Word(word) });
+                tokens.push(if number { SqlToken::Number } else { SqlToken::Word(word) });
             }
             '(' | ')' | ',' | '.' | '*' | '+' | '-' | '/' | '%' | '=' | '<' | '>' | '!' | '|'
-            | ':' | '~' | '^' => tokens.push(Token::Sign(letter)),
+            | ':' | '~' | '^' => tokens.push(SqlToken::Sign(letter)),
             _ => return None,
         }
         rest = rest.get(end..)?;
@@ -214,12 +216,12 @@ fn tokens(lower: &str) -> Option<Vec<Token<'_>>> {
     Some(tokens)
 }
 
-fn is_word(letter: char) -> bool {
+fn is_word_character(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
 /// Returns the letters of a text up to its quote; `''` in it is a quote, and a backslash is not the same everywhere.
-fn text(quoted: &str) -> Option<&str> {
+fn read_string(quoted: &str) -> Option<&str> {
     let mut letters = quoted.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {
         match letter {
@@ -236,25 +238,26 @@ fn text(quoted: &str) -> Option<&str> {
 
 /// Returns whether a text is one `SELECT` that contains only words that read and functions that
 /// compute.
-fn is_select(tokens: &[Token<'_>]) -> bool {
-    let changes = |token: &Token<'_>| matches!(token, Token::Word(word) if CHANGING.contains(word));
+fn is_plain_select(tokens: &[SqlToken<'_>]) -> bool {
+    let changes =
+        |token: &SqlToken<'_>| matches!(token, SqlToken::Word(word) if CHANGE_WORDS.contains(word));
     let calls = |at: usize| {
         let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
         match before(1) {
-            Some(Token::Word(name)) => {
-                FUNCTIONS.contains(name) && before(2) != Some(&Token::Sign('.'))
+            Some(SqlToken::Word(name)) => {
+                PLAIN_FUNCTIONS.contains(name) && before(2) != Some(&SqlToken::Sign('.'))
             }
-            Some(Token::Sign(sign)) => !matches!(sign, '.' | ')'),
+            Some(SqlToken::Sign(sign)) => !matches!(sign, '.' | ')'),
             _ => false,
         }
     };
-    let opens = |(at, token): (usize, &Token<'_>)| *token != Token::Sign('(') || calls(at);
-    tokens.first() == Some(&Token::Word("select"))
+    let opens = |(at, token): (usize, &SqlToken<'_>)| *token != SqlToken::Sign('(') || calls(at);
+    tokens.first() == Some(&SqlToken::Word("select"))
         && !tokens.iter().any(changes)
         && tokens.iter().enumerate().all(opens)
 }
 
-fn is_table_pragma(tokens: &[Token<'_>]) -> bool {
+fn is_table_pragma(tokens: &[SqlToken<'_>]) -> bool {
     const NAMES: [&str; 8] = [
         "table_info",
         "table_xinfo",
@@ -266,13 +269,13 @@ fn is_table_pragma(tokens: &[Token<'_>]) -> bool {
         "schema_version",
     ];
     match tokens {
-        [Token::Word("pragma"), Token::Word(name)] => NAMES.contains(name),
+        [SqlToken::Word("pragma"), SqlToken::Word(name)] => NAMES.contains(name),
         [
-            Token::Word("pragma"),
-            Token::Word(name),
-            Token::Sign('('),
-            Token::Word(_) | Token::Text(_),
-            Token::Sign(')'),
+            SqlToken::Word("pragma"),
+            SqlToken::Word(name),
+            SqlToken::Sign('('),
+            SqlToken::Word(_) | SqlToken::Text(_),
+            SqlToken::Sign(')'),
         ] => NAMES.contains(name),
         _ => false,
     }

@@ -4,18 +4,18 @@ use openoxide_protocol::CommandClass;
 
 use super::{
     super::{
-        Arg, Arguments, Meaning,
-        items::{Item, items},
-        level::{Does, Level},
+        ArgumentWord, ArgvRef, CommandMeaning,
+        command_items::{CommandItem, command_items},
+        command_spec::{CommandSpec, OptionEffect},
     },
-    NOT_UNDERSTOOD,
+    OPTIONS_NOT_UNDERSTOOD,
 };
 
-const ANYWHERE: &str = "it writes files that are not known";
+const UNKNOWN_FILES: &str = "it writes files that are not known";
 
 /// The operation that tar performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum TarMode {
     Lists,
     Extracts,
     Creates,
@@ -25,213 +25,215 @@ enum Mode {
 
 /// The facts about a command line.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-struct Tar<'a> {
-    meaning: Meaning,
-    mode: Option<Mode>,
-    archives: Vec<Arg<'a>>,
+struct TarCommand<'a> {
+    meaning: CommandMeaning,
+    mode: Option<TarMode>,
+    archives: Vec<ArgumentWord<'a>>,
     /// Each operand with the directory that it is relative to.
-    operands: Vec<(String, Arg<'a>)>,
+    operands: Vec<(String, ArgumentWord<'a>)>,
     place: String,
     prints: bool,
-    anywhere: bool,
-    removes: bool,
-    ends: bool,
-    clear: bool,
+    allows_absolute_paths: bool,
+    removes_files: bool,
+    prints_help: bool,
+    is_understood: bool,
 }
 
 /// Reads a whole command.
-pub(in super::super) fn tar(
-    level: &'static Level,
-    arguments: Arguments<'_>,
+pub(in super::super) fn read_tar(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
     from: usize,
-) -> Meaning {
-    let mut tar = Tar {
-        meaning: Meaning::of(CommandClass::Harmless),
+) -> CommandMeaning {
+    let mut tar = TarCommand {
+        meaning: CommandMeaning::new(CommandClass::Harmless),
         mode: None,
         archives: Vec::new(),
         operands: Vec::new(),
         place: String::new(),
         prints: false,
-        anywhere: false,
-        removes: false,
-        ends: false,
-        clear: true,
+        allows_absolute_paths: false,
+        removes_files: false,
+        prints_help: false,
+        is_understood: true,
     };
     let mut follows = false;
-    for item in items(level, arguments, from) {
+    for item in command_items(level, arguments, from) {
         match item {
-            Item::Option { option, .. } if matches!(option.name, "h" | "dereference") => {
+            CommandItem::Option { option, .. } if matches!(option.name, "h" | "dereference") => {
                 follows = true;
             }
-            Item::Option { option, value } => tar.option(option.name, option.does, value),
-            Item::Operand(arg, _) => tar.operands.push((tar.place.clone(), arg)),
-            Item::Number => {}
-            Item::Unclear => tar.clear = false,
+            CommandItem::Option { option, value } => {
+                tar.add_option(option.name, option.effect, value);
+            }
+            CommandItem::Operand(arg, _) => tar.operands.push((tar.place.clone(), arg)),
+            CommandItem::Number => {}
+            CommandItem::Unclear => tar.is_understood = false,
         }
     }
-    let mut meaning = tar.finish();
+    let mut meaning = tar.into_meaning();
     if follows {
-        meaning.follow();
+        meaning.follow_links();
     }
     meaning
 }
 
-impl<'a> Tar<'a> {
-    fn option(&mut self, name: &str, does: Does, value: Option<Arg<'a>>) {
+impl<'a> TarCommand<'a> {
+    fn add_option(&mut self, name: &str, does: OptionEffect, value: Option<ArgumentWord<'a>>) {
         match (name, value) {
-            ("t" | "list", _) => self.set(Mode::Lists),
-            ("x" | "extract" | "get", _) => self.set(Mode::Extracts),
-            ("c" | "create", _) => self.set(Mode::Creates),
+            ("t" | "list", _) => self.set_mode(TarMode::Lists),
+            ("x" | "extract" | "get", _) => self.set_mode(TarMode::Extracts),
+            ("c" | "create", _) => self.set_mode(TarMode::Creates),
             (
                 "r" | "u" | "A" | "d" | "append" | "update" | "catenate" | "concatenate" | "delete"
                 | "diff" | "compare" | "test-label",
                 _,
-            ) => self.set(Mode::Other),
+            ) => self.set_mode(TarMode::Other),
             ("f" | "file", Some(archive)) => self.archives.push(archive),
-            ("C" | "directory" | "cd", value) => self.moves(value),
-            ("checkpoint-action", value) => self.action(value),
+            ("C" | "directory" | "cd", value) => self.change_directory(value),
+            ("checkpoint-action", value) => self.add_checkpoint_action(value),
             ("O" | "to-stdout", _) => self.prints = true,
             (
                 "P" | "absolute-names" | "absolute-paths" | "transform" | "xform" | "one-top-level",
                 _,
             ) => {
-                self.anywhere = true;
+                self.allows_absolute_paths = true;
             }
-            ("s", Some(_)) => self.anywhere = true,
-            ("remove-files", _) => self.removes = true,
-            ("recursive-unlink" | "U" | "unlink-first", _) => self.clear = false,
-            _ => self.does(does, value),
+            ("s", Some(_)) => self.allows_absolute_paths = true,
+            ("remove-files", _) => self.removes_files = true,
+            ("recursive-unlink" | "U" | "unlink-first", _) => self.is_understood = false,
+            _ => self.apply_option_effect(does, value),
         }
     }
 
-    fn set(&mut self, mode: Mode) {
-        self.mode = Some(if self.mode.is_some() { Mode::Other } else { mode });
+    fn set_mode(&mut self, mode: TarMode) {
+        self.mode = Some(if self.mode.is_some() { TarMode::Other } else { mode });
     }
 
-    fn moves(&mut self, value: Option<Arg<'a>>) {
+    fn change_directory(&mut self, value: Option<ArgumentWord<'a>>) {
         match value {
-            Some(Arg::Known(to)) if to.starts_with('/') || self.place.is_empty() => {
+            Some(ArgumentWord::Known(to)) if to.starts_with('/') || self.place.is_empty() => {
                 self.place = to.to_owned();
             }
-            Some(Arg::Known(to)) => self.place = format!("{}/{to}", self.place),
+            Some(ArgumentWord::Known(to)) => self.place = format!("{}/{to}", self.place),
             _ => {
-                self.clear = false;
-                self.meaning.cannot_tell("works in a directory that is not known");
+                self.is_understood = false;
+                self.meaning.add_unknown_effect("works in a directory that is not known");
             }
         }
     }
 
-    fn action(&mut self, value: Option<Arg<'a>>) {
-        let Some(Arg::Known(action)) = value else {
-            self.clear = false;
-            return self.meaning.cannot_tell(NOT_UNDERSTOOD);
+    fn add_checkpoint_action(&mut self, value: Option<ArgumentWord<'a>>) {
+        let Some(ArgumentWord::Known(action)) = value else {
+            self.is_understood = false;
+            return self.meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
         };
         if let Some(script) = action.strip_prefix("exec=") {
-            self.clear = false;
-            self.meaning.run_script(Arg::Known(script));
+            self.is_understood = false;
+            self.meaning.add_script(ArgumentWord::Known(script));
         }
     }
 
-    fn does(&mut self, does: Does, value: Option<Arg<'a>>) {
+    fn apply_option_effect(&mut self, does: OptionEffect, value: Option<ArgumentWord<'a>>) {
         match (does, value) {
-            (Does::Nothing, _) => {}
-            (Does::Ends, _) => self.ends = true,
-            (Does::Reads, Some(file)) => self.meaning.read(file, false),
-            (Does::Writes, Some(file)) => self.meaning.write(file),
-            (Does::Runs, Some(script)) => {
-                self.clear = false;
-                self.meaning.run_script(script);
+            (OptionEffect::Nothing, _) => {}
+            (OptionEffect::Ends, _) => self.prints_help = true,
+            (OptionEffect::Reads, Some(file)) => self.meaning.add_read(file, false),
+            (OptionEffect::Writes, Some(file)) => self.meaning.add_write(file),
+            (OptionEffect::Runs, Some(script)) => {
+                self.is_understood = false;
+                self.meaning.add_script(script);
             }
             _ => {
-                self.clear = false;
-                self.meaning.cannot_tell("it can run something that its words do not show");
+                self.is_understood = false;
+                self.meaning.add_unknown_effect("it can run something that its words do not show");
             }
         }
     }
 
-    fn finish(mut self) -> Meaning {
-        if self.ends && self.clear && self.mode.is_none() {
-            return Meaning::of(CommandClass::Harmless);
+    fn into_meaning(mut self) -> CommandMeaning {
+        if self.prints_help && self.is_understood && self.mode.is_none() {
+            return CommandMeaning::new(CommandClass::Harmless);
         }
-        match self.mode.unwrap_or(Mode::Other) {
-            Mode::Lists => self.reads_archives(),
-            Mode::Extracts => self.extracts(),
-            Mode::Creates => {
-                self.writes_archives();
-                self.reads_operands();
+        match self.mode.unwrap_or(TarMode::Other) {
+            TarMode::Lists => self.read_archives(),
+            TarMode::Extracts => self.add_extraction(),
+            TarMode::Creates => {
+                self.write_archives();
+                self.read_operands();
             }
-            Mode::Other => {
-                self.clear = false;
-                self.writes_archives();
-                self.reads_operands();
+            TarMode::Other => {
+                self.is_understood = false;
+                self.write_archives();
+                self.read_operands();
             }
         }
-        if !self.clear {
-            self.meaning.lower(CommandClass::Unknown);
+        if !self.is_understood {
+            self.meaning.lower_class(CommandClass::Unknown);
         }
         self.meaning
     }
 
-    fn extracts(&mut self) {
-        self.reads_archives();
+    fn add_extraction(&mut self) {
+        self.read_archives();
         if self.prints {
             return;
         }
-        self.clear = false;
-        if self.anywhere {
-            return self.meaning.cannot_tell(ANYWHERE);
+        self.is_understood = false;
+        if self.allows_absolute_paths {
+            return self.meaning.add_unknown_effect(UNKNOWN_FILES);
         }
         let place = if self.place.is_empty() { "." } else { &self.place };
-        self.meaning.write(Arg::Known(place));
+        self.meaning.add_write(ArgumentWord::Known(place));
     }
 
-    fn reads_archives(&mut self) {
+    fn read_archives(&mut self) {
         for archive in std::mem::take(&mut self.archives) {
-            if !self.reaches(archive) {
-                self.meaning.read(archive, false);
+            if !self.add_remote_archive(archive) {
+                self.meaning.add_read(archive, false);
             }
         }
     }
 
-    fn writes_archives(&mut self) {
+    fn write_archives(&mut self) {
         for archive in std::mem::take(&mut self.archives) {
-            if !self.reaches(archive) {
-                self.meaning.write(archive);
+            if !self.add_remote_archive(archive) {
+                self.meaning.add_write(archive);
             }
         }
     }
 
     /// Adds the host of an archive with a colon, and returns whether the archive is on another
     /// host.
-    fn reaches(&mut self, archive: Arg<'a>) -> bool {
-        let Arg::Known(text) = archive else { return false };
+    fn add_remote_archive(&mut self, archive: ArgumentWord<'a>) -> bool {
+        let ArgumentWord::Known(text) = archive else { return false };
         let elsewhere = text.split('/').next().is_some_and(|before| before.contains(':'));
         if elsewhere {
-            self.meaning.reach(archive);
+            self.meaning.add_host(archive);
         }
         elsewhere
     }
 
-    fn takes(&mut self, file: Arg<'_>) {
-        self.meaning.read(file, false);
-        if self.removes {
-            self.clear = false;
-            self.meaning.write(file);
+    fn add_archived_file(&mut self, file: ArgumentWord<'_>) {
+        self.meaning.add_read(file, false);
+        if self.removes_files {
+            self.is_understood = false;
+            self.meaning.add_write(file);
         }
     }
 
-    fn reads_operands(&mut self) {
+    fn read_operands(&mut self) {
         for (place, operand) in std::mem::take(&mut self.operands) {
             match operand {
                 // bsdtar: an archive whose members are added.
-                Arg::Known(file) if file.starts_with('@') => {
-                    self.meaning.read(Arg::Known(file.trim_start_matches('@')), false);
-                    self.meaning.read(operand, false);
+                ArgumentWord::Known(file) if file.starts_with('@') => {
+                    self.meaning.add_read(ArgumentWord::Known(file.trim_start_matches('@')), false);
+                    self.meaning.add_read(operand, false);
                 }
-                Arg::Known(file) if !place.is_empty() && !file.starts_with('/') => {
-                    self.takes(Arg::Known(&format!("{place}/{file}")));
+                ArgumentWord::Known(file) if !place.is_empty() && !file.starts_with('/') => {
+                    self.add_archived_file(ArgumentWord::Known(&format!("{place}/{file}")));
                 }
-                operand => self.takes(operand),
+                operand => self.add_archived_file(operand),
             }
         }
     }

@@ -1,0 +1,353 @@
+//! Reading the options of a program from its words, as the program itself reads them.
+
+use super::{
+    ArgumentWord, ArgvRef, WordSource,
+    command_spec::{CommandSpec, OptionEffect, OptionSpec, OptionValueKind},
+};
+
+/// The maximum depth of nested subcommands.
+const MAX_SPECS: usize = 4;
+
+/// One thing on a command line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CommandItem<'a> {
+    /// An option that the program has.
+    Option { option: OptionSpec, value: Option<ArgumentWord<'a>> },
+    /// `-5` and its like.
+    Number,
+    /// Anything else, and its place. A word that could be an option or an operand comes after [`Item::Unclear`].
+    Operand(ArgumentWord<'a>, usize),
+    /// A word that is not understood. The words after it are still read, because they may be more
+    /// dangerous.
+    Unclear,
+}
+
+/// The items of a command line, in order.
+#[derive(Debug)]
+pub(crate) struct CommandItems<'a, I> {
+    words: I,
+    levels: [Option<&'static CommandSpec>; MAX_SPECS],
+    consumed: usize,
+    cluster: Option<PartialWord<'a>>,
+    /// A word that could be an option and has been reported as unclear, or is an operand.
+    ambiguous_word: Option<ArgumentWord<'a>>,
+    is_first_word: bool,
+    operands_only: bool,
+    /// The word behind the last [`Item::Unclear`], if that word could be an option.
+    candidate: Option<OptionCandidate<'a>>,
+    /// The last option is not in the table, or its value could be empty: a `--` behind it could be its value.
+    may_take_next: bool,
+}
+
+/// A word that is not wholly known, where the program looks for options.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OptionCandidate<'a> {
+    /// The word.
+    pub(crate) word: ArgumentWord<'a>,
+    /// Its index among the words of the command.
+    pub(crate) index: usize,
+    /// Its kind.
+    pub(crate) kind: CandidateKind,
+}
+
+/// The options that a word could be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CandidateKind {
+    /// Any option, or an operand.
+    Any,
+    /// Any option: the word begins with `-`.
+    Dashed,
+    /// Any long option: the word begins with `--`.
+    Long,
+    /// Any option of one letter: the word begins with `-` and letters.
+    Letters,
+}
+
+/// The known beginning of a word, and whether more follows that is not known.
+#[derive(Clone, Copy, Debug)]
+struct PartialWord<'a> {
+    text: &'a str,
+    is_partial: bool,
+}
+
+impl<'a> PartialWord<'a> {
+    fn to_argument(self) -> ArgumentWord<'a> {
+        if self.is_partial {
+            ArgumentWord::Prefix(self.text)
+        } else {
+            ArgumentWord::Known(self.text)
+        }
+    }
+}
+
+/// Returns the items from the given word on.
+pub(crate) fn command_items<'a>(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'a>,
+    from: usize,
+) -> CommandItems<'a, impl Iterator<Item = ArgumentWord<'a>>> {
+    let mut levels = [None; MAX_SPECS];
+    levels.first_mut().into_iter().for_each(|slot| *slot = Some(level));
+    CommandItems {
+        words: arguments.iter(from),
+        levels,
+        consumed: from,
+        cluster: None,
+        ambiguous_word: None,
+        is_first_word: true,
+        operands_only: false,
+        candidate: None,
+        may_take_next: false,
+    }
+}
+
+impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
+    /// Returns how many words have been read.
+    pub(crate) fn count_consumed_words(&self) -> usize {
+        self.consumed
+    }
+
+    /// Goes on with the options of a subcommand; those of the levels above are understood, too.
+    pub(crate) fn enter_subcommand(&mut self, level: &'static CommandSpec) {
+        self.levels.rotate_right(1);
+        self.levels.first_mut().into_iter().for_each(|slot| *slot = Some(level));
+        self.operands_only = false;
+    }
+
+    /// Lets options follow operands from here on.
+    pub(crate) fn allow_options_after_operands(&mut self) {
+        self.operands_only = false;
+    }
+
+    /// Returns the word that made the last item unclear, if it could be an option.
+    pub(crate) fn take_candidate(&mut self) -> Option<OptionCandidate<'a>> {
+        self.candidate.take()
+    }
+
+    /// Returns the levels whose options are understood here, the innermost first. Those of a level whose options all come
+    /// before its subcommand are left out.
+    pub(crate) fn active_specs(&self) -> impl Iterator<Item = &'static CommandSpec> {
+        let above = self.levels.iter().skip(1).flatten().filter(|level| !level.traits.leading);
+        self.current_level().into_iter().chain(above.copied())
+    }
+
+    fn unclear_item(&mut self, word: ArgumentWord<'a>, kind: CandidateKind) -> CommandItem<'a> {
+        self.candidate = Some(OptionCandidate { word, index: self.consumed - 1, kind });
+        CommandItem::Unclear
+    }
+
+    fn current_level(&self) -> Option<&'static CommandSpec> {
+        self.levels.first().copied().flatten()
+    }
+
+    /// Finds an option of the innermost level that has it. Behind a subcommand, `-v` and `--version` of the program are
+    /// something else: `docker compose down -v` removes volumes. Only `--help` stays what it is.
+    fn find_option(&self, find: impl Fn(&CommandSpec) -> Option<OptionSpec>) -> Option<OptionSpec> {
+        let innermost = self.current_level().and_then(&find);
+        let above = || self.levels.iter().skip(1).flatten().find_map(|level| find(level));
+        innermost.or_else(|| {
+            above().filter(|option| option.effect != OptionEffect::Ends || option.name == "help")
+        })
+    }
+
+    fn has_trait(&self, has: impl Fn(&CommandSpec) -> bool) -> bool {
+        self.current_level().is_some_and(has)
+    }
+
+    fn next_word(&mut self) -> Option<ArgumentWord<'a>> {
+        let word = self.words.next()?;
+        self.consumed += 1;
+        Some(word)
+    }
+
+    fn next_item(&mut self) -> Option<CommandItem<'a>> {
+        if let Some(cluster) = self.cluster.take() {
+            return Some(self.read_short_option(cluster));
+        }
+        if let Some(word) = self.ambiguous_word.take() {
+            return Some(CommandItem::Operand(word, self.consumed - 1));
+        }
+        let word = self.next_word()?;
+        let first = std::mem::take(&mut self.is_first_word);
+        if self.operands_only {
+            return Some(CommandItem::Operand(word, self.consumed - 1));
+        }
+        let may_be_value = std::mem::take(&mut self.may_take_next);
+        Some(match word {
+            ArgumentWord::Known("--") => {
+                self.operands_only = !may_be_value;
+                return self.next_item();
+            }
+            ArgumentWord::Known(text)
+                if first && is_option_bundle(text) && self.has_trait(|l| l.traits.bundled) =>
+            {
+                self.read_short_option(PartialWord { text, is_partial: false })
+            }
+            ArgumentWord::Known(text) => {
+                self.read_leading_dashes(PartialWord { text, is_partial: false }, word)
+            }
+            ArgumentWord::Files(WordSource::Pattern(pattern))
+                if known_option_prefix(pattern).is_some() =>
+            {
+                let text = known_option_prefix(pattern).unwrap_or_default();
+                self.read_leading_dashes(PartialWord { text, is_partial: true }, word)
+            }
+            ArgumentWord::Files(paths)
+                if !paths.may_look_like_option() || self.has_trait(|l| l.traits.inert) =>
+            {
+                self.operand_item(word)
+            }
+            ArgumentWord::Prefix("-") => self.unclear_item(word, CandidateKind::Dashed),
+            ArgumentWord::Prefix("") | ArgumentWord::Many | ArgumentWord::Files(_) => {
+                self.ambiguous_word = Some(word);
+                self.unclear_item(word, CandidateKind::Any)
+            }
+            ArgumentWord::Prefix(text) => {
+                self.read_leading_dashes(PartialWord { text, is_partial: true }, word)
+            }
+        })
+    }
+
+    fn operand_item(&mut self, word: ArgumentWord<'a>) -> CommandItem<'a> {
+        self.operands_only |= self.has_trait(|level| level.traits.leading);
+        CommandItem::Operand(word, self.consumed - 1)
+    }
+
+    fn read_leading_dashes(
+        &mut self,
+        piece: PartialWord<'a>,
+        word: ArgumentWord<'a>,
+    ) -> CommandItem<'a> {
+        if let Some(text) = piece.text.strip_prefix("--") {
+            return self.read_long_option(PartialWord { text, ..piece });
+        }
+        if piece.text.starts_with('+') && self.has_trait(|level| level.traits.plus) {
+            return CommandItem::Number;
+        }
+        match piece.text.strip_prefix('-') {
+            Some(text) if !text.is_empty() => self.read_dashed_word(PartialWord { text, ..piece }),
+            _ => self.operand_item(word),
+        }
+    }
+
+    fn read_dashed_word(&mut self, piece: PartialWord<'a>) -> CommandItem<'a> {
+        let digits = !piece.is_partial && piece.text.bytes().all(|byte| byte.is_ascii_digit());
+        if digits && self.has_trait(|level| level.traits.numbers) {
+            return CommandItem::Number;
+        }
+        if self.has_trait(|level| level.traits.single_dash) {
+            return self.read_long_option(piece);
+        }
+        self.read_short_option(piece)
+    }
+
+    fn read_short_option(&mut self, cluster: PartialWord<'a>) -> CommandItem<'a> {
+        let mut letters = cluster.text.chars();
+        let Some(letter) = letters.next() else {
+            return self.unclear_item(ArgumentWord::Prefix("-"), CandidateKind::Letters);
+        };
+        let rest = PartialWord { text: letters.as_str(), ..cluster };
+        let more = rest.is_partial || !rest.text.is_empty();
+        let name = cluster.text.get(..letter.len_utf8()).unwrap_or_default();
+        let Some(option) = self.find_option(|level| level.find_option(name)) else {
+            self.cluster = more.then_some(rest);
+            self.may_take_next = !more;
+            return CommandItem::Unclear;
+        };
+        let value = match option.value {
+            OptionValueKind::Nothing => {
+                self.cluster = more.then_some(rest);
+                None
+            }
+            OptionValueKind::Attached | OptionValueKind::Last => more.then(|| rest.to_argument()),
+            // Without a known beginning, what follows may be empty, and then the value is the next word.
+            // The worst is to be expected of some.
+            OptionValueKind::Value | OptionValueKind::Rest
+                if rest.text.is_empty()
+                    && rest.is_partial
+                    && option.effect < OptionEffect::Asks =>
+            {
+                self.may_take_next = true;
+                return CommandItem::Unclear;
+            }
+            OptionValueKind::Value | OptionValueKind::Rest if more => Some(rest.to_argument()),
+            OptionValueKind::Value | OptionValueKind::Rest => match self.next_value(option) {
+                Some(value) => Some(value),
+                None => return self.unclear_item(ArgumentWord::Many, CandidateKind::Any),
+            },
+        };
+        self.operands_only |= option.value == OptionValueKind::Rest;
+        CommandItem::Option { option, value }
+    }
+
+    fn read_long_option(&mut self, piece: PartialWord<'a>) -> CommandItem<'a> {
+        let (name, value) = match piece.text.split_once('=') {
+            Some((name, text)) => (name, Some(PartialWord { text, ..piece }.to_argument())),
+            None if piece.is_partial => return self.find_worst_long_option(piece.text),
+            None => (piece.text, None),
+        };
+        let single = self.has_trait(|level| level.traits.single_dash);
+        let found = self.find_option(|level| {
+            level.find_option(name).filter(|_| single).or_else(|| level.find_long_option(name))
+        });
+        let Some(option) = found else {
+            self.may_take_next = value.is_none();
+            return CommandItem::Unclear;
+        };
+        let value = match (option.value, value) {
+            (OptionValueKind::Value | OptionValueKind::Rest, None) => match self.next_value(option)
+            {
+                Some(value) => Some(value),
+                None => return self.unclear_item(ArgumentWord::Many, CandidateKind::Any),
+            },
+            (OptionValueKind::Last, None) => match self.next_word() {
+                Some(ArgumentWord::Many) => {
+                    return self.unclear_item(ArgumentWord::Many, CandidateKind::Any);
+                }
+                next => next,
+            },
+            (_, value) => value,
+        };
+        self.operands_only |= option.value == OptionValueKind::Rest;
+        CommandItem::Option { option, value }
+    }
+
+    /// Returns the worst of the long options that begin so; what follows is not known.
+    fn find_worst_long_option(&mut self, name: &'a str) -> CommandItem<'a> {
+        if name.is_empty() {
+            return self.unclear_item(ArgumentWord::Prefix("--"), CandidateKind::Long);
+        }
+        let found = self.find_option(|level| level.find_long_option(name));
+        match found.filter(|option| option.effect >= OptionEffect::Asks) {
+            Some(option) => CommandItem::Option { option, value: Some(ArgumentWord::Prefix("")) },
+            None => CommandItem::Unclear,
+        }
+    }
+
+    /// Returns the next word as a value. Words of which not even the number is known are none, unless the worst is to be
+    /// expected of them.
+    fn next_value(&mut self, option: OptionSpec) -> Option<ArgumentWord<'a>> {
+        self.next_word().filter(|word| {
+            !matches!(word, ArgumentWord::Many) || option.effect >= OptionEffect::Asks
+        })
+    }
+}
+
+/// Returns what a pattern begins with that is an option for certain: `--include=*.rs`.
+fn known_option_prefix(pattern: &str) -> Option<&str> {
+    let end = pattern.find(['*', '?', '[', '\\'])?;
+    pattern.get(..end).filter(|text| text.len() > 1 && text.starts_with('-'))
+}
+
+/// Returns whether the first word of a command such as `tar xf a` can be a cluster of options.
+fn is_option_bundle(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+impl<'a, I: Iterator<Item = ArgumentWord<'a>>> Iterator for CommandItems<'a, I> {
+    type Item = CommandItem<'a>;
+
+    fn next(&mut self) -> Option<CommandItem<'a>> {
+        self.next_item()
+    }
+}

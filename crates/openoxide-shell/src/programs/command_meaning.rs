@@ -1,0 +1,334 @@
+//! The meaning of a command as far as it can be determined from its words.
+
+use openoxide_protocol::{CommandClass, CommandWords, FileSearch, SqliteDatabase, VersionControl};
+
+use super::{ArgumentWord, Argv, WordSource};
+
+/// The reason why the effect of a command is unknown.
+pub(super) const UNKNOWN_FILE: &str = "it reads or changes a file that is not known";
+
+/// The effects of a command as far as they can be determined from its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CommandMeaning {
+    /// The class of the command as a whole.
+    pub(crate) class: CommandClass,
+    /// The effects of the command, in order.
+    pub(crate) effects: Vec<CommandEffect>,
+    /// The directory in which it works, if that is another; relative names begin there.
+    pub(crate) working_directory: Option<String>,
+    /// The kind of output.
+    pub(crate) output: OutputKind,
+    /// The files whose names the command can print, or `None` if they can be any files.
+    pub(crate) printed_files: Option<Box<FileSearch>>,
+    /// The command without the options before its subcommand, and with the subcommand's own name, if it was written otherwise.
+    pub(crate) canonical_words: Option<CommandWords>,
+    /// The version control systems that it starts.
+    pub(crate) version_control: VersionControl,
+    /// Words that git takes for a configured remote, or for a directory of that name.
+    pub(crate) remotes: Vec<String>,
+    /// The data bases of SQLite that it opens.
+    pub(crate) databases: Vec<SqliteDatabase>,
+    /// Whether the program's harmless options were never verified by running it.
+    pub(crate) unproved: bool,
+    /// Whether it only prints help or its version.
+    pub(crate) only_ends: bool,
+}
+
+/// One thing that a command does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CommandEffect {
+    /// Reads this file, or everything below this directory.
+    Reads(EffectTarget),
+    /// Looks at names, sizes and other metadata.
+    ReadsMetadata(EffectTarget),
+    /// Searches the files below this directory and prints lines of them.
+    Searches(EffectTarget, FileSearch),
+    /// Creates, changes or removes this.
+    Writes(EffectTarget),
+    /// Writes to standard output or standard error by its name in `/dev`.
+    WritesDescriptor(String),
+    /// Reaches this host or address.
+    Reaches(String),
+    /// Runs this command.
+    Runs(Argv),
+    /// Runs this command, and a rule for the outer command covers it. The effects of the inner
+    /// command apply as well.
+    Tool(Argv),
+    /// Runs this command in a container.
+    GuestCommand(Argv),
+    /// Has a shell run this script.
+    Script(String),
+    /// Does something unknown, for this reason.
+    Unknown(&'static str),
+    /// One of its words could be an option that is not harmless.
+    MayBeOption(PossibleOption),
+}
+
+/// An option that a word could be which is not known before the command runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PossibleOption {
+    /// The index of the word.
+    pub(crate) index: usize,
+    /// The pattern of the shell that the word is: then it is that option only if a file has such a name.
+    pub(crate) pattern: Option<String>,
+    /// The prefixes of the names of such files, separated by blanks. A prefix with a `*` before it
+    /// can occur anywhere in the name.
+    pub(crate) names: String,
+    /// A description of the option for use in a sentence: "the option `--pre`, which runs a
+    /// command".
+    pub(crate) what: String,
+}
+
+impl CommandEffect {
+    /// Returns whether it is another command, whose words are checked separately.
+    pub(crate) const fn is_command(&self) -> bool {
+        matches!(self, Self::Runs(_) | Self::Tool(_) | Self::GuestCommand(_) | Self::Script(_))
+    }
+
+    /// Forgets which files the words of a command stand for. In another directory the same names
+    /// belong to other files.
+    pub(crate) fn forget_paths(&mut self) {
+        if let Self::Runs(command) | Self::Tool(command) | Self::GuestCommand(command) = self {
+            command.paths.clear();
+        }
+    }
+}
+
+/// A file or files that are read or written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EffectTarget {
+    File(String),
+    /// The files that match this pattern.
+    Pattern(String),
+    /// Files below this directory, whose names another program has printed.
+    Printed(String),
+}
+
+impl EffectTarget {
+    /// Returns a target for some of the files below `root`. Names that a program has printed are
+    /// below an absolute path.
+    fn descendants_of(root: &str) -> Self {
+        if root.starts_with('/') {
+            Self::Printed(root.to_owned())
+        } else {
+            Self::File(root.to_owned())
+        }
+    }
+}
+
+/// The kind of output of a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OutputKind {
+    #[default]
+    Anything,
+    /// Names of files below those that it looks at, one a line: `bare` ones, or such that begin with what it was given.
+    FileNames { bare: bool },
+    /// Lines that it has read.
+    InputLines,
+    /// Words of letters and digits: names of commits, numbers of processes.
+    Tokens,
+}
+
+impl CommandMeaning {
+    /// Returns the meaning of a command of this class that has done nothing yet.
+    pub(crate) const fn new(class: CommandClass) -> Self {
+        Self {
+            class,
+            effects: Vec::new(),
+            working_directory: None,
+            output: OutputKind::Anything,
+            printed_files: None,
+            canonical_words: None,
+            version_control: VersionControl::None,
+            remotes: Vec::new(),
+            databases: Vec::new(),
+            unproved: false,
+            only_ends: false,
+        }
+    }
+
+    /// Returns the meaning of a command of which nothing is known.
+    pub(crate) const fn new_unknown() -> Self {
+        Self::new(CommandClass::Unknown)
+    }
+
+    /// Takes from the class what `class` does not have.
+    pub(crate) fn lower_class(&mut self, class: CommandClass) {
+        self.class = self.class.max(class);
+    }
+
+    /// Notes that links below the directories that are read lead to files that are read as well.
+    pub(crate) fn follow_links(&mut self) {
+        for effect in &mut self.effects {
+            if let CommandEffect::Reads(target) = effect
+                && let EffectTarget::File(file) = target
+            {
+                *target = EffectTarget::Printed(std::mem::take(file));
+            }
+        }
+    }
+
+    /// Notes that the contents of everything below the directories that it reads come out.
+    pub(crate) fn read_whole_directories(&mut self) {
+        let read = self.effects.iter().filter_map(|effect| match effect {
+            CommandEffect::Reads(EffectTarget::File(root) | EffectTarget::Printed(root)) => {
+                Some(EffectTarget::File(root.clone()))
+            }
+            _ => None,
+        });
+        let whole: Vec<_> =
+            read.map(|target| CommandEffect::Searches(target, FileSearch::all_files())).collect();
+        self.effects.extend(whole);
+    }
+
+    pub(crate) fn add_read(&mut self, arg: ArgumentWord<'_>, lists: bool) {
+        if !lists && self.reaches_instead(arg) {
+            return;
+        }
+        let effect = if lists { CommandEffect::ReadsMetadata } else { CommandEffect::Reads };
+        match arg {
+            ArgumentWord::Known("-" | "/dev/stdin" | "/dev/null") => {}
+            ArgumentWord::Known(file) => {
+                self.effects.push(effect(EffectTarget::File(file.to_owned())));
+            }
+            ArgumentWord::Files(WordSource::Pattern(pattern)) => {
+                self.effects.push(effect(EffectTarget::Pattern(pattern.clone())));
+            }
+            ArgumentWord::Files(WordSource::DescendantsOf { roots, search, .. }) => {
+                // Whatever is found there: links among it lead to files that are read as well.
+                let found = |root: &String| effect(EffectTarget::Printed(root.clone()));
+                self.effects.extend(roots.iter().map(found));
+                if let Some(search) = search.as_ref().filter(|_| !lists) {
+                    let found = |root: &String| {
+                        CommandEffect::Searches(
+                            EffectTarget::File(root.clone()),
+                            FileSearch::clone(search),
+                        )
+                    };
+                    self.effects.extend(roots.iter().map(found));
+                }
+            }
+            ArgumentWord::Files(
+                WordSource::StandardInput { .. } | WordSource::Tokens | WordSource::Number,
+            )
+            | ArgumentWord::Prefix(_)
+            | ArgumentWord::Many => {
+                self.lower_class(CommandClass::Unknown);
+            }
+        }
+    }
+
+    pub(crate) fn add_write(&mut self, arg: ArgumentWord<'_>) {
+        match arg {
+            ArgumentWord::Known(file) if discards_output(file) => return,
+            ArgumentWord::Known(file @ ("/dev/stdout" | "/dev/stderr")) => {
+                return self.effects.push(CommandEffect::WritesDescriptor(file.to_owned()));
+            }
+            ArgumentWord::Files(WordSource::DescendantsOf { roots, .. }) if roots.is_empty() => {
+                return;
+            }
+            ArgumentWord::Known(file) => {
+                self.effects.push(CommandEffect::Writes(EffectTarget::File(file.to_owned())));
+            }
+            ArgumentWord::Files(WordSource::Pattern(pattern)) => {
+                self.effects.push(CommandEffect::Writes(EffectTarget::Pattern(pattern.clone())));
+            }
+            ArgumentWord::Files(WordSource::DescendantsOf { roots, .. }) => {
+                let target =
+                    |root: &String| CommandEffect::Writes(EffectTarget::descendants_of(root));
+                self.effects.extend(roots.iter().map(target));
+            }
+            ArgumentWord::Files(
+                WordSource::StandardInput { .. } | WordSource::Tokens | WordSource::Number,
+            )
+            | ArgumentWord::Prefix(_)
+            | ArgumentWord::Many => {
+                self.lower_class(CommandClass::Unknown);
+                self.add_unknown_effect(UNKNOWN_FILE);
+            }
+        }
+        self.lower_class(CommandClass::Edits);
+    }
+
+    pub(crate) fn add_host(&mut self, arg: ArgumentWord<'_>) {
+        self.lower_class(CommandClass::Unknown);
+        let (ArgumentWord::Known(address) | ArgumentWord::Prefix(address)) = arg else { return };
+        if let Some((scheme, rest)) = address.split_once(':')
+            && scheme.eq_ignore_ascii_case("file")
+        {
+            self.add_file_url(rest, matches!(arg, ArgumentWord::Known(_)));
+        } else if let ArgumentWord::Known(address) = arg {
+            self.effects.push(CommandEffect::Reaches(address.to_owned()));
+        }
+    }
+
+    /// Reaches the host of an operand with `scheme://` in it, which many programs fetch in the place of a file. A pattern that
+    /// matches no file is such an operand, too.
+    fn reaches_instead(&mut self, arg: ArgumentWord<'_>) -> bool {
+        match arg {
+            ArgumentWord::Known(text) => {
+                let address = address_in(text);
+                address.inspect(|address| self.add_host(ArgumentWord::Known(address))).is_some()
+            }
+            ArgumentWord::Files(WordSource::Pattern(pattern)) if address_in(pattern).is_some() => {
+                self.lower_class(CommandClass::Unknown);
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// Reads the file that an address names. An address with patterns or percent-encoding stands
+    /// for an unknown file.
+    fn add_file_url(&mut self, rest: &str, whole: bool) {
+        let path = match rest.strip_prefix("//") {
+            Some(rest) => rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/"),
+            None => rest,
+        };
+        if !whole || path.contains(['%', '{', '[', '*']) {
+            self.add_unknown_effect(UNKNOWN_FILE);
+        }
+        self.add_read(ArgumentWord::Known(path), false);
+    }
+
+    /// Has a shell run the script in `arg`.
+    pub(crate) fn add_script(&mut self, arg: ArgumentWord<'_>) {
+        match arg {
+            ArgumentWord::Known(script) => {
+                self.effects.push(CommandEffect::Script(script.to_owned()));
+            }
+            _ => self.add_unknown_effect("runs a script that is not known"),
+        }
+    }
+
+    /// Records an unknown effect and its reason.
+    pub(crate) fn add_unknown_effect(&mut self, why: &'static str) {
+        self.effects.push(CommandEffect::Unknown(why));
+    }
+
+    pub(super) fn set_working_directory(&mut self, to: Option<ArgumentWord<'_>>) {
+        match (to, self.working_directory.take()) {
+            (Some(ArgumentWord::Known(to)), Some(from)) if !to.starts_with('/') => {
+                self.working_directory = Some(format!("{from}/{to}"));
+            }
+            (Some(ArgumentWord::Known(to)), _) => self.working_directory = Some(to.to_owned()),
+            _ => {
+                self.lower_class(CommandClass::Unknown);
+                self.add_unknown_effect("works in a directory that is not known");
+            }
+        }
+    }
+}
+
+/// Returns the address in a word: `https://x.io/a`, and that of `/vsicurl/https://x.io/a`.
+fn address_in(text: &str) -> Option<&str> {
+    let end = text.find("://")?;
+    let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte);
+    let length = text.bytes().take(end).rev().take_while(|byte| is_scheme(*byte)).count();
+    text.get(end - length..).filter(|_| length > 0)
+}
+
+/// Returns whether data written to this file is discarded.
+fn discards_output(file: &str) -> bool {
+    matches!(file, "/dev/null" | "/dev/tty" | "/dev/full")
+}

@@ -1,0 +1,375 @@
+//! Compilers, linkers and build tools: their words hide programs in many ways.
+
+use openoxide_protocol::CommandClass;
+
+use super::{
+    super::{
+        ArgumentWord, ArgvRef, CommandMeaning, command_reading::read_without_custom_reader,
+        command_spec::CommandSpec,
+    },
+    HIDDEN_EXECUTION,
+};
+use crate::walk::environment_variables;
+
+/// Beginnings of words that make a compiler or linker load or run something. `@` is a file of further options.
+const HIDDEN_EXECUTION_OPTIONS: [&str; 31] = [
+    "@",
+    "-wrapper",
+    "-fplugin",
+    "-fpass-plugin",
+    "-B",
+    "-specs",
+    "--specs",
+    "-fuse-ld=/",
+    "-fuse-ld=.",
+    "--ld-path",
+    "-plugin",
+    "--plugin",
+    "-load",
+    "-Xclang",
+    "-cc1",
+    "-Wl,-plugin",
+    "-Wl,--plugin",
+    "-Wl,@",
+    "-Wl,-o",
+    "-Xlinker",
+    "-no-canonical-prefixes",
+    "--config",
+    "-dynamic-linker",
+    "--dynamic-linker",
+    "-Xpreprocessor",
+    "-Xassembler",
+    "-ccbin",
+    "--compiler-bindir",
+    "-iplugin",
+    "--gcc-toolchain",
+    "-mllvm",
+];
+
+/// Options whose value in the next word is neither written nor a source.
+const VALUE_OPTIONS: [&str; 25] = [
+    "-I",
+    "-isystem",
+    "-idirafter",
+    "-iquote",
+    "-L",
+    "-D",
+    "-U",
+    "-l",
+    "-x",
+    "-framework",
+    "-arch",
+    "-target",
+    "-MT",
+    "-MQ",
+    "-u",
+    "-z",
+    "-F",
+    "-isysroot",
+    "--sysroot",
+    "-G",
+    "-e",
+    "-m",
+    "-soname",
+    "-h",
+    "-rpath",
+];
+
+/// Options whose value, attached or in the next word, is a file that is written.
+const OUTPUT_OPTIONS: [&str; 7] = ["-o", "-MF", "-MJ", "--output", "-dumpdir", "-Map", "-aux-info"];
+
+/// `gcc`, `clang`, `ld`, `as`.
+pub(in super::super) fn read_compiler(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(level.class);
+    let mut words = arguments.iter(from);
+    while let Some(word) = words.next() {
+        let (ArgumentWord::Known(text) | ArgumentWord::Prefix(text)) = word else { continue };
+        if VALUE_OPTIONS.contains(&text) {
+            words.next();
+        } else if HIDDEN_EXECUTION_OPTIONS.iter().any(|start| text.starts_with(start)) {
+            meaning.add_unknown_effect(HIDDEN_EXECUTION);
+        } else if let Some(rest) =
+            OUTPUT_OPTIONS.iter().find_map(|option| text.strip_prefix(option))
+        {
+            let attached = ArgumentWord::Known(rest.trim_start_matches('='));
+            let file = if rest.is_empty() { words.next() } else { Some(attached) };
+            file.into_iter().for_each(|file| meaning.add_write(file));
+        } else if !text.starts_with('-') {
+            meaning.add_read(word, false);
+        }
+    }
+    if is_info_only(arguments, from) {
+        CommandMeaning::new(CommandClass::Harmless)
+    } else {
+        meaning
+    }
+}
+
+/// Returns whether the command only prints information about itself.
+fn is_info_only(arguments: ArgvRef<'_>, from: usize) -> bool {
+    let telling = |text| {
+        matches!(
+            text,
+            "--version"
+                | "--help"
+                | "-dumpversion"
+                | "-dumpfullversion"
+                | "-dumpmachine"
+                | "-print-search-dirs"
+                | "-print-sysroot"
+                | "-print-multi-lib"
+                | "-print-libgcc-file-name"
+        ) || text.starts_with("-print-file-name=")
+            || text.starts_with("-print-prog-name=")
+    };
+    let alone = arguments.words.len() == from + 1;
+    alone
+        && (arguments.known_word(from).is_some_and(telling)
+            || arguments.known_word(from) == Some("-v"))
+}
+
+/// Variables of make that name the programs of its rules.
+const MAKE_PROGRAM_VARIABLES: [&str; 24] = [
+    "AR", "AS", "AWK", "CARGO", "CC", "CPP", "CXX", "ECHO", "FC", "GO", "INSTALL", "LD", "LEX",
+    "LN", "MAKE", "MKDIR", "MV", "NODE", "NPM", "PYTHON", "RM", "SED", "TEX", "YACC",
+];
+
+/// Returns whether make runs something because of an assignment on its command line: `x!=COMMAND`,
+/// the program of a rule with extra words, or an environment variable that changes the programs in
+/// its recipes.
+fn assignment_runs_command(text: &str) -> bool {
+    let Some((name, value)) = text.split_once('=') else { return false };
+    let name = name.trim_end();
+    let plain = name.trim_end_matches(['!', ':', '+', '?']).trim();
+    if MAKE_PROGRAM_VARIABLES.contains(&plain) {
+        return name.ends_with('!') || value.trim().contains(char::is_whitespace);
+    }
+    if plain.ends_with("FLAGS") {
+        let loads = |word: &str| {
+            HIDDEN_EXECUTION_OPTIONS.iter().any(|start| word.starts_with(start))
+                || word.contains("toolexec")
+                || word.contains("linker")
+        };
+        return name.ends_with('!') || value.split_whitespace().any(loads);
+    }
+    name.ends_with('!')
+        || environment_variables::is_program_variable(plain)
+        || environment_variables::is_shell_startup_variable(plain)
+}
+
+/// `make`: a variable of the command line becomes part of recipes, so it must not hold anything of a shell.
+pub(in super::super) fn read_make(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let hides = |arg| match arg {
+        // A makefile from standard input.
+        ArgumentWord::Known("-") => true,
+        ArgumentWord::Known("/dev/stdin") => true,
+        ArgumentWord::Known(text) if text.starts_with('-') => {
+            let file = text.rsplit_once('=').map_or(text, |(_, file)| file);
+            let file = file.trim_start_matches("-f");
+            matches!(file, "-" | "/dev/stdin") || text.ends_with("f-")
+        }
+        ArgumentWord::Known(text) => {
+            assignment_runs_command(text)
+                || text.contains('=') && text.contains([';', '|', '&', '`', '$', '<', '>', '\n'])
+        }
+        // It begins as a variable, and its value is not known.
+        ArgumentWord::Prefix(text) => text.contains('='),
+        _ => false,
+    };
+    if arguments.iter(from).any(hides) {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect(HIDDEN_EXECUTION);
+    }
+    meaning
+}
+
+/// `just` and its like: their recipes hand words to a shell as they are.
+pub(in super::super) fn read_recipe_runner(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_make(level, arguments, from);
+    let hides = |arg| matches!(arg, ArgumentWord::Known(text) if text.contains([';', '|', '&', '`', '$', '<', '>', '\n']));
+    if arguments.iter(from).any(hides) {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect(HIDDEN_EXECUTION);
+    }
+    meaning
+}
+
+/// Reads a `cmake` command. `-DNAME=x` can name the compiler, `-E` is a separate program, and the
+/// words after `--` are for the build tool.
+pub(in super::super) fn read_cmake(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    match arguments.known_word(from) {
+        Some("-E") => read_cmake_command(level, arguments, from + 1),
+        Some("--build") => read_cmake_build(level, arguments, from + 1),
+        Some(text)
+            if text.starts_with("-h") || text.starts_with("--h") || text.starts_with("--v") =>
+        {
+            read_without_custom_reader(level, arguments, from)
+        }
+        _ => read_cmake_configure(level, arguments, from),
+    }
+}
+
+fn read_cmake_build(level: &CommandSpec, arguments: ArgvRef<'_>, from: usize) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(level.class);
+    let mut words = arguments.iter(from);
+    words.next().into_iter().for_each(|place| meaning.add_read(place, true));
+    if words.skip_while(|arg| *arg != ArgumentWord::Known("--")).nth(1).is_some() {
+        meaning.add_unknown_effect(HIDDEN_EXECUTION);
+    }
+    meaning
+}
+
+/// Parts of the names of variables that name programs or scripts.
+const CMAKE_PROGRAM_VARIABLE_PARTS: [&str; 15] = [
+    "_COMPILER",
+    "_LAUNCHER",
+    "_PROGRAM",
+    "TOOLCHAIN",
+    "_LINKER",
+    "INCLUDE_BEFORE",
+    "INCLUDE_AFTER",
+    "_INCLUDE",
+    "EMULATOR",
+    "EXECUTABLE",
+    "OVERRIDE",
+    "MODULE_PATH",
+    "PREFIX_PATH",
+    "SOURCE_DIR_",
+    "_COMMAND",
+];
+
+/// Even with `-N` it runs `PreLoad.cmake` of the working directory.
+fn read_cmake_configure(
+    level: &CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(level.class);
+    let mut words = arguments.iter(from);
+    while let Some(word) = words.next() {
+        let (ArgumentWord::Known(text) | ArgumentWord::Prefix(text)) = word else { continue };
+        let value =
+            |option: &str| text.strip_prefix(option).map(|rest| rest.trim_start_matches('='));
+        let scripts =
+            ["-P", "-C", "--toolchain", "--project-file", "-DCMAKE_PROJECT", "--debugger"];
+        let written = value("-B")
+            .or(value("--install-prefix"))
+            .or(value("--graphviz"))
+            .or(value("--trace-redirect"))
+            .or(value("--profiling-output"))
+            .or(value("--sarif-output"));
+        if scripts.iter().any(|option| text.starts_with(option))
+            || text.contains('=')
+                && CMAKE_PROGRAM_VARIABLE_PARTS.iter().any(|part| text.contains(part))
+        {
+            meaning.add_unknown_effect(HIDDEN_EXECUTION);
+        } else if let Some(rest) = written {
+            let file = if rest.is_empty() { words.next() } else { Some(ArgumentWord::Known(rest)) };
+            file.into_iter().for_each(|file| meaning.add_write(file));
+        } else if !text.starts_with('-') {
+            meaning.add_read(word, true);
+        }
+    }
+    meaning
+}
+
+/// `cmake -E …`: a few of its commands read and print, the others remove, copy and run.
+fn read_cmake_command(level: &CommandSpec, arguments: ArgvRef<'_>, from: usize) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(level.class);
+    let files = arguments.iter(from + 1);
+    match arguments.known_word(from) {
+        Some("echo" | "echo_append" | "capabilities" | "true" | "false") => {
+            return CommandMeaning::new(CommandClass::Harmless);
+        }
+        Some("cat" | "compare_files" | "md5sum" | "sha1sum" | "sha256sum" | "sha512sum") => {
+            meaning = CommandMeaning::new(CommandClass::Harmless);
+            files.for_each(|file| meaning.add_read(file, false));
+        }
+        Some(
+            "rm" | "remove" | "remove_directory" | "make_directory" | "touch" | "touch_nocreate"
+            | "rename" | "copy" | "copy_directory" | "copy_if_different" | "create_symlink"
+            | "create_hardlink",
+        ) => {
+            let file = |arg: &ArgumentWord<'_>| !matches!(arg, ArgumentWord::Known(text) if text.starts_with('-'));
+            files.filter(file).for_each(|file| meaning.add_write(file));
+        }
+        _ => meaning.add_unknown_effect(HIDDEN_EXECUTION),
+    }
+    meaning
+}
+
+/// `rustc --print KIND=FILE` writes.
+pub(in super::super) fn is_stdout_print_option(
+    name: &str,
+    value: Option<ArgumentWord<'_>>,
+) -> bool {
+    name != "print" || matches!(value, Some(ArgumentWord::Known(kind)) if !kind.contains('='))
+}
+
+/// `cargo fmt -- --check`: what follows `--` is rustfmt's.
+pub(in super::super) fn read_cargo_fmt(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let known = |arg| match arg {
+        ArgumentWord::Known(text) => text,
+        _ => "",
+    };
+    let mut words = arguments.iter(from).map(known);
+    let before = words.by_ref().take_while(|word| *word != "--");
+    let plain =
+        |word: &str| matches!(word, "--all" | "--check" | "-q" | "--quiet" | "-v" | "--verbose");
+    let before: Vec<&str> = before.collect();
+    let plain_before = before.iter().all(|word| plain(word));
+    let after: Vec<&str> = words.collect();
+    let quiet = |word: &&str| {
+        matches!(*word, "--check" | "-l" | "--files-with-diff" | "-q" | "--quiet" | "--color=never")
+    };
+    if plain_before && after.contains(&"--check") && after.iter().all(quiet) {
+        return CommandMeaning::new(CommandClass::Harmless);
+    }
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    after
+        .iter()
+        .filter(|word| !word.starts_with('-'))
+        .for_each(|file| meaning.add_write(ArgumentWord::Known(file)));
+    meaning
+}
+
+/// `ninja -t`: some tools print, others remove.
+pub(in super::super) fn is_harmless_ninja_tool(
+    name: &str,
+    value: Option<ArgumentWord<'_>>,
+) -> bool {
+    const PRINT: [&str; 10] = [
+        "targets",
+        "commands",
+        "query",
+        "graph",
+        "deps",
+        "missingdeps",
+        "inputs",
+        "compdb",
+        "rules",
+        "list",
+    ];
+    name != "t" || matches!(value, Some(ArgumentWord::Known(tool)) if PRINT.contains(&tool))
+}

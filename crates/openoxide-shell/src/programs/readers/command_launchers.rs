@@ -1,0 +1,245 @@
+//! Programs that start others in ways that several of them share.
+
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
+
+use super::{
+    super::{
+        ArgumentWord, Argv, ArgvRef, CommandEffect, CommandMeaning,
+        command_items::{CommandItem, command_items},
+        command_reading::read_without_custom_reader,
+        command_spec::{CommandSpec, OptionEffect},
+    },
+    OPTIONS_NOT_UNDERSTOOD, STARTS_SHELL, push_word,
+};
+
+/// Programs that take commands from their input or a start-up file: what they do is never shown by their words, unless
+/// they only print something.
+pub(in super::super) fn read_hidden_program(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    if meaning.class != CommandClass::Harmless {
+        meaning.add_unknown_effect("runs commands that its words do not show");
+    }
+    meaning
+}
+
+/// `PROGRAM … -- COMMAND …`: only the dashes tell where the command begins.
+pub(in super::super) fn read_after_dashes(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    add_command_after_dashes(level, arguments, from, |meaning, command| {
+        meaning.effects.push(CommandEffect::Runs(command));
+    })
+}
+
+/// As [`read_after_dashes`]; `add` adds the command.
+pub(super) fn add_command_after_dashes(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+    add: fn(&mut CommandMeaning, Argv),
+) -> CommandMeaning {
+    let dashes =
+        arguments.words.iter().skip(from).position(|word| word == CommandWord::Known("--"));
+    let Some(at) = dashes.map(|at| at + from) else {
+        return read_hidden_program(level, arguments, from);
+    };
+    let before = take_words_before(arguments.words, at);
+    let mut meaning = read_without_custom_reader(level, (&before).into(), from);
+    // A word that is not known could be the dashes, or an option that takes them.
+    if !before.is_known() {
+        meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
+    }
+    let command = arguments.tail_from(at + 1);
+    if command.words.is_empty() {
+        meaning.add_unknown_effect(STARTS_SHELL);
+    } else {
+        add(&mut meaning, command);
+    }
+    meaning
+}
+
+/// `PROGRAM … -c COMMAND …`: what follows the option is the command.
+pub(in super::super) fn read_after_command_option(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let is_option = |word| matches!(word, CommandWord::Known("-c" | "--command"));
+    let Some(at) = arguments.words.iter().skip(from).position(is_option).map(|at| at + from) else {
+        return read_without_custom_reader(level, arguments, from);
+    };
+    let before = take_words_before(arguments.words, at);
+    let mut meaning = read_without_custom_reader(level, (&before).into(), from);
+    if !before.is_known() {
+        meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
+    }
+    meaning.lower_class(CommandClass::Unknown);
+    meaning.effects.push(CommandEffect::Runs(arguments.tail_from(at + 1)));
+    meaning
+}
+
+/// `PROGRAM … SCRIPT`, or `PROGRAM … COMMAND ARGUMENT …`: one word is for a shell, several are a command.
+pub(in super::super) fn read_script_or_command(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let operand = |item| match item {
+        CommandItem::Operand(_, at) => Some(at),
+        _ => None,
+    };
+    let Some(at) = command_items(level, arguments, from).find_map(operand) else {
+        return read_hidden_program(level, arguments, from);
+    };
+    let before = take_words_before(arguments.words, at);
+    let mut meaning = read_without_custom_reader(level, (&before).into(), from);
+    let command = arguments.tail_from(at);
+    let unclear = |item| matches!(item, CommandItem::Unclear);
+    if command_items(level, (&before).into(), from).any(unclear) || command.words.is_variadic() {
+        meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
+    } else if command.words.len() > 1 {
+        meaning.effects.push(CommandEffect::Runs(command));
+    } else {
+        meaning.add_script(
+            command.words.known_word(0).map_or(ArgumentWord::Many, ArgumentWord::Known),
+        );
+    }
+    meaning
+}
+
+/// Returns the words before the given one.
+pub(super) fn take_words_before(words: &CommandWords, at: usize) -> CommandWords {
+    let mut before = CommandWords::new();
+    words.iter().take(at).for_each(|word| push_word(&mut before, word));
+    before
+}
+
+/// `tmux`: a `;` at the end of a word begins another of its commands.
+pub(in super::super) fn read_tmux(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    if arguments
+        .iter(from)
+        .any(|arg| matches!(arg, ArgumentWord::Known(text) if text.ends_with(';')))
+    {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
+    }
+    meaning
+}
+
+/// `#(…)` in a format of tmux is a command for a shell.
+pub(in super::super) fn add_tmux_format(
+    meaning: &mut CommandMeaning,
+    name: &str,
+    value: Option<ArgumentWord<'_>>,
+) {
+    if matches!(name, "F" | "f")
+        && !matches!(value, Some(ArgumentWord::Known(text)) if !text.contains("#("))
+    {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("runs a script that is not known");
+    }
+}
+
+/// `screen -ls` lists; `-l` and `-s` are something else otherwise.
+pub(in super::super) fn read_screen(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let lists = matches!(arguments.known_word(from), Some("-ls" | "-list"));
+    if lists && arguments.words.len() == from + 1 {
+        return CommandMeaning::new(CommandClass::Harmless);
+    }
+    read_without_custom_reader(level, arguments, from)
+}
+
+/// `setarch [ARCHITECTURE] [OPTION]… [COMMAND]`: only the first word can be an architecture.
+pub(in super::super) fn read_setarch(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    match arguments.known_word(from) {
+        Some(text) if text.starts_with('-') => read_without_custom_reader(level, arguments, from),
+        _ => read_without_custom_reader(level, arguments, from + 1),
+    }
+}
+
+/// `parallel COMMAND … ::: ARGUMENT …`, if the words hold nothing that it or a shell would replace.
+pub(in super::super) fn read_parallel(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut first = None;
+    for item in command_items(level, arguments, from) {
+        match item {
+            CommandItem::Operand(_, at) => {
+                first = Some(at);
+                break;
+            }
+            CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends => {
+                return CommandMeaning::new(CommandClass::Harmless);
+            }
+            CommandItem::Unclear => break,
+            CommandItem::Option { .. } | CommandItem::Number => {}
+        }
+    }
+    let mut meaning = CommandMeaning::new(level.class);
+    match first.and_then(|at| parallel_scripts(arguments, at)) {
+        Some(scripts) => meaning.effects.extend(scripts.into_iter().map(CommandEffect::Script)),
+        None => {
+            meaning.lower_class(CommandClass::Unknown);
+            meaning.add_unknown_effect("runs commands that it makes up from its input");
+        }
+    }
+    meaning
+}
+
+fn parallel_scripts(arguments: ArgvRef<'_>, at: usize) -> Option<Vec<String>> {
+    const MOST: usize = 64;
+    let known = |word| if let CommandWord::Known(text) = word { Some(text) } else { None };
+    let words: Option<Vec<&str>> = arguments.words.iter().skip(at).map(known).collect();
+    let words = words?;
+    let (command, values) =
+        words.split_at_checked(words.iter().position(|word| *word == ":::")?)?;
+    let values = values.get(1..)?;
+    let plain = |each: char| each.is_ascii_alphanumeric() || "_-+./:,@%".contains(each);
+    let is_plain = |word: &&str| !word.is_empty() && word.replace("{}", "").chars().all(plain);
+    let single = words.iter().filter(|word| word.starts_with(":::")).count() == 1;
+    (single && values.len() <= MOST && !command.is_empty() && command.iter().all(is_plain)).then(
+        || {
+            let mut script = command.join(" ");
+            if !script.contains("{}") {
+                script.push_str(" {}");
+            }
+            let quoted = values.iter().map(|value| format!("'{}'", value.replace('\'', "'\\''")));
+            quoted.map(|value| script.replace("{}", &value)).collect()
+        },
+    )
+}
+
+/// Reads an `ip netns exec NAME COMMAND …` command. With `ip -all` there is no name.
+pub(in super::super) fn read_netns_exec(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let all = |arg| matches!(arg, ArgumentWord::Known(text) if text.starts_with("-a") || text.starts_with("--a"));
+    if arguments.iter(1).take(from.saturating_sub(1)).any(all) {
+        meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
+    }
+    meaning
+}

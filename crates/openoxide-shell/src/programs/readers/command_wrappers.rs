@@ -1,0 +1,548 @@
+//! Readers for wrappers with special syntax.
+
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
+
+use super::{
+    super::{
+        ArgumentWord, Argv, ArgvRef, CommandEffect, CommandMeaning, EffectTarget, OutputKind,
+        WordSource, class_without_inner_command,
+        command_items::{CommandItem, command_items},
+        command_reading::read_without_custom_reader,
+        command_spec::{CommandSpec, OptionEffect, OptionSpec},
+    },
+    InnerCommand, OPTIONS_NOT_UNDERSTOOD, OTHER_DIRECTORY, STARTS_SHELL, UNCLEAR_COMMAND,
+    base_name,
+    find::may_select_secrets,
+    push_prefix, push_replaced, push_word, wrapper_meaning,
+};
+
+/// `busybox APPLET …`, and toybox.
+pub(in super::super) fn read_busybox(
+    level: &CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    wrapper_meaning(level, applet_command(arguments, from))
+}
+
+fn applet_command(arguments: ArgvRef<'_>, from: usize) -> InnerCommand {
+    match arguments.known_word(from) {
+        Some("--list" | "--list-full" | "--help") => InnerCommand::PrintsHelp,
+        Some(applet) if !applet.starts_with('-') => inner_command_at(arguments, from),
+        _ if arguments.words.len() <= from => InnerCommand::Nothing,
+        _ => UNCLEAR_COMMAND,
+    }
+}
+
+/// `chrt`: newer versions run the command without a priority before it.
+pub(in super::super) fn read_chrt(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let items = command_items(level, arguments, from);
+    for item in items {
+        match item {
+            CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends => {
+                return CommandMeaning::new(level.class);
+            }
+            CommandItem::Option { option, .. } if option.effect == OptionEffect::Asks => {
+                return CommandMeaning::new_unknown();
+            }
+            CommandItem::Option { .. } | CommandItem::Number => {}
+            CommandItem::Unclear => return wrapper_meaning(level, UNCLEAR_COMMAND),
+            CommandItem::Operand(arg, at) => {
+                let priority =
+                    matches!(arg, ArgumentWord::Known(text) if text.parse::<i32>().is_ok());
+                let inside = match arg {
+                    ArgumentWord::Known(_) => {
+                        inner_command_at(arguments, at + usize::from(priority))
+                    }
+                    _ => UNCLEAR_COMMAND,
+                };
+                return wrapper_meaning(level, inside);
+            }
+        }
+    }
+    wrapper_meaning(level, InnerCommand::Nothing)
+}
+
+fn inner_command_at(arguments: ArgvRef<'_>, at: usize) -> InnerCommand {
+    let command = arguments.tail_from(at);
+    if command.words.is_empty() { InnerCommand::Nothing } else { InnerCommand::Command(command) }
+}
+
+/// `env`.
+pub(in super::super) fn read_env(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut places = Vec::new();
+    let mut meaning =
+        wrapper_meaning(level, env_command(level, arguments, from, true, &mut places));
+    places
+        .iter()
+        .for_each(|place| meaning.set_working_directory(place.as_deref().map(ArgumentWord::Known)));
+    let ends = command_items(level, arguments, from)
+        .any(|item| matches!(item, CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends));
+    if meaning.effects.is_empty() && !ends {
+        // It prints the environment, which can contain secrets.
+        meaning.lower_class(CommandClass::Unknown);
+    }
+    meaning
+}
+
+/// Returns what `env` runs, and adds the directories into which it goes for that.
+fn env_command(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+    may_split: bool,
+    places: &mut Vec<Option<String>>,
+) -> InnerCommand {
+    let mut items = command_items(level, arguments, from);
+    let mut first = true;
+    while let Some(item) = items.next() {
+        match item {
+            CommandItem::Unclear => return UNCLEAR_COMMAND,
+            CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends => {
+                return InnerCommand::PrintsHelp;
+            }
+            CommandItem::Option { option, .. } if option.effect == OptionEffect::Loads => {
+                return UNCLEAR_COMMAND;
+            }
+            CommandItem::Option { option, value } if option.effect == OptionEffect::Moves => {
+                places.push(match value {
+                    Some(ArgumentWord::Known(place)) => Some(place.to_owned()),
+                    _ => None,
+                });
+            }
+            CommandItem::Option {
+                option: OptionSpec { name: "S" | "split-string", .. },
+                value,
+            } => {
+                let rest = arguments.tail_from(items.count_consumed_words());
+                return match split_env_string(value, &rest.words).filter(|_| may_split) {
+                    Some(argv) => env_command(level, (&argv).into(), 1, false, places),
+                    None => InnerCommand::Unknown("splits a text into a command"),
+                };
+            }
+            CommandItem::Option { .. } | CommandItem::Number => {}
+            CommandItem::Operand(ArgumentWord::Known("-"), _) if first => first = false,
+            CommandItem::Operand(ArgumentWord::Known(text) | ArgumentWord::Prefix(text), _)
+                if text.contains('=') =>
+            {
+                first = false;
+            }
+            CommandItem::Operand(
+                ArgumentWord::Prefix("") | ArgumentWord::Many | ArgumentWord::Files(_),
+                _,
+            ) => return UNCLEAR_COMMAND,
+            CommandItem::Operand(_, at) => return inner_command_at(arguments, at),
+        }
+    }
+    InnerCommand::Nothing
+}
+
+/// Splits the text of `env -S`, if it holds nothing that `env` would replace, and puts the rest behind it.
+fn split_env_string(value: Option<ArgumentWord<'_>>, rest: &CommandWords) -> Option<CommandWords> {
+    let Some(ArgumentWord::Known(text)) = value else { return None };
+    let plain = |each: char| each.is_ascii_alphanumeric() || " _-+./:=,@%".contains(each);
+    text.chars().all(plain).then_some(())?;
+    let mut words: CommandWords =
+        ["env"].into_iter().chain(text.split(' ').filter(|word| !word.is_empty())).collect();
+    rest.iter().for_each(|word| push_word(&mut words, word));
+    Some(words)
+}
+
+/// `fd`: `-x` runs what follows for each file, `-X` for all of them.
+pub(in super::super) fn read_fd(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut items = command_items(level, arguments, from);
+    let (mut clear, mut chosen) = (true, false);
+    while let Some(item) = items.next() {
+        clear &= !matches!(item, CommandItem::Unclear);
+        chosen |= selects_secrets(&item);
+        let CommandItem::Option {
+            option: OptionSpec { name: "x" | "X" | "exec" | "exec-batch", .. },
+            value,
+        } = item
+        else {
+            continue;
+        };
+        let at = items.count_consumed_words();
+        let before: CommandWords =
+            arguments.words.iter().take(at - 1).fold(CommandWords::new(), |mut words, word| {
+                push_word(&mut words, word);
+                words
+            });
+        let mut meaning = read_without_custom_reader(level, (&before).into(), from);
+        meaning.output = OutputKind::Anything;
+        let below = find_listed_files(&meaning).filter(|_| !chosen);
+        if !clear {
+            meaning.lower_class(CommandClass::Unknown);
+        }
+        let command = arguments.tail_from(at).words;
+        match parse_fd_command(command.iter(), below.as_ref()).filter(|_| value.is_none()) {
+            Some(command) => {
+                // Which files it is run for, is not known beforehand.
+                meaning.lower_class(class_without_inner_command(command.as_argv_ref()));
+                meaning.effects.push(CommandEffect::Runs(command));
+            }
+            None => {
+                meaning.lower_class(CommandClass::Unknown);
+                meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
+            }
+        }
+        return meaning;
+    }
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    if chosen {
+        meaning.output = OutputKind::Anything;
+    }
+    meaning
+}
+
+/// Returns whether an option or operand may select files that typically contain secrets: hidden
+/// files, or files with certain extensions or name patterns.
+fn selects_secrets(item: &CommandItem<'_>) -> bool {
+    let word = |arg: ArgumentWord<'_>| match arg {
+        ArgumentWord::Known(text) => may_select_secrets(CommandWord::Known(&format!("x.{text}"))),
+        _ => true,
+    };
+    match item {
+        CommandItem::Option { option, value } => match option.name {
+            "H" | "hidden" | "u" | "unrestricted" | "no-ignore" | "I" => true,
+            "e" | "extension" => value.is_none_or(word),
+            "and" => true,
+            _ => false,
+        },
+        CommandItem::Operand(ArgumentWord::Known("."), _) => false,
+        CommandItem::Operand(ArgumentWord::Known(text), _) if text.contains('/') => false,
+        CommandItem::Operand(arg, _) => word(*arg) || may_match_secret(*arg),
+        CommandItem::Number | CommandItem::Unclear => false,
+    }
+}
+
+fn may_match_secret(arg: ArgumentWord<'_>) -> bool {
+    const PARTS: [&str; 10] =
+        ["auth", "cred", "env", "id", "key", "pass", "rsa", "secret", "token", "wallet"];
+    let ArgumentWord::Known(text) = arg else { return true };
+    let text = text.to_ascii_lowercase();
+    PARTS.iter().any(|part| text.contains(part))
+}
+
+/// Returns what the files are that it finds; nothing is known of those elsewhere.
+fn find_listed_files(meaning: &CommandMeaning) -> Option<WordSource> {
+    let mut roots = Vec::new();
+    for effect in &meaning.effects {
+        let CommandEffect::ReadsMetadata(EffectTarget::File(root)) = effect else { return None };
+        roots.push(root.clone());
+    }
+    let known = meaning.working_directory.is_none() && !roots.is_empty();
+    let search = Some(Box::default());
+    known.then_some(WordSource::DescendantsOf { roots, bare: true, search })
+}
+
+fn parse_fd_command<'a>(
+    mut words: impl Iterator<Item = CommandWord<'a>>,
+    below: Option<&WordSource>,
+) -> Option<Argv> {
+    let mut command = Argv::default();
+    let mut placed = false;
+    for word in words.by_ref() {
+        match word {
+            CommandWord::Known(";") => break,
+            CommandWord::Known("{}") => {
+                placed = true;
+                push_found_file(&mut command, below);
+            }
+            CommandWord::KnownPrefix("" | ";") | CommandWord::AnyWords => return None,
+            word => {
+                placed |= matches!(word, CommandWord::Known(text) if text.contains('{'));
+                push_replaced(&mut command.words, word, "{");
+            }
+        }
+    }
+    // After the `;` another command could follow.
+    if command.words.is_empty() || words.next().is_some() {
+        return None;
+    }
+    if !placed {
+        push_found_file(&mut command, below);
+    }
+    Some(command)
+}
+
+fn push_found_file(command: &mut Argv, below: Option<&WordSource>) {
+    if let Some(below) = below {
+        command.paths.push((command.words.len(), below.clone()));
+    }
+    command.words.push_any_words();
+}
+
+/// `runuser -u USER COMMAND …`, and otherwise as `su`.
+pub(in super::super) fn read_runuser(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let user = |item| {
+        matches!(item, CommandItem::Option { option: OptionSpec { name: "u" | "user", .. }, .. })
+    };
+    if command_items(level, arguments, from)
+        .take_while(|item| !matches!(item, CommandItem::Operand(..)))
+        .any(user)
+    {
+        read_without_custom_reader(level, arguments, from)
+    } else {
+        read_su(level, arguments, from)
+    }
+}
+
+/// `su [-] [USER] -c SCRIPT`; its options may follow the user.
+pub(in super::super) fn read_su(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    wrapper_meaning(level, parse_su_script(level, arguments, from))
+}
+
+fn parse_su_script(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> InnerCommand {
+    let mut script = None;
+    let mut operands = 0;
+    let mut items = command_items(level, arguments, from);
+    while let Some(item) = items.next() {
+        items.allow_options_after_operands();
+        match item {
+            CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends => {
+                return InnerCommand::Nothing;
+            }
+            CommandItem::Option {
+                option: OptionSpec { name: "c" | "command" | "session-command", .. },
+                value,
+            } => {
+                if script.is_some() {
+                    return UNCLEAR_COMMAND;
+                }
+                script = value;
+            }
+            CommandItem::Option { option: OptionSpec { name: "s" | "shell", .. }, value }
+                if !is_shell_program(value) =>
+            {
+                return InnerCommand::Unknown("runs a script of another shell");
+            }
+            CommandItem::Option { option: OptionSpec { name: "l" | "login", .. }, .. }
+            | CommandItem::Operand(ArgumentWord::Known("-"), _) => {
+                return InnerCommand::Unknown(OTHER_DIRECTORY);
+            }
+            CommandItem::Option { option: OptionSpec { name: "user" | "u", .. }, .. }
+            | CommandItem::Unclear => {
+                return UNCLEAR_COMMAND;
+            }
+            CommandItem::Option { .. } | CommandItem::Number => {}
+            CommandItem::Operand(..) => operands += 1,
+        }
+    }
+    to_inner_script(script, operands)
+}
+
+fn to_inner_script(script: Option<ArgumentWord<'_>>, operands: usize) -> InnerCommand {
+    match script {
+        None => InnerCommand::Unknown(STARTS_SHELL),
+        Some(ArgumentWord::Known(script)) if operands <= 1 => {
+            InnerCommand::Script(script.to_owned())
+        }
+        Some(ArgumentWord::Known(_)) => UNCLEAR_COMMAND,
+        Some(_) => InnerCommand::Unknown("runs a script that is not known"),
+    }
+}
+
+fn is_shell_program(value: Option<ArgumentWord<'_>>) -> bool {
+    matches!(value, Some(ArgumentWord::Known(shell))
+        if matches!(base_name(shell), "sh" | "bash" | "dash" | "ksh" | "zsh"))
+}
+
+/// `script -c SCRIPT`; what it records goes to a file.
+pub(in super::super) fn read_script(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(level.class);
+    let mut script = None;
+    let mut operands = Vec::new();
+    for item in command_items(level, arguments, from) {
+        match item {
+            CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends => {
+                return meaning;
+            }
+            CommandItem::Option { option: OptionSpec { name: "c" | "command", .. }, value }
+                if script.is_none() =>
+            {
+                script = value;
+            }
+            CommandItem::Option { option: OptionSpec { name: "c" | "command", .. }, .. }
+            | CommandItem::Unclear => {
+                return wrapper_meaning(level, UNCLEAR_COMMAND);
+            }
+            CommandItem::Option { option, value: Some(file) }
+                if option.effect == OptionEffect::Writes =>
+            {
+                meaning.add_write(file);
+            }
+            CommandItem::Option { .. } | CommandItem::Number => {}
+            CommandItem::Operand(arg, _) => operands.push(arg),
+        }
+    }
+    let record = operands.first().copied().unwrap_or(ArgumentWord::Known("typescript"));
+    meaning.add_write(record);
+    let inside = wrapper_meaning(level, to_inner_script(script, operands.len()));
+    meaning.effects.extend(inside.effects);
+    meaning.lower_class(inside.class);
+    meaning
+}
+
+/// Returns known words with blanks between them.
+pub(in super::super) fn join_words(command: &CommandWords) -> Option<String> {
+    let mut script = String::new();
+    for word in command.iter() {
+        let CommandWord::Known(text) = word else { return None };
+        if !script.is_empty() {
+            script.push(' ');
+        }
+        script.push_str(text);
+    }
+    Some(script)
+}
+
+/// `xargs`: the words that it reads come behind the command, or in place of a text in it.
+pub(in super::super) fn read_xargs(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(level.class);
+    let items = command_items(level, arguments, from);
+    let (mut placeholder, mut counted, mut start) = (None, false, None);
+    let mut whole = false;
+    for item in items {
+        whole |= is_whole_line_option(&item);
+        match item {
+            CommandItem::Unclear => return wrapper_meaning(level, UNCLEAR_COMMAND),
+            CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends => {
+                return meaning;
+            }
+            CommandItem::Option { option, .. } if option.effect == OptionEffect::Loads => {
+                return wrapper_meaning(level, UNCLEAR_COMMAND);
+            }
+            CommandItem::Option {
+                option: OptionSpec { name: "I" | "i" | "replace", .. },
+                value,
+            } => {
+                let ArgumentWord::Known(text) = value.unwrap_or(ArgumentWord::Known("{}")) else {
+                    return wrapper_meaning(level, UNCLEAR_COMMAND);
+                };
+                if text.is_empty() || placeholder.is_some_and(|other| other != text) {
+                    return wrapper_meaning(level, UNCLEAR_COMMAND);
+                }
+                placeholder = Some(text);
+            }
+            // These undo a placeholder before them.
+            CommandItem::Option {
+                option: OptionSpec { name: "n" | "L" | "l" | "max-args" | "max-lines", .. },
+                ..
+            } => {
+                counted = true;
+            }
+            CommandItem::Option { option, value: Some(file) }
+                if option.effect == OptionEffect::Reads =>
+            {
+                meaning.add_read(file, false);
+                meaning.lower_class(CommandClass::Unknown);
+            }
+            CommandItem::Option { .. } | CommandItem::Number => {}
+            CommandItem::Operand(_, at) => {
+                start = Some(at);
+                break;
+            }
+        }
+    }
+    let mut command = Argv::default();
+    match start {
+        None => command.words.push("echo"),
+        Some(start) => arguments.words.iter().skip(start).for_each(|word| match placeholder {
+            Some(text) => push_input_word(&mut command, word, text),
+            None => push_word(&mut command.words, word),
+        }),
+    }
+    if counted || placeholder.is_none() {
+        let index = command.words.len();
+        command.paths.push((index, WordSource::StandardInput { whole }));
+        command.words.push_any_words();
+    }
+    meaning.effects.push(CommandEffect::Runs(command));
+    meaning
+}
+
+/// Returns whether an option prevents `xargs` from splitting lines at blanks.
+fn is_whole_line_option(item: &CommandItem<'_>) -> bool {
+    let CommandItem::Option { option, value } = item else { return false };
+    match option.name {
+        "0" | "null" => true,
+        "d" | "delimiter" => matches!(value, Some(ArgumentWord::Known("\n" | "\\n" | "\\0"))),
+        _ => false,
+    }
+}
+
+/// Adds a word in which `placeholder` stands for the input.
+fn push_input_word(command: &mut Argv, word: CommandWord<'_>, placeholder: &str) {
+    if word == CommandWord::Known(placeholder) {
+        command.paths.push((command.words.len(), WordSource::StandardInput { whole: true }));
+        command.words.push_any_words();
+    } else {
+        push_replaced(&mut command.words, word, placeholder);
+    }
+}
+
+/// Returns the command as it runs in another directory. Relative names stand for other files there,
+/// and files that are not named are different, too.
+pub(in super::super) fn relocate_command(command: &CommandWords) -> CommandWords {
+    let mut words = CommandWords::new();
+    for (at, word) in command.iter().enumerate() {
+        match word {
+            CommandWord::Known(text) if at == 0 || text.starts_with(['/', '-']) => words.push(text),
+            CommandWord::KnownPrefix(text) if text.starts_with('/') => {
+                push_prefix(&mut words, text);
+            }
+            CommandWord::Known(_) | CommandWord::KnownPrefix(_) => words.push_unknown(),
+            CommandWord::AnyWords => words.push_any_words(),
+        }
+    }
+    words.push_any_words();
+    words
+}
+
+/// A program that runs a command where relative names are other files.
+pub(in super::super) fn read_relocated_command(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    for effect in &mut meaning.effects {
+        if let CommandEffect::Runs(command) = effect {
+            *command = relocate_command(&command.words).into();
+        }
+    }
+    meaning
+}

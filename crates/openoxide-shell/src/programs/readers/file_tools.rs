@@ -1,0 +1,360 @@
+//! Readers for programs that copy, link, pack and unpack files. The files that they write are
+//! determined by their operands or by the contents of their input.
+
+use openoxide_protocol::CommandClass;
+
+use super::super::{
+    ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, EffectTarget,
+    command_items::{CommandItem, command_items},
+    command_reading::read_without_custom_reader,
+    command_spec::{CommandSpec, OptionEffect, OptionSpec},
+};
+
+const UNKNOWN_FILES: &str = "it writes files that are not known";
+const UNKNOWN_LINKS: &str = "it gives further names to files that are not known";
+
+/// `cp`: the files in a directory are copied to the place under their own names; `--parents` keeps the directories before it. With
+/// `-L` the files that links lead to are copied, with `-l` files get a further name.
+pub(in super::super) fn read_cp(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let (mut recursive, mut merges, mut parents) = (false, false, false);
+    let (mut links, mut follows) = (false, false);
+    let mut operands = Vec::new();
+    let mut target = None;
+    for item in command_items(level, arguments, from) {
+        match item {
+            CommandItem::Option { option, value } => match option.name {
+                "r" | "R" | "a" | "recursive" | "archive" => recursive = true,
+                "T" | "no-target-directory" => merges = true,
+                "parents" => parents = true,
+                "l" | "link" => links = true,
+                "H" | "L" | "dereference" => follows = true,
+                "t" | "target-directory" => target = value,
+                _ => {}
+            },
+            CommandItem::Operand(arg, _) => operands.push(arg),
+            CommandItem::Number | CommandItem::Unclear => {}
+        }
+    }
+    let place = if target.is_some() { target } else { operands.pop() };
+    if follows {
+        meaning.follow_links();
+    }
+    if links {
+        // The copies are further names of the same files: who may write to one changes the original.
+        operands.iter().for_each(|operand| meaning.add_write(*operand));
+        if recursive {
+            meaning.lower_class(CommandClass::Unknown);
+            meaning.add_unknown_effect(UNKNOWN_LINKS);
+        }
+    }
+    let Some(ArgumentWord::Known(place)) = place else { return meaning };
+    let names = |arg: &ArgumentWord<'_>| matches!(arg, ArgumentWord::Known(text) if is_directory_contents(text));
+    if recursive && (merges || operands.iter().any(names)) && may_hold_settings(place) {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect(UNKNOWN_FILES);
+    }
+    if parents {
+        for operand in &operands {
+            let ArgumentWord::Known(source) = operand else { continue };
+            meaning.add_write(ArgumentWord::Known(&format!("{place}/{source}")));
+        }
+    }
+    meaning
+}
+
+/// Returns whether a path means the contents of a directory instead of the directory by its name.
+fn is_directory_contents(source: &str) -> bool {
+    matches!(source.trim_end_matches('/').rsplit('/').next(), None | Some("" | "." | ".."))
+}
+
+/// Returns whether settings may be located in a directory: the working directory, one of its
+/// parents, or any absolute path or home directory.
+fn may_hold_settings(place: &str) -> bool {
+    place.starts_with(['/', '~']) || place.split('/').all(|part| matches!(part, "" | "." | ".."))
+}
+
+/// Reads an `ln` command. The target of a symbolic link is relative to the location of the link. A
+/// change of a hard link also changes its target.
+pub(in super::super) fn read_ln(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let mut symbolic = false;
+    let mut target = None;
+    let mut operands = Vec::new();
+    for item in command_items(level, arguments, from) {
+        match item {
+            CommandItem::Option { option: OptionSpec { name: "s" | "symbolic", .. }, .. } => {
+                symbolic = true;
+            }
+            CommandItem::Option { option, value } if option.effect == OptionEffect::Into => {
+                target = value;
+            }
+            CommandItem::Operand(arg, _) => operands.push(arg),
+            CommandItem::Option { .. } | CommandItem::Number | CommandItem::Unclear => {}
+        }
+    }
+    let place = match (target, operands.len()) {
+        (Some(place), _) => Some(place),
+        (None, 0 | 1) => None,
+        (None, _) => operands.pop(),
+    };
+    if !symbolic {
+        // The new name is one more of the same file: who may write to it changes the original.
+        operands.iter().for_each(|operand| meaning.add_write(*operand));
+    }
+    let Some(ArgumentWord::Known(place)) = place.filter(|_| symbolic) else { return meaning };
+    let above = place.trim_end_matches('/').rsplit_once('/').map_or(".", |(above, _)| above);
+    for operand in &operands {
+        let ArgumentWord::Known(source) = operand else { continue };
+        if !source.starts_with('/') {
+            // It leads from where the link is, not from here.
+            let here = CommandEffect::Reads(EffectTarget::File((*source).to_owned()));
+            meaning.effects.retain(|effect| *effect != here);
+            meaning.add_read(ArgumentWord::Known(&format!("{above}/{source}")), false);
+            meaning.add_read(ArgumentWord::Known(&format!("{place}/{source}")), false);
+        }
+    }
+    meaning
+}
+
+/// `dd`: its words are `name=value`.
+pub(in super::super) fn read_dd(
+    _: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(CommandClass::Harmless);
+    for arg in arguments.iter(from) {
+        match arg {
+            ArgumentWord::Known("--help" | "--version" | "--") => {}
+            ArgumentWord::Known(text) => match text.split_once('=') {
+                Some(("if", file)) => meaning.add_read(ArgumentWord::Known(file), false),
+                Some(("of", file)) => meaning.add_write(ArgumentWord::Known(file)),
+                Some((
+                    "bs" | "cbs" | "count" | "ibs" | "obs" | "iseek" | "oseek" | "seek" | "skip"
+                    | "conv" | "iflag" | "oflag" | "status",
+                    _,
+                )) => {}
+                _ => meaning.lower_class(CommandClass::Unknown),
+            },
+            ArgumentWord::Prefix(text) => match text.split_once('=') {
+                Some(("if", beginning)) => meaning.add_read(ArgumentWord::Prefix(beginning), false),
+                Some((name, _)) if !name.is_empty() && name != "of" => {
+                    meaning.lower_class(CommandClass::Unknown);
+                }
+                _ => meaning.add_write(arg),
+            },
+            ArgumentWord::Files(_) | ArgumentWord::Many => meaning.add_write(arg),
+        }
+    }
+    meaning
+}
+
+/// Compressors: each file becomes another with an ending more, or one less.
+pub(in super::super) fn read_compressor(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    if meaning.class == CommandClass::Harmless {
+        if compresses_or_unpacks(level, arguments, from) {
+            mark_files_changed(&mut meaning);
+        } else {
+            return meaning;
+        }
+    }
+    let mut suffix = None;
+    for item in command_items(level, arguments, from) {
+        match item {
+            CommandItem::Option { option: OptionSpec { name: "S" | "suffix", .. }, value } => {
+                suffix = value;
+            }
+            // The file can hold the name that it gets.
+            CommandItem::Option { option: OptionSpec { name: "N" | "name", .. }, .. } => {
+                meaning.lower_class(CommandClass::Unknown);
+                meaning.add_unknown_effect(UNKNOWN_FILES);
+            }
+            _ => {}
+        }
+    }
+    let mut unpacked = Vec::new();
+    for effect in &meaning.effects {
+        let CommandEffect::Writes(EffectTarget::File(file)) = effect else { continue };
+        let ending = match suffix {
+            Some(ArgumentWord::Known(suffix)) => file.strip_suffix(suffix),
+            _ => file.rsplit_once('.').map(|(name, _)| name),
+        };
+        unpacked.extend(ending.map(str::to_owned));
+    }
+    for file in unpacked.iter().filter(|file| !file.is_empty() && !file.ends_with('/')) {
+        meaning.add_write(ArgumentWord::Known(file));
+    }
+    meaning
+}
+
+/// Returns whether the last requested operation is compressing or unpacking. Of `-t`, `-l`, `-d`
+/// and `-z` the last one applies. Output that is printed with `-c` is never written to a file.
+fn compresses_or_unpacks(level: &'static CommandSpec, arguments: ArgvRef<'_>, from: usize) -> bool {
+    let mut acts = false;
+    for item in command_items(level, arguments, from) {
+        let CommandItem::Option { option, .. } = item else { continue };
+        match option.name {
+            "c" | "stdout" | "to-stdout" => return false,
+            "t" | "l" | "test" | "list" => acts = false,
+            "d" | "z" | "compress" | "decompress" | "uncompress" => acts = true,
+            _ => {}
+        }
+    }
+    acts
+}
+
+/// Adds a write of each file that is read.
+fn mark_files_changed(meaning: &mut CommandMeaning) {
+    meaning.lower_class(CommandClass::Edits);
+    for effect in std::mem::take(&mut meaning.effects) {
+        meaning.effects.push(effect.clone());
+        if let CommandEffect::Reads(target) = effect {
+            meaning.effects.push(CommandEffect::Writes(target));
+        }
+    }
+}
+
+/// Programs that write what an archive holds: without another place, into the working directory.
+pub(in super::super) fn read_unpacker(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let ends = command_items(level, arguments, from)
+        .any(|item| matches!(item, CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends));
+    let writes = meaning.effects.iter().any(|effect| matches!(effect, CommandEffect::Writes(_)));
+    if meaning.class != CommandClass::Harmless && !writes && !ends {
+        meaning.add_write(ArgumentWord::Known("."));
+    }
+    meaning
+}
+
+/// `7z`: `-spf` takes the whole paths that an archive holds.
+pub(in super::super) fn read_seven_zip(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let extracts = matches!(arguments.known_word(from), Some("e" | "x"));
+    let writes = meaning.effects.iter().any(|effect| matches!(effect, CommandEffect::Writes(_)));
+    let prints = arguments.iter(from).any(|arg| arg == ArgumentWord::Known("-so"));
+    if extracts && prints && meaning.class == level.class && !writes {
+        meaning.class = CommandClass::Harmless;
+    } else if extracts && !writes {
+        meaning.add_write(ArgumentWord::Known("."));
+    }
+    let whole = |arg| match arg {
+        ArgumentWord::Known(text) | ArgumentWord::Prefix(text) => text.starts_with("-spf"),
+        ArgumentWord::Files(_) | ArgumentWord::Many => false,
+    };
+    if arguments.iter(from).any(whole) {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect(UNKNOWN_FILES);
+    }
+    for arg in arguments.iter(from) {
+        let ArgumentWord::Known(text) = arg else { continue };
+        if let Some(list) = text.strip_prefix('@') {
+            meaning.lower_class(CommandClass::Unknown);
+            meaning.add_read(ArgumentWord::Known(list), false);
+        }
+        // These options remove the packed files, or send the archive.
+        if text.starts_with("-sdel") || text.starts_with("-seml") {
+            meaning.lower_class(CommandClass::Unknown);
+            meaning.add_unknown_effect(UNKNOWN_FILES);
+        }
+    }
+    meaning
+}
+
+/// Programs whose files can be those of another host: `host:path`, `host::module`, `rsync://host`.
+pub(in super::super) fn read_rsync(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning =
+        convert_remote_files(read_without_custom_reader(level, arguments, from), |file| {
+            let before = file.split('/').next().unwrap_or_default();
+            before.contains(':')
+        });
+    let follows = |item| {
+        let CommandItem::Option { option, .. } = item else { return false };
+        matches!(option.name, "L" | "k" | "copy-links" | "copy-dirlinks" | "copy-unsafe-links")
+    };
+    if command_items(level, arguments, from).any(follows) {
+        meaning.follow_links();
+    }
+    meaning
+}
+
+/// `zip`: without `-y` the files that links lead to are packed.
+pub(in super::super) fn read_zip(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let keeps = |item| matches!(item, CommandItem::Option { option, .. } if matches!(option.name, "y" | "symlinks"));
+    if !command_items(level, arguments, from).any(keeps) {
+        meaning.follow_links();
+    }
+    meaning
+}
+
+/// A chart of Helm: it prints files below its directory, and follows links there.
+pub(in super::super) fn chart(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    meaning.read_whole_directories();
+    meaning.follow_links();
+    meaning
+}
+
+/// Programs whose files can be addresses.
+pub(in super::super) fn read_files_or_urls(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    convert_remote_files(read_without_custom_reader(level, arguments, from), |file| {
+        let before = file.split('/').next().unwrap_or_default();
+        before.len() > 2 && before.ends_with(':') || before.starts_with("file:")
+    })
+}
+
+fn convert_remote_files(
+    mut meaning: CommandMeaning,
+    is_elsewhere: impl Fn(&str) -> bool,
+) -> CommandMeaning {
+    for effect in &mut meaning.effects {
+        let (CommandEffect::Reads(EffectTarget::File(file))
+        | CommandEffect::Writes(EffectTarget::File(file))) = effect
+        else {
+            continue;
+        };
+        if is_elsewhere(file) {
+            *effect = CommandEffect::Reaches(std::mem::take(file));
+            meaning.class = CommandClass::Unknown;
+        }
+    }
+    meaning
+}

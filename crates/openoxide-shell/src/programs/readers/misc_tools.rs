@@ -1,0 +1,148 @@
+//! Programs that are harmless in some of their uses only.
+
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
+
+use super::{
+    super::{
+        ArgumentWord, ArgvRef, CommandMeaning, command_reading::read_without_custom_reader,
+        command_spec::CommandSpec,
+    },
+    HarmlessReads, harmless_meaning,
+    printing_builtins::is_digits,
+};
+
+/// `command -v NAME` and `command -V NAME` print; without them it runs what it is given.
+pub(in super::super) fn read_command_builtin(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    match arguments.known_word(from) {
+        Some("-v" | "-V") => CommandMeaning::new(CommandClass::Harmless),
+        _ => read_without_custom_reader(level, arguments, from),
+    }
+}
+
+/// `clang-format -style=file:FILE`: it reads that file, and prints the lines that it does not understand.
+pub(in super::super) fn add_style_file(
+    meaning: &mut CommandMeaning,
+    name: &str,
+    value: Option<ArgumentWord<'_>>,
+) {
+    match value {
+        _ if name != "style" => {}
+        Some(ArgumentWord::Known(text)) => {
+            if let Some(file) = text.strip_prefix("file:") {
+                meaning.add_read(ArgumentWord::Known(file), false);
+            }
+        }
+        _ => meaning.lower_class(CommandClass::Unknown),
+    }
+}
+
+/// `strings`: an operand `@FILE` is a file with more options.
+pub(in super::super) fn read_strings(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    if arguments
+        .iter(from)
+        .any(|arg| matches!(arg, ArgumentWord::Known(text) if text.starts_with('@')))
+    {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("its options lie in a file");
+    }
+    meaning
+}
+
+/// Reads a `tput` command. It is harmless with capabilities that only print. `init` and `reset` run
+/// programs from the terminal's description.
+pub(in super::super) fn read_tput(
+    _: &CommandSpec,
+    arguments: ArgvRef<'_>,
+    _: usize,
+) -> CommandMeaning {
+    harmless_meaning(shows_capability(arguments.words))
+}
+
+fn shows_capability(argv: &CommandWords) -> Option<HarmlessReads> {
+    const PRINTING: [&str; 20] = [
+        "bel", "blink", "bold", "civis", "clear", "cnorm", "colors", "cols", "cup", "dim", "el",
+        "lines", "op", "rev", "rmul", "setab", "setaf", "sgr0", "smso", "smul",
+    ];
+    let number = |word| matches!(word, CommandWord::Known(text) if is_digits(text));
+    (PRINTING.contains(&argv.known_word(1)?) && argv.iter().skip(2).all(number))
+        .then(HarmlessReads::default)
+}
+
+/// `xxd`: reads its first operand and writes its second. It looks at two letters of each option, and options come first.
+pub(in super::super) fn read_xxd(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(level.class);
+    let mut words = arguments.iter(from).peekable();
+    while let Some(arg) = words.next_if(|arg| !matches!(arg, ArgumentWord::Known("-"))) {
+        let option = match arg {
+            ArgumentWord::Known(text) if text.starts_with('-') => text,
+            _ => {
+                add_dump_files(&mut meaning, arg, words);
+                return meaning;
+            }
+        };
+        let option = option.strip_prefix("--").unwrap_or(option).trim_start_matches('-');
+        match option_takes_value(option) {
+            Some(true) => drop(words.next()),
+            Some(false) => {}
+            None => meaning.lower_class(CommandClass::Unknown),
+        }
+    }
+    if let Some(arg) = words.next() {
+        add_dump_files(&mut meaning, arg, words);
+    }
+    meaning
+}
+
+fn add_dump_files<'a>(
+    meaning: &mut CommandMeaning,
+    first: ArgumentWord<'a>,
+    mut rest: impl Iterator<Item = ArgumentWord<'a>>,
+) {
+    meaning.add_read(first, false);
+    if let ArgumentWord::Files(_) | ArgumentWord::Many = first {
+        meaning.add_write(ArgumentWord::Many);
+    }
+    rest.next().into_iter().for_each(|output| meaning.add_write(output));
+    if rest.next().is_some() {
+        meaning.lower_class(CommandClass::Unknown);
+    }
+}
+
+/// Returns whether the next word belongs to an option, or `None` if there is no such option.
+fn option_takes_value(option: &str) -> Option<bool> {
+    let mut letters = option.chars();
+    let letter = letters.next()?;
+    let rest = letters.as_str();
+    let named = match letter {
+        'a' | 'b' | 'e' | 'u' | 'p' | 'i' | 'C' | 'd' | 'r' | 'E' | 'v' | 'h' | 't' => {
+            return Some(false);
+        }
+        'c' if "apitalize".starts_with(rest) && rest.len() > 1 => return Some(false),
+        'c' => "ols",
+        'g' => "roup",
+        'l' => "en",
+        'n' => "ame",
+        'o' => "ffset",
+        's' if "kip".starts_with(rest) && !rest.is_empty() => "kip",
+        's' => "eek",
+        'R' => "",
+        _ => return None,
+    };
+    Some(
+        rest.is_empty()
+            || rest.starts_with(|each: char| each.is_ascii_lowercase()) && named.starts_with(rest),
+    )
+}

@@ -1,0 +1,232 @@
+//! Pagers, and what else shows things.
+
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
+
+use super::{
+    super::{
+        ArgumentWord, Argv, ArgvRef, CommandEffect, CommandMeaning, OutputKind,
+        command_items::{CommandItem, command_items},
+        command_reading::read_without_custom_reader,
+        command_spec::CommandSpec,
+    },
+    base_name,
+    find::may_select_secrets,
+    push_word,
+    search_scope::add_search,
+};
+
+/// `less` and its like: what follows a `+` is typed into it. Searches, lines and the end are plain; a line break in a word
+/// could end what it belongs to.
+pub(in super::super) fn read_pager(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let types = |arg| match arg {
+        ArgumentWord::Known(text) => {
+            text.contains(char::is_control) || is_unsafe_pager_command(text)
+        }
+        ArgumentWord::Prefix(text) => text.starts_with('+'),
+        ArgumentWord::Files(_) | ArgumentWord::Many => false,
+    };
+    if arguments.iter(from).any(types) {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("it is given commands");
+    }
+    meaning
+}
+
+/// Returns whether a word is a `+` command that is not plain.
+fn is_unsafe_pager_command(text: &str) -> bool {
+    let Some(command) = text.strip_prefix('+') else { return false };
+    let command = command.trim_start_matches('+');
+    let end = matches!(command, "" | "g" | "G" | "F");
+    let line = command.bytes().all(|byte| byte.is_ascii_digit());
+    !(end || line || command.starts_with(['/', '?']))
+}
+
+/// Reads a `printenv NAME` command. It is harmless if it shows only variables that are not secret.
+pub(in super::super) fn read_printenv(
+    _: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let plain = |arg| {
+        matches!(
+            arg,
+            ArgumentWord::Known(
+                "CI" | "COLUMNS"
+                    | "DISPLAY"
+                    | "EDITOR"
+                    | "HOME"
+                    | "HOSTNAME"
+                    | "LANG"
+                    | "LANGUAGE"
+                    | "LC_ALL"
+                    | "LC_CTYPE"
+                    | "LINES"
+                    | "LOGNAME"
+                    | "NODE_ENV"
+                    | "NO_COLOR"
+                    | "OLDPWD"
+                    | "PAGER"
+                    | "PATH"
+                    | "PWD"
+                    | "SHELL"
+                    | "SHLVL"
+                    | "TERM"
+                    | "TMPDIR"
+                    | "TZ"
+                    | "USER"
+                    | "VIRTUAL_ENV"
+                    | "VISUAL"
+                    | "--help"
+                    | "--version"
+            )
+        )
+    };
+    let some = arguments.iter(from).next().is_some();
+    if some && arguments.iter(from).all(plain) {
+        CommandMeaning::new(CommandClass::Harmless)
+    } else {
+        CommandMeaning::new_unknown()
+    }
+}
+
+/// Options with which more is printed than names, or names of hidden files.
+const NON_NAME_OPTIONS: [&str; 31] = [
+    ".",
+    "c",
+    "color",
+    "colour",
+    "count",
+    "count-matches",
+    "debug",
+    "exclude-from",
+    "f",
+    "file",
+    "generate",
+    "hidden",
+    "hyperlink-format",
+    "ignore-file",
+    "json",
+    "label",
+    "o",
+    "only-matching",
+    "p",
+    "passthrough",
+    "passthru",
+    "path-separator",
+    "pretty",
+    "r",
+    "replace",
+    "stats",
+    "trace",
+    "type-list",
+    "u",
+    "unrestricted",
+    "vimgrep",
+];
+
+/// `grep -l`, `rg --files`: what they print are names of files, and nothing else.
+pub(in super::super) fn read_grep(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_following_links(level, arguments, from);
+    let (mut names, mut other, mut operands) = (false, false, 0);
+    for item in command_items(level, arguments, from) {
+        match item {
+            CommandItem::Option { option, value } => {
+                add_included_files(&mut meaning, option.name, value);
+                names |= matches!(
+                    option.name,
+                    "l" | "L" | "files" | "files-with-matches" | "files-without-match"
+                );
+                let recursive = option.name == "r" && level.find_option("recursive").is_some();
+                other |= NON_NAME_OPTIONS.contains(&option.name) && !recursive;
+            }
+            CommandItem::Operand(..) => operands += 1,
+            CommandItem::Number => {}
+            CommandItem::Unclear => other = true,
+        }
+    }
+    if names && !other && meaning.class == CommandClass::Harmless {
+        // Without a place they leave `./` out.
+        let placed = operands > 0 && !reads_cwd(&meaning);
+        meaning.output = OutputKind::FileNames { bare: !placed };
+    }
+    meaning.effects.extend(grep_invocation(arguments, from).map(CommandEffect::Runs));
+    meaning
+}
+
+/// Returns whether an option makes the program follow links below a directory, such as `-L` of `rg`
+/// and `-f` of `ag`.
+fn is_follow_links_option(level: &CommandSpec, item: &CommandItem<'_>) -> bool {
+    let CommandItem::Option { option, value: None } = item else { return false };
+    let letter = matches!(option.name, "L" | "f") && level.find_option("follow").is_some();
+    letter || matches!(option.name, "R" | "dereference-recursive" | "dereference" | "follow")
+}
+
+/// Programs with options that have links be followed.
+pub(in super::super) fn read_following_links(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    if command_items(level, arguments, from).any(|item| is_follow_links_option(level, &item)) {
+        meaning.follow_links();
+    }
+    add_search(&mut meaning, level, arguments, from);
+    meaning
+}
+
+/// `diff` follows the links in the directories that it is given, or in which it looks for the name of a file; with `-r` those
+/// below them as well.
+pub(in super::super) fn read_diff(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    meaning.follow_links();
+    meaning
+}
+
+/// Returns the `grep` that the scripts `egrep`, `fgrep` and `rgrep` start: egrep(1), grep 3.8; Debian's rgrep.
+fn grep_invocation(arguments: ArgvRef<'_>, from: usize) -> Option<Argv> {
+    let name = base_name(arguments.known_word(from.checked_sub(1)?)?);
+    let option = match name {
+        "egrep" => "-E",
+        "fgrep" => "-F",
+        "rgrep" => "-r",
+        _ => return None,
+    };
+    let mut words = CommandWords::new();
+    ["grep", option].into_iter().for_each(|word| words.push(word));
+    arguments.words.iter().skip(from).for_each(|word| push_word(&mut words, word));
+    let paths = arguments.paths.iter().filter(|(at, _)| *at >= from);
+    let paths = paths.map(|(at, paths)| (at - from + 2, paths.clone())).collect();
+    Some(Argv { words, paths })
+}
+
+/// Files that a pattern takes in, and that may hold secrets, are as good as named.
+fn add_included_files(meaning: &mut CommandMeaning, option: &str, value: Option<ArgumentWord<'_>>) {
+    if let ("include" | "g" | "glob" | "iglob", Some(ArgumentWord::Known(pattern))) =
+        (option, value)
+    {
+        let name = pattern.rsplit('/').next().unwrap_or_default();
+        if !pattern.starts_with('!') && may_select_secrets(CommandWord::Known(name)) {
+            meaning.add_read(ArgumentWord::Known(pattern), false);
+        }
+    }
+}
+
+fn reads_cwd(meaning: &CommandMeaning) -> bool {
+    meaning.effects.iter().any(
+        |effect| matches!(effect, CommandEffect::Reads(super::super::EffectTarget::File(file)) if file == "."),
+    )
+}

@@ -1,0 +1,123 @@
+//! Programs whose operands are texts, dates or numbers.
+
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
+
+use super::{
+    super::{
+        ArgumentWord, ArgvRef, CommandMeaning, command_reading::read_without_custom_reader,
+        command_spec::CommandSpec,
+    },
+    HarmlessReads, harmless_meaning,
+};
+
+/// `exit`, `return`, `break`, `continue`: some shells compute their operand, so it must be a number.
+pub(in super::super) fn read_numeric_operand(
+    _: &CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let digits =
+        |arg| matches!(arg, ArgumentWord::Known(text) if !text.is_empty() && is_digits(text));
+    let plain = arguments.words.len() <= from + 1 && arguments.iter(from).all(digits);
+    harmless_meaning(plain.then(HarmlessReads::default))
+}
+
+/// Returns whether there are only digits.
+pub(super) fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `cd`: looks at one directory.
+pub(in super::super) fn read_cd(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    read_without_custom_reader(level, arguments, from)
+}
+
+/// `export`, `declare` and their like: without a name, or with `-p`, they show variables.
+pub(in super::super) fn read_declaration(
+    _: &CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let is_option = |arg: &ArgumentWord<'_>| matches!(arg, ArgumentWord::Known(text) if text.starts_with(['-', '+']));
+    let shows = |arg| matches!(arg, ArgumentWord::Known(text) if text.starts_with('-') && text.contains('p'));
+    let names = arguments.iter(from).any(|arg| !is_option(&arg));
+    let plain = names && !arguments.iter(from).any(shows);
+    harmless_meaning(plain.then(HarmlessReads::default))
+}
+
+/// `set`: alone it shows every variable.
+pub(in super::super) fn read_set(
+    _: &CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    harmless_meaning((arguments.words.len() > from).then(HarmlessReads::default))
+}
+
+/// `printf`: as a builtin, `-v` and `%n` set a variable, and some shells compute the numbers.
+pub(in super::super) fn read_printf(
+    _: &CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    harmless_meaning(check_format(arguments.words, from))
+}
+
+fn check_format(argv: &CommandWords, from: usize) -> Option<HarmlessReads> {
+    let mut words = argv.iter().skip(from);
+    let format = match words.next()? {
+        CommandWord::Known("--") => words.next()?,
+        CommandWord::Known(text) if text.starts_with('-') => return None,
+        word => word,
+    };
+    let CommandWord::Known(format) = format else { return None };
+    let plain = |word| matches!(word, CommandWord::Known(text) if !text.contains(['[', '$', '`']));
+    (!has_numeric_conversion(format)? || words.all(plain)).then(HarmlessReads::default)
+}
+
+/// Returns whether a conversion takes a number, or `None` if one is unknown or sets a variable.
+fn has_numeric_conversion(format: &str) -> Option<bool> {
+    let mut computes = false;
+    let mut rest = format;
+    while let Some((_, conversion)) = rest.split_once('%') {
+        let end =
+            conversion.trim_start_matches(|each: char| "-+ #0123456789.'hlLjzt*".contains(each));
+        let width = conversion.len() - end.len();
+        computes |= conversion.get(..width)?.contains('*');
+        let mut letters = end.chars();
+        match letters.next()? {
+            '%' | 's' | 'b' | 'q' | 'Q' | 'c' => {}
+            '(' => letters = letters.as_str().split_once(")T")?.1.chars(),
+            letter if "diouxXeEfFgGaA".contains(letter) => computes = true,
+            _ => return None,
+        }
+        rest = letters.as_str();
+    }
+    Some(computes)
+}
+
+/// `date`: shows a date; any operand but a format would set the clock.
+pub(in super::super) fn read_date(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let format = |arg| matches!(arg, ArgumentWord::Known(text) | ArgumentWord::Prefix(text) if text.starts_with(['+', '-']));
+    let mut after = false;
+    for arg in arguments.iter(from) {
+        let valued = matches!(
+            arg,
+            ArgumentWord::Known("-d" | "-f" | "-r" | "--date" | "--file" | "--reference")
+        );
+        if !after && !format(arg) {
+            meaning.lower_class(CommandClass::Unknown);
+        }
+        after = valued;
+    }
+    meaning
+}

@@ -1,0 +1,126 @@
+//! Python: a few of the standard library's modules only read and print.
+
+use openoxide_protocol::{CommandClass, CommandWord};
+
+use super::{
+    super::{
+        ArgumentWord, ArgvRef, CommandMeaning,
+        command_items::{CommandItem, command_items},
+        command_reading::read_without_custom_reader,
+        command_spec::CommandSpec,
+    },
+    covered_tools::add_module,
+};
+
+/// `python3 …`. `-m json.tool FILE [OUT]` writes its second operand; `-I` keeps the working directory from shadowing it,
+/// but the module is found there otherwise, so it stays a question.
+pub(in super::super) fn read_python(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let mut words = arguments.iter(from).skip_while(|arg| *arg != ArgumentWord::Known("-m"));
+    if words.nth(1) == Some(ArgumentWord::Known("json.tool")) {
+        let isolated = arguments.known_word(from) == Some("-I");
+        let files =
+            words.filter(|arg| !matches!(arg, ArgumentWord::Known(text) if text.starts_with('-')));
+        let plain = add_json_tool_files(&mut meaning, files);
+        if isolated && plain {
+            meaning.class = CommandClass::Harmless;
+        }
+        return meaning;
+    }
+    add_run_module(&mut meaning, level, arguments, from);
+    meaning
+}
+
+/// Adds the module of `-m`: `-m pytest` is read as `pytest` is.
+fn add_run_module(
+    meaning: &mut CommandMeaning,
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) {
+    let mut items = command_items(level, arguments, from);
+    while let Some(item) = items.next() {
+        let CommandItem::Option { option, value } = item else {
+            if matches!(item, CommandItem::Operand(..)) { return } else { continue }
+        };
+        if !matches!(option.name, "m" | "module") {
+            continue;
+        }
+        let module = match value {
+            Some(ArgumentWord::Known(module)) => CommandWord::Known(module),
+            _ => CommandWord::AnyWords,
+        };
+        return add_module(meaning, module, &arguments.tail_from(items.count_consumed_words()));
+    }
+}
+
+/// Adds the file that is read and the file that is written. Returns whether no file is written.
+fn add_json_tool_files<'a>(
+    meaning: &mut CommandMeaning,
+    mut files: impl Iterator<Item = ArgumentWord<'a>>,
+) -> bool {
+    if let Some(file) = files.next() {
+        meaning.add_read(file, false);
+    }
+    match files.next() {
+        Some(file) => {
+            meaning.add_write(file);
+            false
+        }
+        None => true,
+    }
+}
+
+/// Settings of pytest that neither load nor write anything.
+const HARMLESS_PYTEST_SETTINGS: [&str; 12] = [
+    "asyncio_mode",
+    "console_output_style",
+    "faulthandler_timeout",
+    "junit_family",
+    "log_cli",
+    "log_cli_format",
+    "log_cli_level",
+    "log_format",
+    "log_level",
+    "markers",
+    "timeout",
+    "xfail_strict",
+];
+
+/// `pytest -p NAME` loads a plug-in, `-p no:NAME` switches one off. `-o` overrides a setting of the configuration, and
+/// `--cov-report KIND:FILE` writes.
+pub(in super::super) fn add_pytest_option(
+    meaning: &mut CommandMeaning,
+    option: &str,
+    value: Option<ArgumentWord<'_>>,
+) {
+    let text = match value {
+        Some(ArgumentWord::Known(text)) => Some(text),
+        _ => None,
+    };
+    let off = matches!(value, Some(ArgumentWord::Known(name)) if name.starts_with("no:"));
+    let setting = text.and_then(|text| text.split_once('='));
+    if matches!(option, "o" | "override-ini")
+        && !setting.is_some_and(|(name, _)| HARMLESS_PYTEST_SETTINGS.contains(&name))
+    {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("overrides a setting that can load code or write files");
+    }
+    if option == "cov-report" {
+        match value {
+            Some(ArgumentWord::Known(text)) => {
+                let file = text.split_once(':').map(|(_, file)| file);
+                file.into_iter().for_each(|file| meaning.add_write(ArgumentWord::Known(file)));
+            }
+            _ => meaning.add_write(ArgumentWord::Many),
+        }
+    }
+    if option == "p" && !off {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("loads a plug-in");
+    }
+}

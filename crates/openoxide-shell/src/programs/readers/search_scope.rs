@@ -1,0 +1,219 @@
+//! File selection of recursive searches: `grep -r`, `rg`, `ag`, `ack`.
+
+use openoxide_protocol::FileSearch;
+
+use super::{
+    super::{
+        ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, EffectTarget,
+        command_items::{CommandItem, command_items},
+        command_reading::read_without_custom_reader,
+        command_spec::CommandSpec,
+    },
+    base_name,
+};
+
+/// Adds to each directory that is read which files below it are searched.
+pub(super) fn add_search(
+    meaning: &mut CommandMeaning,
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) {
+    let name = from.checked_sub(1).and_then(|at| arguments.known_word(at)).map_or("", base_name);
+    if prints_only_names(level, arguments, from) {
+        return meaning.effects.retain(|effect| !matches!(effect, CommandEffect::Searches(..)));
+    }
+    let Some(search) = parse_search_scope(level, name, arguments, from) else { return };
+    let targets = read_targets(meaning);
+    let searches =
+        targets.into_iter().map(|target| CommandEffect::Searches(target, search.clone()));
+    meaning.effects.extend(searches);
+}
+
+/// Returns whether an option includes hidden, ignored or other files.
+pub(in super::super) fn includes_hidden_files(option: &str) -> bool {
+    matches!(
+        option,
+        "a" | "A"
+            | "all"
+            | "almost-all"
+            | "o"
+            | "others"
+            | "i"
+            | "ignored"
+            | "H"
+            | "hidden"
+            | "u"
+            | "unrestricted"
+            | "I"
+            | "no-ignore"
+            | "no-index"
+            | "untracked"
+    )
+}
+
+/// Returns which files the names can be that a program prints; nothing, if they can be any.
+pub(in super::super) fn find_printed_files(name: &str, all: bool) -> Option<Box<FileSearch>> {
+    let search = match name {
+        "ls-files" | "grep" | "diff" => {
+            FileSearch { includes_hidden: true, includes_ignored: all, ..FileSearch::default() }
+        }
+        "ls" => {
+            FileSearch { includes_hidden: all, includes_ignored: true, ..FileSearch::default() }
+        }
+        "rg" | "fd" | "ag" if !all => FileSearch::default(),
+        _ => return None,
+    };
+    Some(Box::new(search))
+}
+
+/// Reads a `git grep` command. It searches the files that git tracks, and other files if an option
+/// requests this.
+pub(in super::super) fn read_git_grep(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let has = |names: &[&str]| {
+        command_items(level, arguments, from)
+            .any(|item| matches!(item, CommandItem::Option { option, .. } if names.contains(&option.name)))
+    };
+    if has(&["l", "L", "files-with-matches", "name-only", "files-without-match", "c", "count"])
+        || has(&["cached", "q", "quiet"])
+    {
+        return meaning;
+    }
+    let search = FileSearch {
+        includes_hidden: true,
+        includes_ignored: has(&["no-index", "no-exclude-standard"]) && !has(&["exclude-standard"]),
+        ..FileSearch::default()
+    };
+    let mut targets = read_targets(&meaning);
+    if targets.is_empty() {
+        targets.push(EffectTarget::File(".".to_owned()));
+    }
+    let searches =
+        targets.into_iter().map(|target| CommandEffect::Searches(target, search.clone()));
+    meaning.effects.extend(searches);
+    meaning
+}
+
+/// Returns the files and directories that are read.
+fn read_targets(meaning: &CommandMeaning) -> Vec<EffectTarget> {
+    let read = meaning.effects.iter().filter_map(|effect| match effect {
+        CommandEffect::Reads(target @ (EffectTarget::File(_) | EffectTarget::Pattern(_))) => {
+            Some(target.clone())
+        }
+        // It follows links.
+        CommandEffect::Reads(EffectTarget::Printed(root)) => Some(EffectTarget::File(root.clone())),
+        _ => None,
+    });
+    read.collect()
+}
+
+/// Returns whether only names and numbers are printed.
+fn prints_only_names(level: &'static CommandSpec, arguments: ArgvRef<'_>, from: usize) -> bool {
+    let ripgrep = level.name() == "rg";
+    command_items(level, arguments, from).any(|item| {
+        let CommandItem::Option { option, .. } = item else { return false };
+        match option.name {
+            "L" => !ripgrep,
+            "l"
+            | "files-with-matches"
+            | "files-without-match"
+            | "c"
+            | "count"
+            | "count-matches"
+            | "q"
+            | "quiet"
+            | "silent"
+            | "files"
+            | "type-list" => true,
+            _ => false,
+        }
+    })
+}
+
+/// Returns which files are searched; nothing if no directory is.
+fn parse_search_scope(
+    level: &'static CommandSpec,
+    name: &str,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> Option<FileSearch> {
+    let ripgrep = matches!(name, "rg" | "ripgrep");
+    let silver = name == "ag";
+    // grep(1) only reports that the operand is a directory. Other programs of that name (ugrep)
+    // search the files in it.
+    let mut recursive = true;
+    let (mut unrestricted, mut negated) = (0, false);
+    let mut search = FileSearch {
+        includes_hidden: !(ripgrep || silver),
+        includes_ignored: !(ripgrep || silver),
+        ..FileSearch::default()
+    };
+    for item in command_items(level, arguments, from) {
+        let CommandItem::Option { option, value } = item else { continue };
+        match option.name {
+            "r" | "R" | "recursive" | "dereference-recursive" if !ripgrep => recursive = true,
+            "d" | "directories" => recursive = value != Some(ArgumentWord::Known("skip")),
+            "u" | "unrestricted" => unrestricted += 1,
+            "hidden" | "." => search.includes_hidden = true,
+            "no-ignore" | "no-ignore-vcs" | "no-ignore-files" | "U" | "skip-vcs-ignores" | "a"
+                if ripgrep && option.name.starts_with("no") || silver =>
+            {
+                search.includes_ignored = true;
+            }
+            "t" | "type" if ripgrep => {
+                if let Some(ArgumentWord::Known(kind)) = value {
+                    search.include_patterns.push(format!("*.{kind}*"));
+                }
+            }
+            "g" | "glob" | "iglob" if !silver => add_file_filter(&mut search, value),
+            // ugrep leaves out what begins with `!`, grep(1) takes it in.
+            "include" if !silver => search.include_patterns.push(match value {
+                Some(ArgumentWord::Known(pattern)) if !pattern.starts_with('!') => {
+                    pattern.to_owned()
+                }
+                _ => "*".to_owned(),
+            }),
+            "exclude" | "exclude-dir" => match value {
+                // ugrep takes that in again.
+                Some(ArgumentWord::Known(pattern)) if pattern.starts_with('!') => negated = true,
+                Some(ArgumentWord::Known(pattern)) if option.name == "exclude-dir" => {
+                    search.excluded_directories.push(pattern.to_owned());
+                }
+                Some(ArgumentWord::Known(pattern)) => {
+                    search.exclude_patterns.push(pattern.to_owned());
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    // If both match, the last pattern applies.
+    if negated || !search.include_patterns.is_empty() {
+        search.exclude_patterns.clear();
+    }
+    if negated {
+        search.excluded_directories.clear();
+    }
+    search.includes_ignored |= unrestricted > 0;
+    search.includes_hidden |= unrestricted > usize::from(ripgrep);
+    recursive.then_some(search)
+}
+
+fn add_file_filter(search: &mut FileSearch, value: Option<ArgumentWord<'_>>) {
+    match value {
+        Some(ArgumentWord::Known(pattern)) => match pattern.strip_prefix('!') {
+            Some(excluded) => {
+                search.exclude_patterns.push(excluded.to_owned());
+                search.excluded_directories.push(excluded.trim_end_matches('/').to_owned());
+            }
+            None => search.include_patterns.push(pattern.to_owned()),
+        },
+        // It could be any pattern.
+        _ => search.include_patterns.push("*".to_owned()),
+    }
+}

@@ -1,0 +1,147 @@
+//! Shells that are given a script with `-c`.
+
+use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
+
+use super::{
+    super::{ArgumentWord, ArgvRef, CommandMeaning, command_spec::CommandSpec},
+    InnerCommand, UNCLEAR_COMMAND, wrapper_meaning,
+};
+
+const RUNS_SCRIPT_FILE: InnerCommand =
+    InnerCommand::Unknown("runs a script file, or what it reads");
+
+/// The long options of bash, which may have one dash; only before all others.
+const BASH_FLAGS: [&str; 12] = [
+    "debug",
+    "debugger",
+    "dump-po-strings",
+    "dump-strings",
+    "login",
+    "noediting",
+    "noprofile",
+    "norc",
+    "posix",
+    "pretty-print",
+    "restricted",
+    "verbose",
+];
+
+/// `bash`, and `sh`, which may be bash.
+pub(in super::super) fn read_bash(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    _: usize,
+) -> CommandMeaning {
+    read_syntax_check(arguments)
+        .unwrap_or_else(|| wrapper_meaning(level, bash_inner_command(arguments.words)))
+}
+
+/// `-n FILE` reads a script without running it; together with other options it can be undone.
+fn read_syntax_check(arguments: ArgvRef<'_>) -> Option<CommandMeaning> {
+    let file = arguments.known_word(2).filter(|file| !file.starts_with(['-', '+']))?;
+    (arguments.known_word(1) == Some("-n") && arguments.words.len() == 3).then(|| {
+        let mut meaning = CommandMeaning::new(CommandClass::Harmless);
+        meaning.add_read(ArgumentWord::Known(file), false);
+        meaning
+    })
+}
+
+fn bash_inner_command(argv: &CommandWords) -> InnerCommand {
+    let mut skip = 1;
+    while let Some(option) = argv.known_word(skip).and_then(|word| word.strip_prefix('-')) {
+        let (name, long) = match option.strip_prefix('-') {
+            Some(name) => (name, true),
+            None => (option, false),
+        };
+        match name {
+            _ if BASH_FLAGS.contains(&name) => skip += 1,
+            "init-file" | "rcfile" => return InnerCommand::Unknown("runs a start-up file first"),
+            "help" | "version" => return InnerCommand::PrintsHelp,
+            "" => break,
+            _ if long => return UNCLEAR_COMMAND,
+            _ => break,
+        }
+    }
+    skip_option_clusters(argv, skip, "abefhiklmnprstuvxBCEHPTo", "O")
+}
+
+/// `dash`, `ash`, `ksh` and their like.
+pub(in super::super) fn read_posix_shell(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    _: usize,
+) -> CommandMeaning {
+    read_syntax_check(arguments)
+        .unwrap_or_else(|| wrapper_meaning(level, posix_inner_command(arguments.words)))
+}
+
+fn posix_inner_command(argv: &CommandWords) -> InnerCommand {
+    skip_option_clusters(argv, 1, "abefhiklmnpsuvxCEIVo", "")
+}
+
+/// `zsh`.
+pub(in super::super) fn read_zsh(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    _: usize,
+) -> CommandMeaning {
+    wrapper_meaning(level, zsh_inner_command(arguments.words))
+}
+
+fn zsh_inner_command(argv: &CommandWords) -> InnerCommand {
+    match argv.known_word(1) {
+        Some("--version" | "--help") => InnerCommand::PrintsHelp,
+        _ => skip_option_clusters(argv, 1, "efilnuvxso", ""),
+    }
+}
+
+/// Reads clusters of letters from the word at `skip` on. `o`, and the letters of `named`, take a name from the next
+/// words.
+fn skip_option_clusters(
+    argv: &CommandWords,
+    skip: usize,
+    letters: &str,
+    named: &str,
+) -> InnerCommand {
+    let mut words = argv.iter().skip(skip).peekable();
+    let mut script = false;
+    loop {
+        let cluster = match words.peek() {
+            Some(CommandWord::Known("-" | "--")) => {
+                words.next();
+                break;
+            }
+            Some(CommandWord::Known(text)) if text.starts_with(['-', '+']) => *text,
+            Some(CommandWord::Known(_)) | None => break,
+            Some(CommandWord::KnownPrefix(text))
+                if !text.is_empty() && !text.starts_with(['-', '+']) =>
+            {
+                break;
+            }
+            Some(_) => return UNCLEAR_COMMAND,
+        };
+        words.next();
+        let mut rest = cluster.chars();
+        let off = rest.next() == Some('+');
+        while let Some(letter) = rest.next() {
+            match letter {
+                'c' if !off => script = true,
+                'o' | 'O' if letter == 'o' || named.contains(letter) => {
+                    // Where more letters follow, the shells do not agree what the name is.
+                    let name = words.next_if(|word| matches!(word, CommandWord::Known(_)));
+                    if !rest.as_str().is_empty() || name.is_none() {
+                        return UNCLEAR_COMMAND;
+                    }
+                }
+                _ if letters.contains(letter) => {}
+                _ => return UNCLEAR_COMMAND,
+            }
+        }
+    }
+    match (script, words.next()) {
+        (false, _) => RUNS_SCRIPT_FILE,
+        (true, None) => InnerCommand::Nothing,
+        (true, Some(CommandWord::Known(script))) => InnerCommand::Script(script.to_owned()),
+        (true, Some(_)) => InnerCommand::Unknown("runs a script that is not known"),
+    }
+}

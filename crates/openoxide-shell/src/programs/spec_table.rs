@@ -1,0 +1,110 @@
+//! Storage of the table in flat arrays without pointers. A pointer in a static is relocated
+//! whenever the program starts, and a hook starts the program for each tool call.
+
+use openoxide_protocol::CommandClass;
+
+use super::{
+    command_spec::{
+        CommandReader, CommandSpec, CommandTraits, OperandKind, OperandSpecRow, OptionCheck,
+        OptionEffect, OptionOverride, OptionRow, OptionValueKind, OptionValueReader,
+        TokenOutputCheck,
+    },
+    hash, readers,
+};
+
+/// A text of the table: where it begins in [`TEXTS`], and in the last eight bits how long it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TableText(u32);
+
+/// A range of consecutive entries in one of the arrays.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TableRange {
+    start: u16,
+    end: u16,
+}
+
+/// Several texts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TableTexts(TableRange);
+
+/// A program or subcommand, by one of its names.
+#[derive(Debug)]
+pub(super) struct NameEntry {
+    name: TableText,
+    /// Its place in [`LEVELS`].
+    level: u16,
+}
+
+impl TableText {
+    pub(super) fn as_str(self) -> &'static str {
+        let (at, length) = ((self.0 >> 8) as usize, (self.0 & 0xff) as usize);
+        // INVARIANT: the build script has put the text there.
+        TEXTS.get(at..at + length).unwrap_or_default()
+    }
+}
+
+impl TableRange {
+    pub(super) fn slice_of<T>(self, all: &'static [T]) -> &'static [T] {
+        // INVARIANT: the build script has put them there.
+        all.get(usize::from(self.start)..usize::from(self.end)).unwrap_or_default()
+    }
+}
+
+impl TableTexts {
+    pub(super) fn iter(self) -> impl Iterator<Item = &'static str> {
+        self.0.slice_of(&LISTS).iter().map(|text| text.as_str())
+    }
+
+    pub(super) fn contains(self, text: &str) -> bool {
+        self.iter().any(|each| each == text)
+    }
+}
+
+impl NameEntry {
+    pub(super) fn name(&self) -> &'static str {
+        self.name.as_str()
+    }
+
+    pub(super) fn spec(&self) -> Option<&'static CommandSpec> {
+        LEVELS.get(usize::from(self.level))
+    }
+}
+
+/// Returns the level of the program of this name.
+pub(super) fn find_program(name: &str) -> Option<&'static CommandSpec> {
+    PROGRAMS.get(find_index(name)?)?.spec()
+}
+
+/// Returns whether the program of this name was never run to check that it is harmless (`programs/unproved.txt`).
+pub(super) fn is_unproved_program(name: &str) -> bool {
+    let Some(number) = find_index(name) else { return true };
+    UNPROVED.get(number / 8).is_none_or(|byte| byte & (1 << (number % 8)) != 0)
+}
+
+/// Returns whether the help and the version of the program of this name were never run in a directory full of traps: it is
+/// unproved, and `programs/versions.txt` does not have it.
+pub(super) fn is_version_unproved(name: &str) -> bool {
+    let Some(number) = find_index(name) else { return true };
+    UNPROVED_VERSIONS.get(number / 8).is_none_or(|byte| byte & (1 << (number % 8)) != 0)
+}
+
+/// Returns the place of a program in [`MAKE_PROGRAM_VARIABLES`].
+fn find_index(name: &str) -> Option<usize> {
+    let mut slot = hash::name_slot(name);
+    loop {
+        // INVARIANT: the build script leaves slots empty, so the search ends.
+        let number = usize::from(*SLOTS.get(slot % SLOTS.len())?).checked_sub(1)?;
+        if PROGRAMS.get(number)?.name() == name {
+            return Some(number);
+        }
+        slot += 1;
+    }
+}
+
+include!(concat!(env!("OUT_DIR"), "/programs.rs"));
+
+/// Returns every program with its level.
+#[cfg(test)]
+pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static CommandSpec)> {
+    PROGRAMS.iter().map(|program| (program.name(), program.spec().unwrap()))
+}

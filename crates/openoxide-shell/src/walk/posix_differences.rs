@@ -1,0 +1,168 @@
+//! Constructs that bash and a plain shell parse in the same way but execute differently.
+
+use openoxide_protocol::{CommandWord, CommandWords};
+
+use super::{
+    ScriptWalk,
+    word_expansion::{ParameterValue, stays_one_word},
+};
+use crate::syntax::syntax_tree::{ExpansionForm, ParameterExpansion, WordPiece};
+
+/// Builtins of bash that are programs to a plain shell, or nothing.
+const BASH_ONLY_BUILTINS: &[&str] = &[
+    "bind",
+    "builtin",
+    "caller",
+    "compgen",
+    "complete",
+    "compopt",
+    "declare",
+    "dirs",
+    "disown",
+    "enable",
+    "help",
+    "history",
+    "let",
+    "logout",
+    "mapfile",
+    "popd",
+    "pushd",
+    "readarray",
+    "shopt",
+    "source",
+    "suspend",
+    "typeset",
+];
+
+/// The special builtins: in a plain shell, variables that are assigned before them stay.
+const SPECIAL_BUILTINS: &[&str] = &[
+    ".", ":", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set",
+    "shift", "times", "trap", "unset",
+];
+
+/// Returns whether a plain shell runs something else with these words, or does not have the
+/// builtin.
+pub(super) fn differs_in_posix_shell(argv: &CommandWords) -> bool {
+    let Some(name) = argv.known_word(0) else { return false };
+    // `eval -- x` and `exec -a x y` run programs of the names `--` and `-a` there.
+    let option = matches!(name, "eval" | "exec")
+        && matches!(argv.iter().nth(1), Some(CommandWord::Known(word)) if word.starts_with('-'));
+    option || BASH_ONLY_BUILTINS.contains(&name) || prints_otherwise(name, argv)
+}
+
+/// Returns whether the `echo` of a plain shell prints different text, or its `printf` does not
+/// assign a variable because it has no `-v`.
+fn prints_otherwise(name: &str, argv: &CommandWords) -> bool {
+    let first = argv.iter().nth(1);
+    match name {
+        "printf" => match first {
+            None => false,
+            Some(CommandWord::Known(word)) => word.starts_with("-v"),
+            Some(CommandWord::KnownPrefix(word)) => word.is_empty() || word.starts_with('-'),
+            Some(CommandWord::AnyWords) => true,
+        },
+        "echo" => {
+            let option = matches!(first, Some(CommandWord::Known(word))
+                if word.starts_with('-') && word != "-n");
+            option
+                || argv
+                    .iter()
+                    .any(|word| matches!(word, CommandWord::Known(text) if text.contains('\\')))
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether variables that are assigned before these words keep their values after the
+/// command in a plain shell.
+pub(super) fn keeps_assignments(argv: &CommandWords) -> bool {
+    argv.known_word(0).is_some_and(|name| SPECIAL_BUILTINS.contains(&name))
+}
+
+/// The variables to which a plain shell gives no value, or another one.
+const BASH_GIVES: &[&str] = &[
+    "COLUMNS",
+    "DIRSTACK",
+    "EUID",
+    "FUNCNAME",
+    "GROUPS",
+    "HOSTNAME",
+    "HOSTTYPE",
+    "LINES",
+    "MACHTYPE",
+    "OSTYPE",
+    "PIPESTATUS",
+    "RANDOM",
+    "REPLY",
+    "SECONDS",
+    "SHELLOPTS",
+    "SHLVL",
+    "SRANDOM",
+    "UID",
+    "_",
+];
+
+impl ScriptWalk<'_> {
+    /// Notes where a plain shell, or zsh, expands these pieces in another way.
+    pub(super) fn note_differences(&mut self, pieces: &[WordPiece<'_>], quoted: bool) {
+        for (index, piece) in pieces.iter().enumerate() {
+            match piece {
+                WordPiece::Unquoted(text) => {
+                    self.is_bash_only |= index == 0 && is_bash_tilde(text);
+                    // `=ls` is the path of `ls`, and `**` any number of directories.
+                    self.only_without_zsh |= index == 0 && text.starts_with('=') && text.len() > 1;
+                    self.only_without_zsh |= text.contains("**");
+                }
+                WordPiece::Parameter(parameter) => {
+                    self.note_parameter(parameter, pieces.get(index + 1), quoted);
+                }
+                WordPiece::Quoted(inner) => self.note_differences(inner, true),
+                _ => {}
+            }
+        }
+    }
+
+    fn note_parameter(
+        &mut self,
+        parameter: &ParameterExpansion<'_>,
+        next: Option<&WordPiece<'_>>,
+        quoted: bool,
+    ) {
+        let name = parameter.name;
+        self.is_bash_only |= matches!(
+            parameter.form,
+            ExpansionForm::Indirect | ExpansionForm::Names | ExpansionForm::Prompt
+        ) || BASH_GIVES.contains(&name)
+            || ["BASH", "COMP_", "EPOCH", "HIST"].iter().any(|own| name.starts_with(own));
+        // `$x:h` and `$x[1]` are parts of a value.
+        let length = parameter.span.end.saturating_sub(parameter.span.start);
+        let braced = usize::try_from(length).is_ok_and(|length| length > name.len() + 1);
+        self.only_without_zsh |= !braced
+            && match next {
+                Some(WordPiece::Unquoted(text)) => is_part(text),
+                Some(WordPiece::Literal(text)) => is_part(text),
+                _ => false,
+            };
+        // zsh splits no value.
+        self.only_without_zsh |= !quoted && self.is_split(name);
+    }
+}
+
+impl ScriptWalk<'_> {
+    /// Returns whether the unquoted value of a variable is several words or a pattern.
+    fn is_split(&self, name: &str) -> bool {
+        matches!(self.lookup_variable(name), ParameterValue::Known(value)
+            if !value.is_empty() && !stays_one_word(&value))
+    }
+}
+
+fn is_bash_tilde(text: &str) -> bool {
+    text.strip_prefix('~').is_some_and(|rest| {
+        rest.starts_with(['+', '-']) || rest.starts_with(|first: char| first.is_ascii_digit())
+    })
+}
+
+fn is_part(text: &str) -> bool {
+    let letter = |rest: &str| rest.starts_with(|first: char| first.is_ascii_alphabetic());
+    text.starts_with('[') || text.strip_prefix(':').is_some_and(letter)
+}

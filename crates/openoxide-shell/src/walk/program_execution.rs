@@ -1,0 +1,689 @@
+//! Execution of functions, builtins, programs, and the programs that other programs run.
+
+use openoxide_protocol::{
+    AbsPath, Access, AccessRoute, CommandClass, CommandWord, CommandWords, ExecAccess, FileSearch,
+    PathAccess, Span, VersionControl,
+};
+
+use super::{
+    ScriptWalk,
+    carried_commands::CommandRole,
+    environment_variables, posix_differences,
+    simple_commands::{CommandCall, StdinSource},
+    state::WalkState,
+};
+use crate::{
+    arity, danger,
+    findings::{self, FindingCode},
+    programs::{
+        self, ArgvRef, CommandEffect, CommandMeaning, EffectTarget, OutputKind, WordSource,
+    },
+};
+
+/// The maximum number of programs that start each other.
+const MAX_NESTED_PROGRAMS: u8 = 16;
+
+/// The working directory of a command.
+#[derive(Debug, PartialEq, Eq)]
+enum CommandDirectory {
+    /// The directory in which the script starts.
+    Start,
+    Known(AbsPath),
+    Unknown,
+}
+
+impl CommandDirectory {
+    /// Returns the directory, if it is not the one in which the script starts. The root stands for
+    /// an unknown directory, because it is not inside of any other directory.
+    fn other_directory(self) -> Option<AbsPath> {
+        match self {
+            Self::Known(place) => Some(place),
+            Self::Start => None,
+            Self::Unknown => Some(AbsPath::root()),
+        }
+    }
+}
+
+impl ScriptWalk<'_> {
+    /// Runs a command of the script. `functions` is true if the name may be that of a function.
+    pub(super) fn run_command(
+        &mut self,
+        call: &CommandCall<'_>,
+        functions: bool,
+    ) -> Option<WalkState> {
+        if call.argv.is_empty() {
+            return None;
+        }
+        let Some(name) = call.argv.known_word(0) else {
+            self.add_opaque_access(call.text, call.span, FindingCode::Program);
+            return None;
+        };
+        let meaning = self.add_exec_access(
+            call,
+            call.as_argv(),
+            call.text.to_owned(),
+            0,
+            CommandRole::Program,
+        );
+        self.is_bash_only |= posix_differences::differs_in_posix_shell(&call.argv);
+        let function = functions && self.defines_function(name);
+        let prints = if function { None } else { self.find_printed_files(call, &meaning) };
+        let failed = if function {
+            self.call_function(call, name, meaning)
+        } else {
+            self.run_builtin_or_program(call, name, meaning)
+        };
+        self.printed_files = prints;
+        failed
+    }
+
+    /// Runs a builtin or a program.
+    fn run_builtin_or_program(
+        &mut self,
+        call: &CommandCall<'_>,
+        name: &str,
+        meaning: CommandMeaning,
+    ) -> Option<WalkState> {
+        match self.walk_builtin(call, name) {
+            Some(failed) => failed,
+            None => {
+                self.walk_inner_commands(call, call.as_argv(), meaning, 0);
+                None
+            }
+        }
+    }
+
+    pub(super) fn defines_function(&self, name: &str) -> bool {
+        self.current_scan.defines_function(name) || self.previous_scan.defines_function(name)
+    }
+
+    /// Runs what may be a function, or the builtin or program of the same name: it is not certain which.
+    fn call_function(
+        &mut self,
+        call: &CommandCall<'_>,
+        name: &str,
+        meaning: CommandMeaning,
+    ) -> Option<WalkState> {
+        if self.is_parallel && self.active_functions.iter().any(|function| function == name) {
+            self.add_finding(FindingCode::ForkBomb, call.span);
+        }
+        self.state.variables.clear();
+        self.current_scan.has_partial_reads |= self.stdin.is_some();
+        if self.previous_scan.changes_cwd_repeatedly || self.current_scan.changes_cwd_repeatedly {
+            self.state.forget_working_directory();
+        }
+        self.note_possible_failure();
+        let before = self.state.clone();
+        let failed = self.run_builtin_or_program(call, name, meaning);
+        self.merge_failure(failed);
+        self.state.merge_branch(before);
+        None
+    }
+
+    /// Adds a finding without a separate access.
+    pub(super) fn add_finding(&mut self, code: FindingCode, span: Span) {
+        self.facts.findings.push(findings::new_finding(code, span));
+    }
+
+    /// Adds a program that runs, and what it touches.
+    pub(super) fn add_exec_access(
+        &mut self,
+        call: &CommandCall<'_>,
+        argv: ArgvRef<'_>,
+        text: String,
+        level: u8,
+        role: CommandRole,
+    ) -> CommandMeaning {
+        let name = argv.known_word(0).unwrap_or_default();
+        let mut meaning = programs::analyze_command(argv);
+        programs::add_possible_options(&mut meaning, argv);
+        let place = self.command_directory(&meaning);
+        let trusted = !call.has_altered_environment
+            && !call.reveals_secret
+            && !self.defines_function(name)
+            && (name != "env" || !alters_environment(argv.words))
+            && (meaning.version_control == VersionControl::None
+                || place != CommandDirectory::Unknown);
+        let only_redirects = name == "exec" && argv.words.len() == 1;
+        let plain_shell = level == 0 && is_visible_shell_script(name, argv.words, &meaning);
+        let class = match (trusted, only_redirects || plain_shell) {
+            (false, _) => CommandClass::Unknown,
+            (true, true) => CommandClass::Harmless,
+            (true, false) => meaning.class,
+        };
+        self.note_partial_read(call, name, &meaning);
+        if role == CommandRole::CoveredTool {
+            self.add_carried_command(argv.words.clone(), meaning.canonical_words.clone());
+        } else {
+            self.carrier = Some(self.facts.accesses.len());
+            self.facts.accesses.push(Access::Exec(ExecAccess {
+                argv: argv.words.clone(),
+                text,
+                class,
+                span: call.span,
+                arity: arity::prefix_len(argv.words),
+                cwd: place.other_directory(),
+                normalized_argv: meaning.canonical_words.clone(),
+                carried_commands: Vec::new(),
+                version_control: meaning.version_control,
+                remotes: meaning.remotes.clone(),
+                databases: meaning.databases.clone(),
+                unproved: meaning.unproved,
+            }));
+        }
+        // The directory that `cd` enters is only entered.
+        if name == "cd" {
+            self.add_entered_directory(call);
+        } else {
+            self.add_effects(call, &meaning, class, level == 0);
+            self.patches(call, argv.words, &meaning);
+        }
+        if danger::is_dangerous_program(name) {
+            self.add_dangers(call, argv.words);
+        }
+        meaning
+    }
+
+    /// Returns where a command works.
+    fn command_directory(&self, meaning: &CommandMeaning) -> CommandDirectory {
+        let Some(mut bases) = self.state.working_directories.known_directories(self.context.cwd)
+        else {
+            return CommandDirectory::Unknown;
+        };
+        let (Some(base), None) = (bases.next(), bases.next()) else {
+            return CommandDirectory::Unknown;
+        };
+        match &meaning.working_directory {
+            Some(place) => CommandDirectory::Known(base.join(place)),
+            None if base == self.context.cwd => CommandDirectory::Start,
+            None => CommandDirectory::Known(base.clone()),
+        }
+    }
+
+    /// Adds what a program reads, writes and reaches.
+    fn add_effects(
+        &mut self,
+        call: &CommandCall<'_>,
+        meaning: &CommandMeaning,
+        class: CommandClass,
+        outer: bool,
+    ) {
+        if let Some(place) = &meaning.working_directory {
+            self.climbs(place, call.span);
+            // The contents of the directory determine what the program does.
+            let here = EffectTarget::File(".".to_owned());
+            self.add_target_access(
+                call,
+                meaning,
+                &here,
+                Access::Read,
+                AccessRoute::Metadata,
+                class,
+            );
+        }
+        for effect in &meaning.effects {
+            match effect {
+                CommandEffect::Reads(target) => {
+                    self.add_target_access(
+                        call,
+                        meaning,
+                        target,
+                        Access::Read,
+                        AccessRoute::Program,
+                        class,
+                    );
+                }
+                CommandEffect::ReadsMetadata(target) => {
+                    self.add_target_access(
+                        call,
+                        meaning,
+                        target,
+                        Access::Read,
+                        AccessRoute::Metadata,
+                        class,
+                    );
+                }
+                CommandEffect::Searches(target, search) => {
+                    self.add_search(call, meaning, target, search);
+                }
+                CommandEffect::Writes(target) => {
+                    self.add_target_access(
+                        call,
+                        meaning,
+                        target,
+                        Access::Edit,
+                        AccessRoute::Program,
+                        class,
+                    );
+                }
+                CommandEffect::WritesDescriptor(device) => {
+                    self.add_descriptor_write(device, call.span);
+                }
+                CommandEffect::Reaches(url) => {
+                    let (host, touch) = (String::new(), AccessRoute::Program);
+                    self.facts.accesses.push(Access::Fetch {
+                        host,
+                        url: url.clone(),
+                        route: touch,
+                    });
+                }
+                CommandEffect::MayBeOption(option) => self.add_possible_option(call, option, outer),
+                CommandEffect::Runs(_)
+                | CommandEffect::Tool(_)
+                | CommandEffect::GuestCommand(_)
+                | CommandEffect::Script(_)
+                | CommandEffect::Unknown(_) => {}
+            }
+        }
+    }
+
+    /// Adds that a program works in a directory whose path leads up: what comes before a `..` must not be a link.
+    fn climbs(&mut self, place: &str, span: Span) {
+        let paths = self.candidate_paths(place, span).filter(|_| place.contains(".."));
+        let climbed = |path| PathAccess { route: AccessRoute::Metadata, ..path };
+        let paths = paths.into_iter().flatten().map(climbed);
+        self.facts.accesses.extend(paths.map(Access::ExternalDirectory));
+    }
+
+    /// Adds that the files below a directory are searched.
+    fn add_search(
+        &mut self,
+        call: &CommandCall<'_>,
+        meaning: &CommandMeaning,
+        target: &EffectTarget,
+        search: &FileSearch,
+    ) {
+        let (EffectTarget::File(text) | EffectTarget::Pattern(text) | EffectTarget::Printed(text)) =
+            target;
+        let moved = match &meaning.working_directory {
+            Some(place) if !text.starts_with('/') => &format!("{place}/{text}"),
+            _ => text,
+        };
+        let pattern = matches!(target, EffectTarget::Pattern(_));
+        for path in self.candidate_paths(moved, call.span).into_iter().flatten() {
+            let (touch, search) = (AccessRoute::Program, Some(Box::new(search.clone())));
+            self.facts.accesses.push(Access::Read(PathAccess {
+                route: touch,
+                is_pattern: pattern,
+                search,
+                ..path
+            }));
+        }
+    }
+
+    fn add_target_access(
+        &mut self,
+        call: &CommandCall<'_>,
+        meaning: &CommandMeaning,
+        target: &EffectTarget,
+        access: fn(PathAccess) -> Access,
+        touch: AccessRoute,
+        class: CommandClass,
+    ) {
+        let (EffectTarget::File(text) | EffectTarget::Pattern(text) | EffectTarget::Printed(text)) =
+            target;
+        let moved = match &meaning.working_directory {
+            Some(place) if !text.starts_with('/') => &format!("{place}/{text}"),
+            _ => text,
+        };
+        let (pattern, printed) = (
+            matches!(target, EffectTarget::Pattern(_)),
+            matches!(target, EffectTarget::Printed(_)),
+        );
+        match self.candidate_paths(moved, call.span) {
+            Some(paths) => {
+                let paths = paths.into_iter().map(|path| PathAccess {
+                    route: touch,
+                    is_pattern: pattern,
+                    has_piped_names: printed,
+                    ..path
+                });
+                self.facts.accesses.extend(paths.map(access));
+            }
+            // A command that is known to be harmless must be known to read nothing else.
+            None if class != CommandClass::Unknown
+                || matches!(access(PathAccess::new(self.context.cwd.clone())), Access::Edit(_)) =>
+            {
+                let access = Access::Opaque { text: call.text.to_owned(), span: call.span };
+                self.facts.accesses.push(access);
+            }
+            None => {}
+        }
+    }
+
+    /// Returns the directories of the files whose names a command prints, if it prints nothing
+    /// else.
+    fn find_printed_files(
+        &self,
+        call: &CommandCall<'_>,
+        meaning: &CommandMeaning,
+    ) -> Option<WordSource> {
+        match meaning.output {
+            OutputKind::Anything => None,
+            OutputKind::InputLines => self.find_inherited_files(call),
+            OutputKind::Tokens => Some(WordSource::Tokens),
+            OutputKind::FileNames { bare } => {
+                let mut roots = Vec::new();
+                for effect in &meaning.effects {
+                    let (CommandEffect::Reads(
+                        EffectTarget::File(text) | EffectTarget::Printed(text),
+                    )
+                    | CommandEffect::ReadsMetadata(
+                        EffectTarget::File(text) | EffectTarget::Printed(text),
+                    )) = effect
+                    else {
+                        return None;
+                    };
+                    let paths = self.candidate_paths(text, Span::default())?;
+                    roots.extend(paths.into_iter().map(|path| path.path.to_string()));
+                }
+                let search = meaning
+                    .printed_files
+                    .clone()
+                    .unwrap_or_else(|| Box::new(FileSearch::all_files()));
+                Some(WordSource::DescendantsOf { roots, bare, search: Some(search) })
+            }
+        }
+    }
+
+    pub(super) fn add_dangers(&mut self, call: &CommandCall<'_>, argv: &CommandWords) {
+        // The project must not get lost, also from elsewhere.
+        let mut bases =
+            self.state.working_directories.candidate_directories(self.context.cwd).into_owned();
+        if !bases.contains(self.context.cwd) {
+            bases.push(self.context.cwd.clone());
+        }
+        let place = danger::DangerContext { bases: &bases, home: self.context.home };
+        for mut finding in danger::find_dangers(argv, &place) {
+            finding.span = call.span;
+            self.facts.findings.push(finding);
+        }
+    }
+
+    /// Walks what a program runs in its turn.
+    pub(super) fn walk_inner_commands(
+        &mut self,
+        call: &CommandCall<'_>,
+        argv: ArgvRef<'_>,
+        meaning: CommandMeaning,
+        level: u8,
+    ) {
+        if level > MAX_NESTED_PROGRAMS {
+            return self.add_opaque_access(call.text, call.span, FindingCode::TooLong);
+        }
+        let name = base_name(argv.known_word(0).unwrap_or_default());
+        if let (StdinSource::Text(script), true) = (&call.input, is_stdin_shell(name, argv.words)) {
+            return self.walk_shell_script(name, script, call.span);
+        }
+        if self.reads_pipe
+            && call.input == StdinSource::Inherited
+            && reads_code_from_stdin(name, argv.words)
+        {
+            self.add_finding(FindingCode::PipedCode, call.span);
+        }
+        let altered =
+            call.has_altered_environment || self.alters_inner_program(call, name, argv.words);
+        let carrier = self.carrier;
+        let bases = self.state.working_directories.clone();
+        if let Some(place) = &meaning.working_directory {
+            self.enter_tool_directory(place);
+        }
+        for mut effect in meaning.effects {
+            self.carrier = carrier;
+            if meaning.working_directory.is_some() {
+                effect.forget_paths();
+            }
+            match effect {
+                CommandEffect::Runs(command) => {
+                    self.walk_inner_command(call, command, altered, level, CommandRole::Program);
+                }
+                CommandEffect::Tool(command) => {
+                    self.walk_inner_command(
+                        call,
+                        command,
+                        altered,
+                        level,
+                        CommandRole::CoveredTool,
+                    );
+                }
+                CommandEffect::GuestCommand(command) => {
+                    self.walk_container_command(call, command, altered, level);
+                }
+                CommandEffect::Script(script) => self.walk_shell_script(name, &script, call.span),
+                CommandEffect::Unknown(why) => {
+                    let text = call.text.to_owned();
+                    self.facts.accesses.push(Access::Opaque { text, span: call.span });
+                    self.facts.findings.push(findings::new_hidden_effect_finding(why, call.span));
+                }
+                CommandEffect::Reads(_)
+                | CommandEffect::ReadsMetadata(_)
+                | CommandEffect::Searches(..)
+                | CommandEffect::Writes(_)
+                | CommandEffect::WritesDescriptor(_)
+                | CommandEffect::Reaches(_)
+                | CommandEffect::MayBeOption(_) => {}
+            }
+        }
+        self.state.working_directories = bases;
+    }
+
+    /// Moves the commands that a program runs to another directory: `uv --directory sub run …`.
+    fn enter_tool_directory(&mut self, place: &str) {
+        let known = self.state.working_directories.known_directories(self.context.cwd);
+        let there = known.map(|bases| bases.map(|base| base.join(place)).collect::<Vec<_>>());
+        match (there, AbsPath::new(place)) {
+            (Some(there), _) => {
+                self.state.working_directories.set_directories(there, self.context.cwd);
+            }
+            (None, Ok(there)) => {
+                self.state.working_directories.set_directories(vec![there], self.context.cwd);
+            }
+            (None, Err(_)) => {}
+        }
+    }
+
+    /// Returns whether `env NAME=value` or a similar command changes what the program inside does.
+    fn alters_inner_program(
+        &mut self,
+        call: &CommandCall<'_>,
+        name: &str,
+        argv: &CommandWords,
+    ) -> bool {
+        let mut altered = false;
+        if matches!(name, "sudo" | "doas" | "su" | "runuser") {
+            // It is the other user's.
+            self.current_scan.assign_for_program("HOME");
+        }
+        if !matches!(name, "env" | "sudo" | "doas") {
+            return altered;
+        }
+        for word in argv.iter().skip(1) {
+            let (CommandWord::Known(text) | CommandWord::KnownPrefix(text)) = word else {
+                continue;
+            };
+            let Some((variable, value)) = text.split_once('=') else { continue };
+            let whole = matches!(word, CommandWord::Known(_));
+            self.current_scan.assign_for_program(variable);
+            if environment_variables::is_program_variable(variable) {
+                self.add_finding(FindingCode::Environment, call.span);
+            }
+            self.note_alteration(variable, call.span);
+            let encodes = environment_variables::chooses_encoding(variable)
+                && !(whole && environment_variables::keeps_ascii(value));
+            if environment_variables::is_shell_startup_variable(variable)
+                || environment_variables::names_place(variable)
+                || encodes
+            {
+                self.add_opaque_access(call.text, call.span, FindingCode::Environment);
+            }
+            altered |= !environment_variables::is_harmless_variable(variable);
+        }
+        altered || name == "env" && takes_away(argv)
+    }
+
+    /// Notes that a program is given a variable that is not known to leave it as it is. Those that are known to change it
+    /// are noted wherever they are assigned.
+    pub(super) fn note_alteration(&mut self, variable: &str, span: Span) {
+        if !environment_variables::is_harmless_variable(variable)
+            && !environment_variables::is_program_variable(variable)
+        {
+            self.add_finding(FindingCode::Environment, span);
+        }
+    }
+
+    /// Walks the script that another shell runs.
+    fn walk_shell_script(&mut self, name: &str, script: &str, span: Span) {
+        let was = std::mem::take(&mut self.is_bash_only);
+        // The script is not a part of the function around it: there is nothing to return from, and
+        // nothing is local.
+        let inside = std::mem::take(&mut self.active_functions);
+        self.walk_in_subprocess(|walk| {
+            walk.state.variables.clear();
+            walk.walk_script(script, span);
+            let other =
+                matches!(name, "zsh" | "ksh" | "mksh" | "fish" | "csh" | "tcsh" | "nu" | "pwsh");
+            // A construct that bash and a plain shell read differently must not be analysed for
+            // only one of them.
+            if name != "bash" && walk.is_bash_only || other {
+                walk.add_opaque_access(script, span, FindingCode::Syntax);
+            }
+        });
+        self.active_functions = inside;
+        self.is_bash_only = was;
+    }
+}
+
+/// Returns the name of a program without its directory.
+fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// Returns whether a shell gets no script except its standard input.
+fn is_stdin_shell(name: &str, argv: &CommandWords) -> bool {
+    matches!(name, "bash" | "sh" | "dash")
+        && argv.iter().skip(1).all(|word| {
+            matches!(
+                word,
+                CommandWord::Known(
+                    "-" | "-s" | "-e" | "-u" | "-x" | "-eu" | "-ex" | "-eux" | "-ux"
+                )
+            )
+        })
+}
+
+/// Returns whether a program runs its standard input as code.
+fn reads_code_from_stdin(name: &str, argv: &CommandWords) -> bool {
+    let shell = matches!(name, "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "mksh" | "fish");
+    let interpreter = shell
+        || name.starts_with("python")
+        || matches!(
+            name,
+            "perl" | "ruby" | "node" | "php" | "lua" | "Rscript" | "pwsh" | "deno" | "bun"
+        );
+    let second = argv.iter().nth(1);
+    interpreter
+        && match second {
+            None | Some(CommandWord::Known("-" | "-s" | "/dev/stdin") | CommandWord::AnyWords) => {
+                true
+            }
+            Some(CommandWord::Known(option)) => {
+                shell && option.starts_with('-') && !option.contains('c') && argv.len() == 2
+            }
+            Some(CommandWord::KnownPrefix(_)) => false,
+        }
+}
+
+/// Returns whether a shell gets its script as a plain operand, and nothing else.
+fn is_visible_shell_script(name: &str, argv: &CommandWords, meaning: &CommandMeaning) -> bool {
+    matches!(name, "bash" | "dash" | "sh")
+        && argv.len() == 3
+        && matches!(argv.known_word(1), Some("-c" | "-lc" | "-ec" | "-euc"))
+        && matches!(meaning.effects.as_slice(), [CommandEffect::Script(_)])
+}
+
+/// Returns whether `env` sets or removes a variable that is not known to leave the program
+/// unchanged.
+fn alters_environment(argv: &CommandWords) -> bool {
+    takes_away(argv)
+        || argv.iter().any(|word| match word {
+            CommandWord::Known(text) | CommandWord::KnownPrefix(text) => {
+                text.split_once('=').is_some_and(|(variable, _)| {
+                    !environment_variables::is_harmless_variable(variable)
+                })
+            }
+            CommandWord::AnyWords => true,
+        })
+}
+
+/// Returns whether `env` removes all variables, or one that affects programs. Without `PAGER=cat`,
+/// they start a pager of their choice.
+fn takes_away(argv: &CommandWords) -> bool {
+    let mut words = argv.iter().skip(1);
+    while let Some(word) = words.next() {
+        let CommandWord::Known(text) = word else { return false };
+        let (letters, removed) = match text.strip_prefix("--") {
+            None if text == "-" => return true,
+            None if text.contains('=') => continue,
+            None => match text.strip_prefix('-') {
+                None => return false,
+                Some(letters) => {
+                    letters.split_once('u').map_or((letters, None), |(letters, name)| {
+                        (letters, Some(name).filter(|name| !name.is_empty()))
+                    })
+                }
+            },
+            Some(long) => {
+                let (name, value) =
+                    long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
+                let all = !name.is_empty() && "ignore-environment".starts_with(name);
+                let one = !name.is_empty() && "unset".starts_with(name);
+                (
+                    if all {
+                        "i"
+                    } else if one {
+                        "u"
+                    } else {
+                        ""
+                    },
+                    value.filter(|_| one),
+                )
+            }
+        };
+        let takes_next = removed.is_none() && (text.ends_with('u') || letters == "u");
+        let next = if takes_next { words.next() } else { None };
+        let name = removed.map(CommandWord::Known).or(next);
+        let obeyed = match name {
+            Some(CommandWord::Known(name)) => environment_variables::is_program_variable(name),
+            Some(_) => true,
+            None => false,
+        };
+        if letters.contains('i') || obeyed {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns a command for a person to read, its words quoted where that is needed.
+pub(super) fn render_command(argv: &CommandWords) -> String {
+    let mut text = String::new();
+    for word in argv.iter() {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        match word {
+            CommandWord::Known(word) if needs_no_quotes(word) => text.push_str(word),
+            CommandWord::Known(word) => {
+                text.extend(["'", &word.replace('\'', "'\\''"), "'"]);
+            }
+            CommandWord::KnownPrefix(word) => text.extend([word, "…"]),
+            CommandWord::AnyWords => text.push('…'),
+        }
+    }
+    text
+}
+
+fn needs_no_quotes(word: &str) -> bool {
+    !word.is_empty()
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./:,@%+=-".contains(&byte))
+}

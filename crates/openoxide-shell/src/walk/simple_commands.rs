@@ -1,0 +1,330 @@
+//! Simple commands: words are expanded, redirections opened, and something runs.
+
+use openoxide_protocol::{CommandWords, Span};
+
+use super::{
+    ScriptWalk, WalkSource, assignments::AssignedValue, environment_variables, posix_differences,
+    state::WalkState,
+};
+use crate::{
+    findings::FindingCode,
+    programs::{ArgvRef, WordSource},
+    syntax::{
+        is_name,
+        syntax_tree::{RedirectionTarget, ShellRedirection, ShellWord, SimpleCommand, WordPiece},
+    },
+};
+
+/// A command about to run.
+#[derive(Debug)]
+pub(super) struct CommandCall<'c> {
+    pub(super) text: &'c str,
+    pub(super) span: Span,
+    /// The standard input, if the script determines it.
+    pub(super) input: StdinSource,
+    pub(super) argv: CommandWords,
+    /// The unknown words that are names of files.
+    pub(super) paths: Vec<(usize, WordSource)>,
+    /// The source of the words that are not known.
+    pub(super) sources: Vec<(usize, &'c str)>,
+    /// The words that may contain text that the script does not show.
+    pub(super) tainted: WordMask,
+    /// The words that are assignments of unknown numbers.
+    pub(super) numbers: WordMask,
+    /// Variables are assigned for this command that may change what it does.
+    pub(super) has_altered_environment: bool,
+    /// Whether its words contain a variable of the environment that looks like a secret.
+    pub(super) reveals_secret: bool,
+    /// One of its words is in the script, but what it expands to is not worked out.
+    pub(super) obscure: bool,
+}
+
+impl<'c> CommandCall<'c> {
+    /// Returns the call of known words, which are the whole script.
+    pub(super) fn from_plain_words(text: &'c str, argv: CommandWords) -> Self {
+        Self {
+            text,
+            span: Span::new(0, text.len()),
+            input: StdinSource::Inherited,
+            argv,
+            paths: Vec::new(),
+            sources: Vec::new(),
+            tainted: WordMask::default(),
+            numbers: WordMask::default(),
+            has_altered_environment: false,
+            reveals_secret: false,
+            obscure: false,
+        }
+    }
+
+    /// Returns the source of a word that is not known, shortened.
+    pub(super) fn word_text(&self, index: usize) -> Option<&'c str> {
+        const MOST: usize = 60;
+        let (_, source) = self.sources.iter().find(|(at, _)| *at == index)?;
+        let end = source.char_indices().nth(MOST).map_or(source.len(), |(end, _)| end);
+        source.get(..end)
+    }
+
+    /// Returns the words, and the facts about those that stand for files.
+    pub(super) fn as_argv(&self) -> ArgvRef<'_> {
+        ArgvRef { words: &self.argv, paths: &self.paths }
+    }
+}
+
+/// The standard input of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum StdinSource {
+    /// The standard input of the script.
+    Inherited,
+    /// A file.
+    File,
+    /// Text that is not known.
+    Other,
+    /// This text.
+    Text(String),
+}
+
+/// A set of the first words of a command; beyond those, every word is in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WordMask(u64);
+
+impl WordMask {
+    /// Returns the set of all words.
+    pub(super) const fn all_words() -> Self {
+        Self(u64::MAX)
+    }
+
+    pub(super) fn contains(self, index: usize) -> bool {
+        index >= 64 || self.0 >> index & 1 == 1
+    }
+
+    fn insert(&mut self, index: usize, value: bool) {
+        if index < 64 && value {
+            self.0 |= 1 << index;
+        }
+    }
+}
+
+impl ScriptWalk<'_> {
+    /// Walks a simple command.
+    pub(super) fn walk_simple_command<'a>(
+        &mut self,
+        source: WalkSource<'a, '_>,
+        simple: &SimpleCommand<'a>,
+    ) -> Option<WalkState> {
+        let was = std::mem::take(&mut self.reveals);
+        simple.words.iter().for_each(|word| self.walk_word(source, word));
+        let reveals = std::mem::replace(&mut self.reveals, was);
+        if self.current_scan.changes_globbing || self.previous_scan.changes_globbing {
+            self.note_possible_failure(); // A pattern that matches nothing can be an error.
+        }
+        if simple.words.is_empty() {
+            self.walk_assignments_only(source, simple);
+            return None;
+        }
+        simple.redirects.iter().for_each(|redirect| self.walk_redirection(source, redirect));
+        let span = words_span(simple);
+        let mut call = CommandCall {
+            text: source.text_at(span),
+            span: self.outer_span(source, span),
+            input: self.find_stdin_source(source, &simple.redirects),
+            argv: CommandWords::new(),
+            paths: Vec::new(),
+            sources: Vec::new(),
+            tainted: WordMask::default(),
+            numbers: WordMask::default(),
+            has_altered_environment: false,
+            reveals_secret: reveals,
+            obscure: false,
+        };
+        self.expand_arguments(source, &simple.words, &mut call);
+        if call.obscure && call.argv.known_word(0).is_none_or(|name| !reads_no_file(name)) {
+            self.add_opaque_access(call.text, call.span, FindingCode::HiddenEffect);
+        }
+        self.is_bash_only |=
+            !simple.assignments.is_empty() && posix_differences::keeps_assignments(&call.argv);
+        let reads = self.sets_only_input_ifs(simple);
+        let was = self.reveals;
+        for assignment in &simple.assignments {
+            if reads && assignment.name == "IFS" && assignment.subscript.is_none() {
+                self.walk_word(source, &assignment.value);
+                continue;
+            }
+            let stayed = self.current_scan.stays(assignment.name);
+            self.walk_assignment(source, assignment, false);
+            self.current_scan.set_stays(assignment.name, stayed);
+            if matches!(self.classify_assigned_value(&assignment.value), AssignedValue::Known(text) if environment_variables::is_disabling_assignment(assignment.name, &text))
+            {
+                continue;
+            }
+            call.has_altered_environment |=
+                !environment_variables::is_harmless_variable(assignment.name);
+            self.note_alteration(assignment.name, call.span);
+        }
+        call.reveals_secret |= std::mem::replace(&mut self.reveals, was);
+        if !simple.assignments.is_empty() {
+            self.run_with_assignments(&call)
+        } else {
+            self.run_command(&call, true)
+        }
+    }
+
+    /// Returns whether an `IFS` before this command only determines how the command splits its
+    /// input: `IFS= read -r line`.
+    fn sets_only_input_ifs(&self, simple: &SimpleCommand<'_>) -> bool {
+        let name = simple.words.first().and_then(ShellWord::as_plain_text).unwrap_or_default();
+        matches!(name, "read" | "mapfile" | "readarray") && !self.defines_function(name)
+    }
+
+    fn walk_assignments_only<'a>(
+        &mut self,
+        source: WalkSource<'a, '_>,
+        simple: &SimpleCommand<'a>,
+    ) {
+        // Before or after the redirections: what they see of it must not matter.
+        let alone = simple.redirects.is_empty();
+        // zsh runs `cat` or `more` there.
+        self.only_without_zsh |= !alone && simple.assignments.is_empty();
+        for assignment in &simple.assignments {
+            self.walk_assignment(source, assignment, alone);
+        }
+        simple.redirects.iter().for_each(|redirect| self.walk_redirection(source, redirect));
+    }
+
+    /// Runs a command with separate variables. Its changes of them may or may not persist after it.
+    fn run_with_assignments(&mut self, call: &CommandCall<'_>) -> Option<WalkState> {
+        let failed = self.run_command(call, true);
+        self.merge_failure(failed);
+        None
+    }
+
+    fn expand_arguments<'a>(
+        &mut self,
+        source: WalkSource<'a, '_>,
+        words: &[ShellWord<'_>],
+        call: &mut CommandCall<'a>,
+    ) {
+        let declares =
+            words.first().and_then(ShellWord::as_plain_text).is_some_and(is_declaration_builtin);
+        let mut count = 0;
+        for word in words {
+            if let Some(text) = word.as_plain_text()
+                && text.bytes().all(is_literal_byte)
+            {
+                call.argv.push(text);
+                count += 1;
+                continue;
+            }
+            // Braces make several assignments of it, as they do not before a command.
+            if declares
+                && is_assignment_word(word)
+                && !super::brace_expansion::may_expand(&word.pieces)
+            {
+                // A plain shell splits the value.
+                self.is_bash_only |= word.pieces.iter().any(|piece| {
+                    !matches!(
+                        piece,
+                        WordPiece::Unquoted(_) | WordPiece::Literal(_) | WordPiece::Quoted(_)
+                    )
+                });
+                let text = self.expand_without_splitting(word);
+                call.numbers.insert(count, text.is_number_assigned());
+                push_argument(&text, source.text_at(word.span), &mut count, call);
+                continue;
+            }
+            self.is_bash_only |= super::brace_expansion::may_expand(&word.pieces);
+            self.expand_each_word(word, &mut |text| {
+                push_argument(text, source.text_at(word.span), &mut count, call);
+                true
+            });
+        }
+    }
+
+    fn find_stdin_source<'a>(
+        &self,
+        source: WalkSource<'a, '_>,
+        redirects: &[ShellRedirection<'a>],
+    ) -> StdinSource {
+        let Some(last) = redirects.iter().rfind(|redirect| redirect.feeds_stdin) else {
+            return StdinSource::Inherited;
+        };
+        let (pieces, end) = match &last.target {
+            RedirectionTarget::Heredoc(index) => match source.heredocs.get(*index) {
+                Some(body) => (body.as_slice(), ""),
+                None => return StdinSource::Other,
+            },
+            RedirectionTarget::HereString(word) => (word.pieces.as_slice(), "\n"),
+            _ => return StdinSource::File,
+        };
+        let mut text = String::new();
+        for piece in pieces {
+            match piece {
+                WordPiece::Literal(fixed) => text.push_str(fixed),
+                WordPiece::Unquoted(plain) if plain.bytes().all(is_literal_byte) => {
+                    text.push_str(plain);
+                }
+                _ => return StdinSource::Other,
+            }
+        }
+        text.push_str(end);
+        StdinSource::Text(text)
+    }
+}
+
+/// Adds a word to a command that has `count` words.
+fn push_argument<'a>(
+    text: &super::word_expansion::ExpandedWord,
+    source: &'a str,
+    count: &mut usize,
+    call: &mut CommandCall<'a>,
+) {
+    let added = text.append_to(&mut call.argv);
+    if added > 0 {
+        if let Some(paths) = text.to_word_source() {
+            call.paths.push((*count, paths));
+        }
+        call.reveals_secret |= text.reveals_secret();
+        call.obscure |= text.is_obscure();
+    }
+    for index in *count..*count + added {
+        if text.known_text().is_none() {
+            call.sources.push((index, source));
+        }
+        call.tainted.insert(index, text.is_tainted());
+    }
+    *count += added;
+}
+
+/// Returns the place of assignments and words, and of the redirections between them.
+fn words_span(simple: &SimpleCommand<'_>) -> Span {
+    let words = simple.words.iter().map(|word| word.span);
+    let mut all = simple.assignments.iter().map(|assignment| assignment.span).chain(words);
+    let first = all.next().unwrap_or(simple.span);
+    Span { start: first.start, end: all.last().unwrap_or(first).end }
+}
+
+/// Returns whether the builtin `name` takes assignments as arguments.
+pub(super) fn is_declaration_builtin(name: &str) -> bool {
+    matches!(name, "declare" | "typeset" | "local" | "export" | "readonly")
+}
+
+/// Returns whether a builtin opens none of the files that its words could name.
+fn reads_no_file(name: &str) -> bool {
+    matches!(name, ":" | "[" | "cd" | "echo" | "false" | "printf" | "test" | "true")
+}
+
+/// Returns whether a word is written as an assignment.
+fn is_assignment_word(word: &ShellWord<'_>) -> bool {
+    match word.pieces.first() {
+        Some(WordPiece::Unquoted(text)) => text
+            .split_once('=')
+            .is_some_and(|(name, _)| is_name(name.strip_suffix('+').unwrap_or(name))),
+        _ => false,
+    }
+}
+
+/// Returns whether an unquoted byte is a literal in every word.
+const fn is_literal_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'_' | b'.' | b'/' | b',' | b'@' | b'%' | b'+' | b'-')
+}

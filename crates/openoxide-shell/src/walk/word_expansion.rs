@@ -1,0 +1,658 @@
+//! From a word to the words that a program gets.
+
+use openoxide_protocol::CommandWords;
+
+use super::{
+    ScriptWalk, brace_expansion, environment_variables, numeric_output, state::KnownValue,
+};
+use crate::{
+    programs::WordSource,
+    syntax::{
+        is_name,
+        syntax_tree::{
+            ArraySubscript, CommandList, ExpansionForm, ParameterExpansion, ShellWord, WordPiece,
+        },
+    },
+};
+
+/// The expansion of one word, or of one of the words that its braces produce.
+#[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(super) struct ExpandedWord {
+    text: String,
+    /// The positions of unknown text in `text`.
+    gaps: Vec<usize>,
+    /// Whether it may become any number of words.
+    may_be_many_words: bool,
+    /// Something in it may be text that the script does not show.
+    is_tainted: bool,
+    /// A gap may be empty, or hold blanks.
+    may_have_blank_gap: bool,
+    /// Its gaps hold more than digits.
+    has_text_gap: bool,
+    is_quoted: bool,
+    /// Whether it contains an unquoted `[`. It is a pattern if a `]` follows.
+    has_open_bracket: bool,
+    /// The files that are meant, if it is a pattern or comes from one.
+    paths: Option<WordSource>,
+    /// Whether it contains a variable of the environment that looks like a secret.
+    reveals_secret: bool,
+    /// Whether its source is in the script, but its expansion is not computed.
+    obscure: bool,
+    /// Whether it contains an unquoted `*` or `?`.
+    is_pattern: bool,
+    /// Whether it may become several words for another reason, or contains quoted text that looks
+    /// like a pattern.
+    may_split_otherwise: bool,
+    /// The first position in `text` that may be subject to word splitting or pathname expansion.
+    split_from: Option<usize>,
+}
+
+/// The known facts about the value of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ParameterValue {
+    Known(String),
+    Number,
+    /// The name of one of these files.
+    Files(WordSource),
+    /// A value from the environment that the script is started in. No script writes it.
+    Environment,
+    /// Possibly any text.
+    Tainted,
+}
+
+impl ExpandedWord {
+    /// Returns the text, if it is wholly known and one word.
+    pub(super) fn known_text(&self) -> Option<&str> {
+        (self.gaps.is_empty() && !self.may_be_many_words).then_some(self.text.as_str())
+    }
+
+    /// Returns whether it contains only numbers.
+    pub(super) fn has_only_numbers(&self) -> bool {
+        !self.has_text_gap && super::assignments::is_arithmetic_number(&self.text)
+    }
+
+    /// Returns whether it is one number, which is never empty and stays one word even if it is not
+    /// quoted.
+    pub(super) fn is_single_number(&self) -> bool {
+        let empty = self.text.is_empty() && self.gaps.is_empty();
+        self.has_only_numbers()
+            && !self.may_be_empty()
+            && !empty
+            && !self.text.contains([' ', '\t', '\n'])
+    }
+
+    /// Returns whether it may be empty or several words.
+    pub(super) const fn may_be_empty(&self) -> bool {
+        self.may_have_blank_gap || self.may_be_many_words
+    }
+
+    /// Returns whether it is `name=` and a number.
+    pub(super) fn is_number_assigned(&self) -> bool {
+        let value = self.text.split_once('=').map(|(_, value)| value);
+        !self.may_be_many_words
+            && !self.has_text_gap
+            && value.is_some_and(super::assignments::is_arithmetic_number)
+    }
+
+    /// Returns whether it may contain text that the script does not show.
+    pub(super) fn is_tainted(&self) -> bool {
+        self.is_tainted || self.mixes_syntax_and_unknown()
+    }
+
+    /// Returns whether it contains an option, a subscript or code next to something unknown that
+    /// may be empty: `"$nothing"-v`, `"$nothing"'a[$(b)]'`.
+    fn mixes_syntax_and_unknown(&self) -> bool {
+        let code = self.text.starts_with('-') || self.text.contains(['[', '(', '$', '`']);
+        code && !self.gaps.is_empty()
+    }
+
+    /// Returns whether it contains a variable of the environment that looks like a secret.
+    pub(super) const fn reveals_secret(&self) -> bool {
+        self.reveals_secret
+    }
+
+    /// Returns whether its source is in the script, but its expansion is not computed.
+    pub(super) const fn is_obscure(&self) -> bool {
+        self.obscure
+    }
+
+    /// Returns the files that it stands for, if it stands only for files.
+    pub(super) fn file_source(&self) -> Option<&WordSource> {
+        self.paths.as_ref()
+    }
+
+    /// Returns the facts about it as the word of a command, if it is not wholly known.
+    pub(super) fn to_word_source(&self) -> Option<WordSource> {
+        self.paths.clone().or_else(|| self.is_unknown_number().then_some(WordSource::Number))
+    }
+
+    /// Returns whether it is one word that is not known, and a number.
+    fn is_unknown_number(&self) -> bool {
+        !self.gaps.is_empty()
+            && !self.may_be_many_words
+            && !self.has_text_gap
+            && matches!(self.text.as_str(), "" | "-")
+    }
+
+    /// Returns the beginning of an option that the first of several words begins with for certain.
+    fn option_prefix(&self) -> Option<&str> {
+        let gap = self.gaps.first().copied().unwrap_or(self.text.len());
+        let end = self.split_from.map_or(gap, |from| from.min(gap));
+        self.text.get(..end).filter(|text| text.starts_with('-') && self.paths.is_none())
+    }
+
+    /// Records that the text that is added next may be subject to word splitting or pathname
+    /// expansion.
+    fn mark_split(&mut self, at: usize) {
+        self.split_from.get_or_insert(at);
+    }
+
+    /// Adds text that the script does not show, in one word or in many.
+    fn push_unknown(&mut self, one_word: bool) {
+        self.push_gap(true);
+        self.is_tainted = true;
+        self.may_be_many_words |= !one_word;
+    }
+
+    fn push_gap(&mut self, wordy: bool) {
+        self.gaps.push(self.text.len());
+        self.has_text_gap |= wordy;
+    }
+
+    /// Adds the word to a command. Returns how many words that makes.
+    pub(super) fn append_to(&self, words: &mut CommandWords) -> usize {
+        if self.may_be_many_words {
+            let beginning = self.option_prefix();
+            if let Some(beginning) = beginning {
+                words.push_known_text(beginning);
+                words.push_unknown_text();
+                words.end_word();
+            }
+            words.push_any_words();
+            return 1 + usize::from(beginning.is_some());
+        }
+        if self.text.is_empty() && self.gaps.is_empty() && !self.is_quoted {
+            return 0;
+        }
+        let mut from = 0;
+        for gap in &self.gaps {
+            words.push_known_text(self.text.get(from..*gap).unwrap_or_default());
+            words.push_unknown_text();
+            from = *gap;
+        }
+        words.push_known_text(self.text.get(from..).unwrap_or_default());
+        words.end_word();
+        1
+    }
+}
+
+impl ScriptWalk<'_> {
+    /// Expands a word where bash neither splits it nor looks for files: after `=`, in quotes, after `<<<`.
+    pub(super) fn expand_without_splitting(&self, word: &ShellWord<'_>) -> ExpandedWord {
+        let mut text = ExpandedWord { is_quoted: true, ..ExpandedWord::default() };
+        for (index, piece) in word.pieces.iter().enumerate() {
+            match piece {
+                WordPiece::Unquoted(plain) => {
+                    self.push_plain_text(plain, index, word.pieces.len(), true, &mut text);
+                }
+                piece => self.push_piece(piece, true, &mut text),
+            }
+        }
+        text
+    }
+
+    /// Expands a word, and passes each word that its braces produce to `show`. Returns whether
+    /// `show` returned true for all of them.
+    pub(super) fn expand_each_word(
+        &self,
+        word: &ShellWord<'_>,
+        show: &mut dyn FnMut(&ExpandedWord) -> bool,
+    ) -> bool {
+        if !brace_expansion::may_expand(&word.pieces) {
+            return show(&self.expand_word(&word.pieces));
+        }
+        match brace_expansion::expand_pieces(&word.pieces) {
+            None => {
+                let obscure = brace_expansion::are_obscure(&word.pieces);
+                let (many, tainted, wordy) = (true, true, true);
+                show(&ExpandedWord {
+                    may_be_many_words: many,
+                    is_tainted: tainted,
+                    has_text_gap: wordy,
+                    obscure,
+                    ..ExpandedWord::default()
+                })
+            }
+            Some(words) => {
+                words.iter().filter(|word| !show(&self.expand_brace_parts(word))).count() == 0
+            }
+        }
+    }
+
+    fn expand_brace_parts(&self, parts: &[brace_expansion::BracePart<'_, '_>]) -> ExpandedWord {
+        let mut text = ExpandedWord::default();
+        let mut run = String::new();
+        let mut index = 0;
+        for part in parts {
+            match part {
+                brace_expansion::BracePart::Letter(letter) => run.push(*letter),
+                brace_expansion::BracePart::Piece(piece) => {
+                    self.push_plain_text(&run, index, usize::MAX, false, &mut text);
+                    index += run.len() + 1;
+                    run.clear();
+                    self.push_piece(piece, false, &mut text);
+                }
+            }
+        }
+        self.push_plain_text(&run, index, index + 1, false, &mut text);
+        self.note_pattern_files(&mut text);
+        text
+    }
+
+    /// Notes which files a word means that is a pattern.
+    fn note_pattern_files(&self, text: &mut ExpandedWord) {
+        finish_bracket_pattern(text);
+        if text.is_pattern && text.gaps.is_empty() {
+            let changed = text.may_split_otherwise || self.has_changed_globbing();
+            text.paths = (!changed).then(|| WordSource::Pattern(text.text.clone()));
+            text.obscure |= changed;
+        }
+    }
+
+    fn expand_word(&self, pieces: &[WordPiece<'_>]) -> ExpandedWord {
+        let mut text = ExpandedWord::default();
+        if let Some(paths) = self.find_expanded_files(pieces) {
+            text.paths = Some(paths);
+            text.push_unknown(matches!(pieces, [WordPiece::Quoted(_)]));
+            return text;
+        }
+        for (index, piece) in pieces.iter().enumerate() {
+            match piece {
+                WordPiece::Unquoted(plain) => {
+                    self.push_plain_text(plain, index, pieces.len(), false, &mut text);
+                }
+                piece => self.push_piece(piece, false, &mut text),
+            }
+        }
+        self.note_pattern_files(&mut text);
+        text
+    }
+
+    /// Returns the files that a word stands for, if it consists of a single expansion.
+    fn find_expanded_files(&self, pieces: &[WordPiece<'_>]) -> Option<WordSource> {
+        if self.are_tokens(pieces) {
+            return Some(WordSource::Tokens);
+        }
+        let parameter = match pieces {
+            // A pipe, and not a file.
+            [WordPiece::Process(list)] if !list.is_empty() => {
+                return Some(WordSource::DescendantsOf {
+                    roots: Vec::new(),
+                    bare: false,
+                    search: None,
+                });
+            }
+            [WordPiece::Command(list)] => {
+                return self
+                    .find_substitution_files(list)
+                    .map(|paths| paths.read_from_stream(false));
+            }
+            [WordPiece::Parameter(parameter)] => parameter,
+            [WordPiece::Quoted(inner)] => match inner.as_slice() {
+                [WordPiece::Parameter(parameter)] => parameter,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let quoted = matches!(pieces, [WordPiece::Quoted(_)]);
+        match self.lookup_parameter(parameter) {
+            ParameterValue::Files(paths) if !self.has_changed_globbing() => {
+                Some(if paths.is_listed_in_script() {
+                    paths
+                } else {
+                    paths.read_from_stream(quoted)
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns whether a word consists of tokens and of text that git accepts next to the name of a
+    /// commit: `$base..HEAD`. Without its tokens, it must not look like an option.
+    fn are_tokens(&self, pieces: &[WordPiece<'_>]) -> bool {
+        let beside = |text: &str| {
+            text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".~^".contains(&byte))
+        };
+        let unknown = pieces.iter().filter(|piece| !matches!(piece, WordPiece::Unquoted(_)));
+        unknown.count() > 0
+            && !self.has_changed_globbing()
+            && pieces.iter().all(|piece| match piece {
+                WordPiece::Unquoted(text) => beside(text),
+                WordPiece::Quoted(inner) => inner.is_empty() || self.are_tokens(inner),
+                WordPiece::Command(list) => {
+                    self.find_substitution_files(list) == Some(WordSource::Tokens)
+                }
+                WordPiece::Parameter(parameter) => {
+                    self.lookup_parameter(parameter) == ParameterValue::Files(WordSource::Tokens)
+                }
+                _ => false,
+            })
+    }
+
+    /// Returns which files the output of a substitution names, if that is known.
+    pub(super) fn find_substitution_files(&self, list: &CommandList<'_>) -> Option<WordSource> {
+        let place = std::ptr::from_ref(list).addr();
+        let found = self.substitution_outputs.iter().find(|(at, _)| *at == place);
+        found.filter(|_| !self.has_changed_globbing()).map(|(_, paths)| paths.clone())
+    }
+
+    /// Returns whether the script changes which files a pattern matches.
+    fn has_changed_globbing(&self) -> bool {
+        self.current_scan.changes_globbing
+            || self.previous_scan.changes_globbing
+            || self.has_changed_ifs()
+            || self.current_scan.assigns_variable("GLOBIGNORE")
+            || self.previous_scan.assigns_variable("GLOBIGNORE")
+    }
+
+    /// Adds unquoted text, the piece `index` of `count`.
+    fn push_plain_text(
+        &self,
+        plain: &str,
+        index: usize,
+        count: usize,
+        value: bool,
+        text: &mut ExpandedWord,
+    ) {
+        let mut plain = plain;
+        if index == 0 && plain.starts_with('~') {
+            plain = self.push_tilde(plain, count == 1, text);
+        }
+        if plain.contains('~') && [":~", "=~"].iter().any(|mark| plain.contains(mark)) {
+            text.push_gap(true);
+            // bash expands it in what looks like an assignment, a plain shell does not.
+            text.obscure |= !value && index == 0 && begins_with_assignment(plain);
+        }
+        if let Some(at) = plain.find(['*', '?', '[']).filter(|_| !value) {
+            text.mark_split(text.text.len() + at);
+        }
+        if !value && plain.contains(['*', '?']) {
+            text.is_pattern = true;
+            text.may_be_many_words = true;
+            text.is_tainted = true;
+            text.has_text_gap = true;
+        }
+        if !value && plain.contains('[') {
+            text.has_open_bracket = true;
+        }
+        text.text.push_str(plain);
+    }
+
+    /// Adds the expansion of a tilde, and returns the text after it.
+    fn push_tilde<'t>(&self, plain: &'t str, whole: bool, text: &mut ExpandedWord) -> &'t str {
+        let end = plain.find('/').unwrap_or(plain.len());
+        let (user, rest) = plain.split_at_checked(end).unwrap_or((plain, ""));
+        match self.home_directory() {
+            Some(home) if user == "~" && (whole || !rest.is_empty()) => text.text.push_str(home),
+            _ => {
+                // The location of another user's home is not known, but the rest of the path shows
+                // what is accessed in it. `~2` and `~-1` are directories that were pushed. `~+` is
+                // the working directory for bash, and a name for a plain shell.
+                if whole
+                    && user == "~+"
+                    && let ParameterValue::Known(here) = self.lookup_variable("PWD")
+                {
+                    let roots = vec![format!("{here}{rest}"), format!("./{user}{rest}")];
+                    text.paths =
+                        Some(WordSource::DescendantsOf { roots, bare: false, search: None });
+                }
+                let user = user.trim_start_matches('~');
+                if whole && user.starts_with(|first: char| first.is_ascii_alphabetic()) {
+                    let home = if user == "root" { "/root" } else { &format!("/home/{user}") };
+                    let roots = vec![format!("{home}{rest}")];
+                    text.paths =
+                        Some(WordSource::DescendantsOf { roots, bare: false, search: None });
+                }
+                text.obscure |= text.paths.is_none();
+                text.push_gap(true);
+            }
+        }
+        rest
+    }
+
+    /// Returns the home directory, if it is known and the script leaves it alone.
+    pub(super) fn home_directory(&self) -> Option<&str> {
+        let touched = self.previous_scan.assigns_variable("HOME")
+            || self.current_scan.assigns_variable("HOME");
+        self.context.home.filter(|_| !touched).map(openoxide_protocol::AbsPath::as_str)
+    }
+
+    fn push_piece(&self, piece: &WordPiece<'_>, quoted: bool, text: &mut ExpandedWord) {
+        match piece {
+            WordPiece::Unquoted(plain) => {
+                text.may_split_otherwise |= plain.contains(['*', '?', '[', '\\']);
+                text.text.push_str(plain);
+            }
+            WordPiece::Literal(fixed) => {
+                text.is_quoted = true;
+                text.may_split_otherwise |= fixed.contains(['*', '?', '[', '\\']);
+                text.text.push_str(fixed);
+            }
+            WordPiece::Quoted(pieces) => {
+                text.is_quoted = true;
+                pieces.iter().for_each(|piece| self.push_piece(piece, true, text));
+            }
+            WordPiece::Parameter(parameter) => self.push_parameter(parameter, quoted, text),
+            WordPiece::Command(list) => {
+                let numeric = numeric_output::prints_number(list) && !self.is_reprogrammed();
+                text.may_have_blank_gap = true;
+                self.push_unknown_text(quoted, !numeric, text);
+            }
+            WordPiece::Backquote(..) => self.push_unknown_text(quoted, true, text),
+            WordPiece::Arithmetic(_) => self.push_unknown_number(quoted, text),
+            // An empty process substitution is not a word.
+            WordPiece::Process(list) => {
+                text.push_gap(true);
+                text.may_be_many_words |= list.is_empty();
+            }
+            // Its elements were expanded at their own positions, and none of their text is read
+            // again.
+            WordPiece::Array(_) => text.push_gap(true),
+            WordPiece::Translated(pieces) => {
+                text.obscure = true;
+                self.push_unknown_text(!has_multi_word_parameter(pieces), true, text);
+            }
+        }
+    }
+
+    fn is_reprogrammed(&self) -> bool {
+        self.current_scan.changes_programs
+            || self.previous_scan.changes_programs
+            || self.current_scan.has_functions()
+            || self.previous_scan.has_functions()
+    }
+
+    /// Adds text that the script does not show.
+    fn push_unknown_text(&self, one_word: bool, tainted: bool, text: &mut ExpandedWord) {
+        text.push_gap(tainted);
+        text.is_tainted |= tainted;
+        text.may_be_many_words |= !one_word || !text.is_quoted && self.has_changed_ifs();
+    }
+
+    /// Adds a number that is not known: `IFS` may split it at a digit.
+    fn push_unknown_number(&self, quoted: bool, text: &mut ExpandedWord) {
+        text.push_gap(false);
+        text.may_be_many_words |= !quoted && self.has_changed_ifs();
+    }
+
+    fn push_parameter(
+        &self,
+        parameter: &ParameterExpansion<'_>,
+        quoted: bool,
+        text: &mut ExpandedWord,
+    ) {
+        text.reveals_secret |=
+            parameter.form != ExpansionForm::Length && self.is_secret(parameter.name);
+        match self.lookup_parameter(parameter) {
+            ParameterValue::Known(value) => {
+                let splits =
+                    !quoted && (self.has_changed_ifs() || !value.bytes().all(is_unsplit_byte));
+                if splits {
+                    text.mark_split(text.text.len());
+                }
+                text.may_be_many_words |= splits || !quoted && value.is_empty();
+                text.may_split_otherwise |=
+                    text.may_be_many_words || value.contains(['*', '?', '[', '\\']);
+                text.text.push_str(&value);
+            }
+            ParameterValue::Files(_) => {
+                text.push_gap(true);
+                text.may_be_many_words |= !quoted;
+                text.is_tainted = true;
+            }
+            ParameterValue::Number => self.push_unknown_number(quoted, text),
+            lookup => {
+                text.push_gap(true);
+                text.may_be_many_words |= !quoted || is_multi_word_parameter(parameter);
+                text.is_tainted |= lookup == ParameterValue::Tainted;
+            }
+        }
+    }
+
+    /// Returns whether a variable may contain a secret of the environment that the script is
+    /// started in.
+    pub(super) fn is_secret(&self, name: &str) -> bool {
+        environment_variables::is_secret_variable(name) && self.state.variables.get(name).is_none()
+    }
+
+    fn has_changed_ifs(&self) -> bool {
+        self.current_scan.assigns_variable("IFS") || self.previous_scan.assigns_variable("IFS")
+    }
+
+    /// Returns the value of a parameter expansion, as far as it is known.
+    pub(super) fn lookup_parameter(&self, parameter: &ParameterExpansion<'_>) -> ParameterValue {
+        match parameter.form {
+            ExpansionForm::Length => ParameterValue::Number,
+            ExpansionForm::Value if parameter.subscript.is_none() => {
+                self.lookup_variable(parameter.name)
+            }
+            ExpansionForm::Value => self.classify_unknown_variable(parameter.name),
+            ExpansionForm::Other | ExpansionForm::Assign | ExpansionForm::Substring => {
+                match self.classify_unknown_variable(parameter.name) {
+                    ParameterValue::Environment
+                        if self.has_only_number_values(&parameter.operand) =>
+                    {
+                        ParameterValue::Environment
+                    }
+                    _ => ParameterValue::Tainted,
+                }
+            }
+            _ => ParameterValue::Tainted,
+        }
+    }
+
+    fn has_only_number_values(&self, pieces: &[WordPiece<'_>]) -> bool {
+        pieces.iter().all(|piece| match piece {
+            WordPiece::Unquoted(text) => super::assignments::is_arithmetic_number(text),
+            WordPiece::Literal(text) => super::assignments::is_arithmetic_number(text),
+            WordPiece::Parameter(parameter) => match self.lookup_parameter(parameter) {
+                ParameterValue::Known(text) => super::assignments::is_arithmetic_number(&text),
+                ParameterValue::Number | ParameterValue::Environment => true,
+                ParameterValue::Files(_) | ParameterValue::Tainted => false,
+            },
+            _ => false,
+        })
+    }
+
+    /// Returns the value of a variable or special parameter, as far as it is known.
+    pub(super) fn lookup_variable(&self, name: &str) -> ParameterValue {
+        match self.state.variables.get(name) {
+            Some(KnownValue::Text(text)) => return ParameterValue::Known(text.clone()),
+            Some(KnownValue::Number) => return ParameterValue::Number,
+            Some(KnownValue::Files(paths)) => return ParameterValue::Files(paths.clone()),
+            Some(KnownValue::Own) | None => {}
+        }
+        let assigned =
+            self.current_scan.assigns_variable(name) || self.previous_scan.assigns_variable(name);
+        match name {
+            "#" | "?" | "$" => ParameterValue::Number,
+            _ if environment_variables::is_shell_number(name) && !assigned => {
+                ParameterValue::Number
+            }
+            "HOME" => self.home_directory().map_or_else(
+                || self.classify_unknown_variable(name),
+                |home| ParameterValue::Known(home.to_owned()),
+            ),
+            "PWD" if !assigned => self.working_directory(),
+            _ => self.classify_unknown_variable(name),
+        }
+    }
+
+    fn working_directory(&self) -> ParameterValue {
+        let Some(mut bases) = self.state.working_directories.known_directories(self.context.cwd)
+        else {
+            return ParameterValue::Environment;
+        };
+        match (bases.next(), bases.next()) {
+            (Some(base), None) => ParameterValue::Known(base.to_string()),
+            _ => ParameterValue::Environment,
+        }
+    }
+
+    fn classify_unknown_variable(&self, name: &str) -> ParameterValue {
+        let argument = matches!(name, "@" | "*") || name.bytes().all(|byte| byte.is_ascii_digit());
+        let arguments = !self.active_functions.is_empty()
+            || self.current_scan.changes_arguments
+            || self.previous_scan.changes_arguments
+            || self.depth > 0;
+        let tainted = self.current_scan.is_tainted_variable(name)
+            || self.previous_scan.is_tainted_variable(name)
+            || environment_variables::may_hold_script_text(name)
+            || argument && arguments;
+        if tainted { ParameterValue::Tainted } else { ParameterValue::Environment }
+    }
+}
+
+/// Decides whether the brackets that were noted are a pattern.
+fn finish_bracket_pattern(text: &mut ExpandedWord) {
+    if text.has_open_bracket && (text.text.contains(']') || !text.gaps.is_empty()) {
+        text.is_pattern = true;
+        text.may_be_many_words = true;
+        text.is_tainted = true;
+        text.has_text_gap = true;
+    }
+}
+
+/// Returns whether a word begins like an assignment.
+fn begins_with_assignment(plain: &str) -> bool {
+    plain.split_once('=').is_some_and(|(name, _)| is_name(name.strip_suffix('+').unwrap_or(name)))
+}
+
+/// Returns whether these pieces contain `$@` or a similar expansion to several words.
+fn has_multi_word_parameter(pieces: &[WordPiece<'_>]) -> bool {
+    pieces.iter().any(|piece| match piece {
+        WordPiece::Parameter(parameter) => is_multi_word_parameter(parameter),
+        WordPiece::Quoted(pieces) => has_multi_word_parameter(pieces),
+        _ => false,
+    })
+}
+
+fn is_multi_word_parameter(parameter: &ParameterExpansion<'_>) -> bool {
+    matches!(parameter.name, "@" | "*")
+        || matches!(parameter.subscript, Some(ArraySubscript::All))
+        // The variable that is named may be `$@`.
+        || matches!(parameter.form, ExpansionForm::Names | ExpansionForm::Indirect)
+        || has_multi_word_parameter(&parameter.operand)
+}
+
+/// Returns whether an unquoted value stays a single, unchanged word.
+pub(super) fn stays_one_word(value: &str) -> bool {
+    !value.is_empty() && value.bytes().all(is_unsplit_byte)
+}
+
+/// Returns whether an unquoted value with this byte stays one word.
+const fn is_unsplit_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'_' | b'.' | b'/' | b':' | b',' | b'@' | b'%' | b'+' | b'=' | b'-')
+}
