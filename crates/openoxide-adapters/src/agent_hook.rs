@@ -133,7 +133,7 @@ pub fn parse_payload(bytes: &[u8]) -> Result<AgentHookCall, PayloadError> {
 }
 
 /// Answers before a tool runs.
-pub(crate) fn render_pre_tool_use(effect: Effect, reason: &str) -> String {
+pub fn render_pre_tool_use(effect: Effect, reason: &str) -> String {
     json!({
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
@@ -145,7 +145,7 @@ pub(crate) fn render_pre_tool_use(effect: Effect, reason: &str) -> String {
 }
 
 /// Answers in the place of a person.
-pub(crate) fn render_permission_request(decision: &Value) -> String {
+pub fn render_permission_request(decision: &Value) -> String {
     json!({ "hookSpecificOutput": { "hookEventName": "PermissionRequest", "decision": decision } })
         .to_string()
 }
@@ -161,14 +161,14 @@ pub fn render_blocked(event: AgentHookEvent, why: &str) -> String {
 }
 
 /// Returns a denial in the place of a person.
-pub(crate) fn render_denial(reason: &str) -> String {
+pub fn render_denial(reason: &str) -> String {
     let message = escape_and_truncate(reason, MAX_REASON_LENGTH);
     render_permission_request(&json!({ "behavior": "deny", "message": message }))
 }
 
 /// Returns the reason with the rule behind it and the file and line of the rule, for the model and
 /// for a person.
-pub(crate) fn render_reason(decision: &Decision) -> String {
+pub fn render_reason(decision: &Decision) -> String {
     match &decision.rule {
         Some(rule) => {
             // The rule is at the end of the text: a long command must not cut it off.

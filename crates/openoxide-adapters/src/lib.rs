@@ -7,13 +7,12 @@
 pub mod agent_hook;
 pub mod aider;
 pub mod claude_code;
-pub mod codex;
 mod json_text;
 pub mod llm_do;
 pub mod mode_tables;
 pub mod opencode;
-mod parsed_script;
-mod patch_files;
+pub mod parsed_script;
+pub mod patch_files;
 pub mod policy_export;
 pub mod policy_translation;
 mod shell_quote;

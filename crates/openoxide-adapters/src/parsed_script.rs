@@ -6,17 +6,18 @@
 use tree_sitter::{Node, Parser, Tree};
 
 /// Longer scripts are not cut.
-pub(crate) const MAX_SCRIPT_SIZE: usize = 1 << 20;
+pub const MAX_SCRIPT_SIZE: usize = 1 << 20;
 
-/// A script and its tree.
-pub(crate) struct ParsedScript<'a> {
+/// A script and its syntax tree.
+#[derive(Debug)]
+pub struct ParsedScript<'a> {
     text: &'a str,
     tree: Tree,
 }
 
 impl<'a> ParsedScript<'a> {
     /// Reads a script; nothing when it is too long.
-    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+    pub fn parse(text: &'a str) -> Option<Self> {
         if text.len() > MAX_SCRIPT_SIZE {
             return None;
         }
@@ -26,27 +27,27 @@ impl<'a> ParsedScript<'a> {
     }
 
     /// Returns the root.
-    pub(crate) fn root_node(&self) -> Node<'_> {
+    pub fn root_node(&self) -> Node<'_> {
         self.tree.root_node()
     }
 
     /// Returns the whole text.
-    pub(crate) fn full_text(&self) -> &'a str {
+    pub fn full_text(&self) -> &'a str {
         self.text
     }
 
     /// Returns the text of a node.
-    pub(crate) fn node_text(&self, node: Node<'_>) -> &'a str {
+    pub fn node_text(&self, node: Node<'_>) -> &'a str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
     /// Returns every node of this kind, in the order in which they begin.
-    pub(crate) fn nodes_of_kind(&self, kind: &str) -> Vec<Node<'_>> {
+    pub fn nodes_of_kind(&self, kind: &str) -> Vec<Node<'_>> {
         self.find_nodes(|node| node.kind() == kind)
     }
 
     /// Returns every node that is wanted, in the order in which they begin. It does not recurse: scripts can be deep.
-    pub(crate) fn find_nodes(&self, wanted: impl Fn(Node<'_>) -> bool) -> Vec<Node<'_>> {
+    pub fn find_nodes(&self, wanted: impl Fn(Node<'_>) -> bool) -> Vec<Node<'_>> {
         let mut cursor = self.root_node().walk();
         let mut found = Vec::new();
         loop {

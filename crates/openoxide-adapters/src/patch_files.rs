@@ -8,7 +8,7 @@ const FILE_HEADERS: &[&str] =
 ///
 /// Programs read the names differently: for Codex a second blank before a name is part of it, and
 /// OpenCode does not require a blank. All readings are listed.
-pub(crate) fn collect_changed_files(patch: &str) -> Option<Vec<String>> {
+pub fn collect_changed_files(patch: &str) -> Option<Vec<String>> {
     let mut lines = patch.lines().map(str::trim_end);
     let begins = lines.by_ref().any(|line| line.trim_start() == "*** Begin Patch");
     let files: Vec<_> = lines.filter_map(strip_marker).flat_map(collect_candidate_names).collect();

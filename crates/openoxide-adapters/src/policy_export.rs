@@ -61,7 +61,7 @@ impl PolicyExport {
     }
 
     /// Notes a pattern that the format has no words for.
-    pub(crate) fn add_unsupported_pattern(&mut self, rule: &Rule) {
+    pub fn add_unsupported_pattern(&mut self, rule: &Rule) {
         let allows = rule.effect == Effect::Allow;
         self.add_unsupported_rule(
             rule,
@@ -78,7 +78,7 @@ impl PolicyExport {
     }
 
     /// Notes a mode that the format does not know: some of them hold back what rules allow.
-    pub(crate) fn add_unsupported_mode(&mut self, mode: Option<PermissionMode>) {
+    pub fn add_unsupported_mode(&mut self, mode: Option<PermissionMode>) {
         let became = match mode {
             None | Some(PermissionMode::Default) => return,
             Some(PermissionMode::Plan | PermissionMode::DontAsk) => ConversionLoss::Dropped,
@@ -98,7 +98,7 @@ impl PolicyExport {
 }
 
 /// Returns the rules, the one that decides last: where the strictest decides, those that deny.
-pub(crate) fn sort_by_precedence(layer: &Layer) -> Vec<&Rule> {
+pub fn sort_by_precedence(layer: &Layer) -> Vec<&Rule> {
     let mut rules: Vec<&Rule> = layer.rules.iter().collect();
     match layer.combining_algorithm {
         CombiningAlgorithm::LastMatch => {}
@@ -114,7 +114,7 @@ pub(crate) fn sort_by_precedence(layer: &Layer) -> Vec<&Rule> {
 
 /// Returns the patterns of a rule that have to be written. In a rule about everything (`*`), the
 /// patterns about repetitions and about leaving the project are implied by the others.
-pub(crate) fn filter_explicit_patterns(rule: &Rule) -> impl Iterator<Item = &Pattern> {
+pub fn filter_explicit_patterns(rule: &Rule) -> impl Iterator<Item = &Pattern> {
     let whole = |space: SubjectKind| {
         rule.patterns.iter().any(|one| one.kind == space && matches_everything(one))
     };
@@ -133,19 +133,21 @@ pub(crate) fn filter_explicit_patterns(rule: &Rule) -> impl Iterator<Item = &Pat
 }
 
 /// Returns whether a pattern matches everything.
-pub(crate) fn matches_everything(pattern: &Pattern) -> bool {
+pub fn matches_everything(pattern: &Pattern) -> bool {
     glob::decode_steps(&pattern.program).eq([glob::GlobStep::Any])
 }
 
 /// The first words of the commands that a pattern matches.
-pub(crate) struct WordPrefix {
-    pub(crate) words: Vec<String>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WordPrefix {
+    /// The words.
+    pub words: Vec<String>,
     /// True if the pattern matches exactly the commands that begin with these words.
-    pub(crate) is_exact: bool,
+    pub is_exact: bool,
 }
 
 /// Returns the complete words before the first wildcard.
-pub(crate) fn word_prefix(pattern: &Pattern) -> Option<WordPrefix> {
+pub fn word_prefix(pattern: &Pattern) -> Option<WordPrefix> {
     let mut steps = glob::decode_steps(&pattern.program);
     let Some(glob::GlobStep::Literal(bytes)) = steps.next() else { return None };
     let text = std::str::from_utf8(bytes).ok()?;
@@ -155,7 +157,7 @@ pub(crate) fn word_prefix(pattern: &Pattern) -> Option<WordPrefix> {
 }
 
 /// Returns the host that a pattern names, if it names one alone.
-pub(crate) fn literal_host(pattern: &Pattern) -> Option<String> {
+pub fn literal_host(pattern: &Pattern) -> Option<String> {
     let mut steps = glob::decode_steps(&pattern.program);
     let (Some(glob::GlobStep::Literal(bytes)), None) = (steps.next(), steps.next()) else {
         return None;

@@ -21,11 +21,14 @@ pub struct PolicyTextError {
 }
 
 impl PolicyTextError {
-    pub(crate) fn new(message: impl Into<String>, span: Range<usize>) -> Self {
+    /// Returns an error without a suggestion, which may cause a restriction to be lost.
+    pub fn new(message: impl Into<String>, span: Range<usize>) -> Self {
         Self { message: message.into(), help: None, span, loses_restriction: true }
     }
 
-    pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
+    /// Adds a suggestion.
+    #[must_use]
+    pub fn with_help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
 }
@@ -56,11 +59,7 @@ impl PolicyTranslation {
     }
 
     /// Returns a translation without hooks and directories.
-    pub(crate) const fn new(
-        layer: Layer,
-        errors: Vec<PolicyTextError>,
-        notes: Vec<String>,
-    ) -> Self {
+    pub const fn new(layer: Layer, errors: Vec<PolicyTextError>, notes: Vec<String>) -> Self {
         Self {
             layer,
             directories: Vec::new(),
@@ -101,16 +100,16 @@ impl std::fmt::Debug for CallContext<'_> {
 
 /// The origin of a rule of another program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RuleOrigin {
+pub struct RuleOrigin {
     /// The file, or `None` for a rule that is built into the program.
-    pub(crate) file: Option<Arc<str>>,
+    pub file: Option<Arc<str>>,
     /// The line, from 1, or 0 if the rule is not from a file.
-    pub(crate) line: u32,
+    pub line: u32,
 }
 
 impl RuleOrigin {
     /// Returns the reference to a rule of this origin.
-    pub(crate) fn to_rule_ref(&self, text: String) -> RuleRef {
+    pub fn to_rule_ref(&self, text: String) -> RuleRef {
         RuleRef {
             layer: if self.file.is_some() { "cli" } else { "default" }.to_owned(),
             file: self.file.as_deref().map(str::to_owned),
@@ -122,14 +121,14 @@ impl RuleOrigin {
 }
 
 /// Returns the line of a place in a text, counted from 1.
-pub(crate) fn line_number(text: &str, at: usize) -> u32 {
+pub fn line_number(text: &str, at: usize) -> u32 {
     let before = text.as_bytes().get(..at).unwrap_or_default();
     let lines = before.iter().filter(|byte| **byte == b'\n').count();
     u32::try_from(lines + 1).unwrap_or(u32::MAX)
 }
 
 /// Returns a command as a part of a decision shows it: cut at blanks, because the other program knows no words.
-pub(crate) fn build_exec_access(text: &str) -> Access {
+pub fn build_exec_access(text: &str) -> Access {
     Access::Exec(ExecAccess {
         argv: text.split_whitespace().collect(),
         text: text.to_owned(),
@@ -142,7 +141,7 @@ pub(crate) fn build_exec_access(text: &str) -> Access {
 
 /// Combines the decisions about all parts. The strictest effect applies, and the first part with
 /// this effect gives the reason.
-pub(crate) fn combine_parts(parts: Vec<AccessDecision>, always: Vec<String>) -> Decision {
+pub fn combine_parts(parts: Vec<AccessDecision>, always: Vec<String>) -> Decision {
     let worst = parts.iter().map(|part| part.decision).max().unwrap_or(Effect::Allow);
     let first = parts.iter().find(|part| part.decision == worst);
     Decision {

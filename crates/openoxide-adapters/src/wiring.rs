@@ -11,14 +11,14 @@ use serde_json::Value;
 #[derive(Clone, Debug)]
 pub struct HookWiring {
     /// The events at which the agent calls us.
-    pub(crate) events: &'static [&'static str],
+    pub events: &'static [&'static str],
     /// The matcher next to the hook in its group: the tools that the hook is called for.
-    pub(crate) matcher: Option<&'static str>,
+    pub matcher: Option<&'static str>,
     /// The hook.
-    pub(crate) hook: CstInputValue,
+    pub hook: CstInputValue,
     /// Returns whether a hook belongs to OpenOxide, including hooks of earlier versions and of
     /// other directories.
-    pub(crate) is_ours: fn(&Value) -> bool,
+    pub is_ours: fn(&Value) -> bool,
 }
 
 /// Settings after a change.
@@ -141,11 +141,13 @@ fn empty_group() -> CstInputValue {
     CstInputValue::Object(vec![("hooks".to_owned(), CstInputValue::Array(Vec::new()))])
 }
 
-/// The settings of an agent as they are written.
-pub(crate) struct AgentSettings {
+/// The settings of an agent, with their formatting and comments.
+#[derive(Debug)]
+pub struct AgentSettings {
     /// The root node. The other nodes refer to it.
     root: CstRootNode,
-    pub(crate) object: CstObject,
+    /// The outermost object.
+    pub object: CstObject,
 }
 
 impl AgentSettings {
@@ -154,7 +156,7 @@ impl AgentSettings {
     /// # Errors
     /// Returns an error with the line if the text is not JSON (RFC 8259: agents skip a file with
     /// comments), or if it is not an object.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let text = if text.trim().is_empty() { "{}\n" } else { text };
         // A looser reader than the agent's would put a hook into a file that the agent does not take.
         serde_json::from_str::<IgnoredAny>(text)
@@ -165,19 +167,21 @@ impl AgentSettings {
         Ok(Self { root, object })
     }
 
-    pub(crate) fn to_text(&self) -> String {
+    /// Returns the text of the settings.
+    #[must_use]
+    pub fn to_text(&self) -> String {
         self.root.to_string()
     }
 }
 
 /// Returns the object under a key, made if there is nothing.
-pub(crate) fn object_entry(parent: &CstObject, key: &str) -> Result<CstObject, String> {
+pub fn object_entry(parent: &CstObject, key: &str) -> Result<CstObject, String> {
     check_unique_key(parent, key)?;
     parent.object_value_or_create(key).ok_or_else(|| format!("`{key}` is no object"))
 }
 
 /// Returns the list under a key, made if there is nothing.
-pub(crate) fn array_entry(parent: &CstObject, key: &str) -> Result<CstArray, String> {
+pub fn array_entry(parent: &CstObject, key: &str) -> Result<CstArray, String> {
     check_unique_key(parent, key)?;
     parent.array_value_or_create(key).ok_or_else(|| format!("`{key}` is no list"))
 }
@@ -213,7 +217,7 @@ fn to_json_value(written: CstInputValue) -> Value {
 }
 
 /// Returns the words of a hook that starts a program, if it is one.
-pub(crate) fn hook_command_words(hook: &Value) -> Option<Vec<String>> {
+pub fn hook_command_words(hook: &Value) -> Option<Vec<String>> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let command = hook.get("command").and_then(Value::as_str)?;
     match hook.get("args").and_then(Value::as_array) {
@@ -225,7 +229,7 @@ pub(crate) fn hook_command_words(hook: &Value) -> Option<Vec<String>> {
 }
 
 /// The text that follows the program in an OpenOxide hook.
-pub(crate) const BLOCK_ON_FAILURE: &str =
+pub const BLOCK_ON_FAILURE: &str =
     " || { echo 'OpenOxide gave no answer, so the call is blocked' >&2; exit 2; }";
 
 /// Returns the shell command that answers a hook of this agent, and blocks the call if the program is missing or crashes: agents go on
@@ -233,14 +237,14 @@ pub(crate) const BLOCK_ON_FAILURE: &str =
 ///
 /// # Errors
 /// When the path cannot be written for a shell.
-pub(crate) fn blocking_command(program: &str, agent: &str) -> Result<String, String> {
+pub fn blocking_command(program: &str, agent: &str) -> Result<String, String> {
     let start = shlex::try_join([program, "hook", agent])
         .map_err(|_| format!("{program:?}: a hook cannot have this path"))?;
     Ok(start + BLOCK_ON_FAILURE)
 }
 
 /// Returns whether a hook starts OpenOxide for this agent.
-pub(crate) fn starts_openoxide(hook: &Value, agent: &str) -> bool {
+pub fn starts_openoxide(hook: &Value, agent: &str) -> bool {
     let words = hook_command_words(hook).unwrap_or_default();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
@@ -250,6 +254,3 @@ pub(crate) fn starts_openoxide(hook: &Value, agent: &str) -> bool {
         _ => false,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,9 +4,10 @@ use std::{ops::Range, path::Path};
 
 use clap::ValueEnum;
 use openoxide_adapters::{
-    claude_code, codex, llm_do, opencode,
+    claude_code, llm_do, opencode,
     policy_translation::{PolicyTextError, PolicyTranslation},
 };
+use openoxide_codex as codex;
 use openoxide_permission::{CombiningAlgorithm, Layer, LayerKind, PathAnchors, Rule};
 use openoxide_protocol::{AbsPath, Effect};
 use openoxide_store::{ManagedSettings, PolicyFile, PolicyFormat, PolicyProblem, SandboxSettings};

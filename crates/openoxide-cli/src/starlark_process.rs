@@ -9,7 +9,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use openoxide_adapters::codex::exact_semantics::{ParsedRuleFile, RuleFileError, RuleSource};
+use openoxide_codex::exact_semantics::{ParsedRuleFile, RuleFileError, RuleSource};
 use serde_json::json;
 
 const PROGRAM_NAME: &str = "openoxide-starlark";

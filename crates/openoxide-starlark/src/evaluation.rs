@@ -7,7 +7,7 @@
 
 use std::{ops::Range, sync::mpsc, thread, time::Duration};
 
-use openoxide_adapters::codex::exact_semantics::{
+use openoxide_codex::exact_semantics::{
     HostExecutables, MAX_RULE_FILE_SIZE, ParsedRuleFile, RuleFileError, RuleSource,
 };
 use starlark::{

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use openoxide_adapters::codex::exact_semantics::{
+use openoxide_codex::exact_semantics::{
     HostExecutables, MAX_RULE_FILE_SIZE, RuleFileError, RuleSource,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

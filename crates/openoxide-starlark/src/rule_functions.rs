@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, ops::Range};
 
-use openoxide_adapters::codex::exact_semantics::{
+use openoxide_codex::exact_semantics::{
     NetworkRuleCall, ParsedRuleFile, PrefixRuleCall, RuleArgument, RuleCallError,
 };
 use starlark::{

@@ -1,11 +1,9 @@
 //! The recorded answers of the real program, and bounds that are ours alone.
 
-use openoxide_adapters::{
-    codex::{
-        exact_semantics::{ExecPolicy, LaunchContext},
-        translate_rule_file,
-    },
-    policy_translation::{PolicyTextError, PolicyTranslation},
+use openoxide_adapters::policy_translation::{PolicyTextError, PolicyTranslation};
+use openoxide_codex::{
+    exact_semantics::{ExecPolicy, LaunchContext},
+    translate_rule_file,
 };
 use openoxide_permission::{EvaluationContext, LayerKind, PathAnchors, PolicyStack, decide_access};
 use openoxide_protocol::{AbsPath, Access, CommandClass, Effect, ExecAccess, Span};

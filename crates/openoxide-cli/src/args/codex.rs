@@ -5,7 +5,7 @@ mod review;
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, FromArgMatches as _, Subcommand};
-use openoxide_adapters::codex::exact_semantics::{AskForApproval, CodexDialect, SandboxMode};
+use openoxide_codex::exact_semantics::{AskForApproval, CodexDialect, SandboxMode};
 
 pub(crate) use review::CodexReviewArgs;
 

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openoxide_adapters::codex::exact_semantics::{ExecPolicy, LaunchContext, MAX_RULE_FILE_SIZE};
+use openoxide_codex::exact_semantics::{ExecPolicy, LaunchContext, MAX_RULE_FILE_SIZE};
 use openoxide_tui::{LineMode, escape_text};
 
 use crate::{

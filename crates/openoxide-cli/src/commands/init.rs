@@ -5,7 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openoxide_adapters::{claude_code, codex};
+use openoxide_adapters::claude_code;
+use openoxide_codex as codex;
 use openoxide_store::policy_edit::replace_file;
 use openoxide_tui::{LineMode, escape_text};
 use similar::TextDiff;

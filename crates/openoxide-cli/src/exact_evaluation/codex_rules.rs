@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 
-use openoxide_adapters::{
-    codex::exact_semantics::{
-        AskForApproval, CallEvaluator, CallOutcome, CallVerdict, CodexDialect, ExecPolicy,
-        LaunchContext, SandboxMode, ShellToolCall, WritableRoots,
-    },
-    tool_action,
+use openoxide_adapters::tool_action;
+use openoxide_codex::exact_semantics::{
+    AskForApproval, CallEvaluator, CallOutcome, CallVerdict, CodexDialect, ExecPolicy,
+    LaunchContext, SandboxMode, ShellToolCall, WritableRoots,
 };
 use openoxide_protocol::{AbsPath, Action, Decision, Effect};
 use serde_json::Value;

@@ -2,9 +2,7 @@
 
 use std::{env, path::PathBuf};
 
-use openoxide_adapters::codex::exact_semantics::{
-    DEFAULT_RULES, is_banned_prefix, render_prefix_rule,
-};
+use openoxide_codex::exact_semantics::{DEFAULT_RULES, is_banned_prefix, render_prefix_rule};
 use openoxide_store::append_line_once;
 
 use crate::{args::CodexAmendArgs, program_exit::ProgramExit, user_messages};

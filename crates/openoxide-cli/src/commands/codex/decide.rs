@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use openoxide_adapters::codex::exact_semantics::{
+use openoxide_codex::exact_semantics::{
     CallEvaluator, CallOutcome, CodexDialect, ExecPolicy, LaunchContext, SandboxPermissions,
     ShellToolCall, WritableRoots,
 };

@@ -11,7 +11,7 @@ mod server_events;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use openoxide_adapters::codex::app_server::{RequestId, ServerRequest};
+use openoxide_codex::app_server::{RequestId, ServerRequest};
 use openoxide_tui::can_ask;
 
 use self::{

@@ -2,11 +2,8 @@
 
 use std::path::PathBuf;
 
-use openoxide_adapters::{
-    agent_hook::AgentHookCall,
-    claude_code,
-    codex::{self, hook::PromptOwner},
-};
+use openoxide_adapters::{agent_hook::AgentHookCall, claude_code};
+use openoxide_codex::{self as codex, hook::PromptOwner};
 use openoxide_engine::has_own_settings;
 use openoxide_protocol::{AbsPath, Action, Decision, PermissionMode};
 use openoxide_store::find_project_root;

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use openoxide_adapters::{
-    claude_code, codex, llm_do, opencode,
+    claude_code, llm_do, opencode,
     policy_export::{PolicyExport, UnsupportedRule},
 };
+use openoxide_codex as codex;
 use openoxide_permission::{CombiningAlgorithm, LayerKind};
 use openoxide_protocol::{Effect, SCHEMA};
 use openoxide_store::{PolicyFile, SandboxSettings, policy_edit, read_policy};

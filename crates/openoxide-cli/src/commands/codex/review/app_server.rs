@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use openoxide_adapters::codex::app_server::{ServerMessage, parse_server_message};
+use openoxide_codex::app_server::{ServerMessage, parse_server_message};
 use serde_json::{Value, json};
 use tungstenite::{
     Error, HandshakeError, Message, WebSocket, client::client_with_config,

@@ -1,6 +1,6 @@
 //! One request: the policy answers it, or else the person, or it is left.
 
-use openoxide_adapters::codex::{
+use openoxide_codex::{
     app_server::ServerRequest,
     approval_review::{CodexAnswer, CodexAnswerOptions, ThreadContext, parse_review_request},
 };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use openoxide_adapters::codex::approval_review::{CodexAnswer, ReviewRequest};
+use openoxide_codex::approval_review::{CodexAnswer, ReviewRequest};
 use openoxide_engine::{
     CheckOptions, Engine, GateVerdict, GrantUseMode, InterruptedError, PreparedCall, RecordOrigin,
 };

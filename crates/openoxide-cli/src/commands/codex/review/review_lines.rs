@@ -1,6 +1,6 @@
 //! What was answered, by whom and why, as lines for the person.
 
-use openoxide_adapters::codex::{
+use openoxide_codex::{
     app_server::ServerRequest,
     approval_review::{CodexAnswer, ReviewRequest},
 };

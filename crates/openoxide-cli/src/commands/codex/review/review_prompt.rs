@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use openoxide_adapters::codex::{
+use openoxide_codex::{
     app_server::RequestId,
     approval_review::{CodexAnswer, CodexAnswerOption, CodexAnswerOptions},
 };

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use openoxide_adapters::codex::app_server::{
+use openoxide_codex::app_server::{
     ApprovalParams, FileUpdateChange, ItemId, RequestId, ServerMessage, ServerRequest, StartedCall,
     parse_server_message,
 };

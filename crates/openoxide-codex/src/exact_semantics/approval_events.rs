@@ -1,0 +1,265 @@
+//! The approval events that Codex's core sends to its clients (`ExecApprovalRequestEvent` and
+//! `ApplyPatchApprovalRequestEvent`, recorded from 0.145, whose MCP server sends them). 0.169 uses
+//! the app server instead, see `app_server`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::review_decision::{CodexReviewDecision, NetworkAction, NetworkAmendment};
+
+/// A question of the core.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ApprovalEvent {
+    /// To run a command, or to reach a host.
+    ExecApprovalRequest(Box<ExecApprovalRequest>),
+    /// To change files.
+    ApplyPatchApprovalRequest(Box<ApplyPatchApprovalRequest>),
+}
+
+/// A command waits for an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExecApprovalRequest {
+    /// The call.
+    pub call_id: String,
+    /// The question, where a call has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<String>,
+    /// The turn: the person's last prompt.
+    pub turn_id: String,
+    /// In milliseconds since 1970.
+    pub started_at_ms: i64,
+    /// Its words.
+    pub command: Vec<String>,
+    /// The directory it would run in.
+    pub cwd: String,
+    /// The reason for the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The host that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_approval_context: Option<Value>,
+    /// The words of a rule that would allow it for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed_execpolicy_amendment: Option<Vec<String>>,
+    /// Rules about the host that would answer for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed_network_policy_amendments: Option<Vec<NetworkAmendment>>,
+    /// Permissions that the command wants in addition to its sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additional_permissions: Option<Value>,
+    /// The possible answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub available_decisions: Option<Vec<CodexReviewDecision>>,
+    /// The command as a client shows it.
+    pub parsed_cmd: Vec<ParsedCommand>,
+    /// All else.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// A description of a command for display. No decision depends on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ParsedCommand {
+    /// The command reads a file.
+    Read {
+        /// The command.
+        cmd: String,
+        /// The file's name.
+        name: String,
+        /// The path of the file.
+        path: String,
+    },
+    /// The command lists files.
+    ListFiles {
+        /// The command.
+        cmd: String,
+        /// The path that is listed.
+        path: Option<String>,
+    },
+    /// The command searches.
+    Search {
+        /// The command.
+        cmd: String,
+        /// For what.
+        query: Option<String>,
+        /// The path that is searched.
+        path: Option<String>,
+    },
+    /// Anything else.
+    Unknown {
+        /// The command.
+        cmd: String,
+    },
+}
+
+/// Changes of files wait for an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApplyPatchApprovalRequest {
+    /// The call.
+    pub call_id: String,
+    /// The turn: the person's last prompt; empty if it is unknown.
+    #[serde(default)]
+    pub turn_id: String,
+    /// In milliseconds since 1970.
+    pub started_at_ms: i64,
+    /// The files, each with the kind of its change.
+    pub changes: BTreeMap<String, FileChange>,
+    /// The reason for the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The directory that an approval would make writable for the rest of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant_root: Option<String>,
+    /// All else.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// The kind of change of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FileChange {
+    /// The file is added.
+    Add {
+        /// The content of the new file.
+        content: String,
+    },
+    /// The file is deleted.
+    Delete {
+        /// The content of the deleted file.
+        content: String,
+    },
+    /// The content changes, and possibly the name.
+    Update {
+        /// The difference.
+        unified_diff: String,
+        /// The other name.
+        move_path: Option<String>,
+    },
+}
+
+impl ExecApprovalRequest {
+    /// Returns the possible answers. If the event does not list them, they follow from the
+    /// question: about a host, about more permissions, or about a command.
+    #[must_use]
+    pub fn available_decisions(&self) -> Vec<CodexReviewDecision> {
+        use CodexReviewDecision::{Abort, Approved, ApprovedForSession};
+        if let Some(told) = &self.available_decisions {
+            return told.clone();
+        }
+        if self.network_approval_context.is_some() {
+            let allow = self.proposed_network_policy_amendments.iter().flatten();
+            let allow = allow.filter(|rule| rule.action == NetworkAction::Allow).take(1);
+            let allow = allow.map(|rule| CodexReviewDecision::NetworkPolicyAmendment {
+                network_policy_amendment: rule.clone(),
+            });
+            return [Approved, ApprovedForSession]
+                .into_iter()
+                .chain(allow)
+                .chain([Abort])
+                .collect();
+        }
+        let words = self.proposed_execpolicy_amendment.as_ref();
+        let words = words.filter(|_| self.additional_permissions.is_none());
+        let rule = words.map(|words| CodexReviewDecision::ApprovedExecpolicyAmendment {
+            proposed_execpolicy_amendment: words.clone(),
+        });
+        [Approved].into_iter().chain(rule).chain([Abort]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Messages of the MCP server of 0.145 and its client, recorded; the directory is shortened.
+    const RECORDED: &str = include_str!("../../../../corpus/codex/events.ndjson");
+
+    fn lines(from: &str) -> Vec<Value> {
+        let lines = RECORDED.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.filter(|line| line["from"] == from).map(|line| line["message"].clone()).collect()
+    }
+
+    fn recorded() -> Vec<(Value, ApprovalEvent)> {
+        let told = lines("server").into_iter().map(|line| line["params"]["msg"].clone());
+        told.map(|event| (event.clone(), serde_json::from_value(event).unwrap())).collect()
+    }
+
+    fn commands() -> Vec<ExecApprovalRequest> {
+        let commands = recorded().into_iter().filter_map(|(_, event)| match event {
+            ApprovalEvent::ExecApprovalRequest(request) => Some(*request),
+            ApprovalEvent::ApplyPatchApprovalRequest(_) => None,
+        });
+        commands.collect()
+    }
+
+    #[test]
+    fn recorded_events_are_read_and_written_alike() {
+        for (told, read) in recorded() {
+            let mut written = json!(read);
+            if let Some(changes) = written.get_mut("changes").and_then(Value::as_object_mut) {
+                for change in changes.values_mut().filter_map(Value::as_object_mut) {
+                    change.retain(|_, value| !value.is_null());
+                }
+            }
+            assert_eq!(written, told);
+        }
+        assert_eq!((recorded().len(), commands().len()), (7, 5));
+        let rest: Vec<_> = commands().iter().flat_map(|told| told.rest.clone()).collect();
+        assert!(rest.iter().all(|(name, _)| name == "environmentId"), "{rest:?}");
+    }
+
+    #[test]
+    fn recorded_decisions_are_read_and_written_alike() {
+        let told = lines("client").into_iter().map(|line| line["result"]["decision"].clone());
+        let read = told.map(|told| {
+            let read: CodexReviewDecision = serde_json::from_value(told.clone()).unwrap();
+            assert_eq!(json!(read), told);
+            read
+        });
+        let read: Vec<_> = read.collect();
+        assert_eq!(read.len(), 7);
+        for wanted in [
+            CodexReviewDecision::Approved,
+            CodexReviewDecision::ApprovedForSession,
+            CodexReviewDecision::Abort,
+        ] {
+            assert!(read.contains(&wanted), "{wanted:?}");
+        }
+        for not in [json!("denied"), json!("yes"), json!({ "denied": {} })] {
+            assert!(serde_json::from_value::<CodexReviewDecision>(not.clone()).is_err(), "{not}");
+        }
+    }
+
+    #[test]
+    fn available_decisions_follow_from_the_question() {
+        for mut request in commands() {
+            let told = request.available_decisions.take().unwrap();
+            assert_eq!(request.available_decisions(), told);
+            request.additional_permissions = Some(json!({ "network": { "enabled": true } }));
+            assert_eq!(
+                request.available_decisions(),
+                [CodexReviewDecision::Approved, CodexReviewDecision::Abort]
+            );
+        }
+        let mut host = commands().swap_remove(0);
+        host.available_decisions = None;
+        host.network_approval_context = Some(json!({ "host": "x.io", "protocol": "https" }));
+        let rule = |action| NetworkAmendment { host: "x.io".to_owned(), action };
+        let both = [NetworkAction::Allow, NetworkAction::Deny].map(rule);
+        host.proposed_network_policy_amendments = Some(both.to_vec());
+        let words =
+            host.available_decisions().iter().map(|decision| json!(decision)).collect::<Vec<_>>();
+        let allow = json!({ "network_policy_amendment": { "network_policy_amendment": { "host": "x.io", "action": "allow" } } });
+        assert_eq!(
+            words,
+            [json!("approved"), json!("approved_for_session"), allow, json!("abort")]
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! Parsing of rule files. Plain calls are parsed here; everything else needs Codex's own language.
+
+use super::{
+    LaunchContext, MAX_RULE_FILE_SIZE,
+    policy_index::{ExecPolicy, HostExecutables},
+    rule_errors::{RuleCallError, RuleFileError},
+    rule_file::{NetworkRuleCall, ParsedRuleFile, PrefixRuleCall, RuleArgument},
+};
+use crate::{
+    plain_rules::bind_arguments,
+    rule_calls::{FunctionCall, LiteralKind, LiteralValue, parse_calls},
+};
+
+/// A rule file to evaluate, with the program paths of the files before it.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleSource<'a> {
+    /// The name of the file in messages.
+    pub name: &'a str,
+    /// The text of the file.
+    pub text: &'a str,
+    /// The permitted paths of programs.
+    pub hosts: &'a HostExecutables,
+}
+
+/// A function that evaluates rule files as Codex does. It returns the contents of a file without
+/// checking its examples, or the reason why Codex rejects the file.
+pub type RuleLanguage = fn(RuleSource<'_>) -> Result<ParsedRuleFile, RuleFileError>;
+
+impl ExecPolicy {
+    /// Adds the rules of a file.
+    ///
+    /// # Errors
+    /// Where Codex would not take the file, in its words; and where the file goes over a bound of ours.
+    pub fn add_source(
+        &mut self,
+        name: &str,
+        text: &str,
+        place: &LaunchContext<'_>,
+        language: RuleLanguage,
+    ) -> Result<(), RuleFileError> {
+        let source = RuleSource { name, text, hosts: &self.hosts };
+        self.add_file(ParsedRuleFile::parse(source, place, language)?);
+        Ok(())
+    }
+}
+
+impl ParsedRuleFile {
+    /// Reads a file, and checks its examples.
+    ///
+    /// # Errors
+    /// Where Codex would not take the file, in its words; and where the file goes over a bound of ours.
+    pub(crate) fn parse(
+        source: RuleSource<'_>,
+        place: &LaunchContext<'_>,
+        language: RuleLanguage,
+    ) -> Result<Self, RuleFileError> {
+        if source.text.len() > MAX_RULE_FILE_SIZE {
+            return Err(RuleFileError::limit_exceeded("the file is longer than one MiB"));
+        }
+        let said = parse_plain_calls(source).map_or_else(|| language(source), Ok)?;
+        said.check_examples(place)?;
+        Ok(said)
+    }
+}
+
+/// Parses a file that consists only of valid plain calls. Returns `None` for all other files; the
+/// language reports their errors.
+fn parse_plain_calls(source: RuleSource<'_>) -> Option<ParsedRuleFile> {
+    // The language has to decide about a carriage return within a string.
+    if source.text.contains('\r') {
+        return None;
+    }
+    let mut said = ParsedRuleFile::with_host_executables(source.hosts.clone());
+    for call in parse_calls(source.text).ok()? {
+        apply_call(&mut said, &call)?.ok()?;
+    }
+    Some(said)
+}
+
+fn apply_call(said: &mut ParsedRuleFile, call: &FunctionCall) -> Option<Result<(), RuleCallError>> {
+    let at = call.span.clone();
+    match call.function.as_str() {
+        "prefix_rule" => {
+            let [pattern, decision, yes, no, why, folds] =
+                bind_call_arguments(call, super::PREFIX_RULE_PARAMETERS)?;
+            let call = PrefixRuleCall {
+                pattern: parse_list(pattern?)?,
+                decision: parse_optional(decision, parse_text).ok()?,
+                matching: parse_optional(yes, parse_list).ok()?.unwrap_or_default(),
+                not_matching: parse_optional(no, parse_list).ok()?.unwrap_or_default(),
+                justification: parse_optional(why, parse_text).ok()?,
+                canonical_matching: parse_optional(folds, parse_bool).ok()?.unwrap_or_default(),
+            };
+            Some(said.add_prefix_rule(&call, at))
+        }
+        "host_executable" => {
+            let [name, paths] = bind_call_arguments(call, ["name", "paths"])?;
+            Some(said.add_host_executable(parse_text(name?)?, &parse_list(paths?)?))
+        }
+        "network_rule" => {
+            let [host, protocol, decision, why] =
+                bind_call_arguments(call, super::NETWORK_RULE_PARAMETERS)?;
+            let (host, protocol, decision) =
+                (parse_text(host?)?, parse_text(protocol?)?, parse_text(decision?)?);
+            let justification = parse_optional(why, parse_text).ok()?;
+            Some(
+                said.add_network_rule(
+                    &NetworkRuleCall { host, protocol, decision, justification },
+                    at,
+                ),
+            )
+        }
+        _ => None,
+    }
+}
+
+fn bind_call_arguments<'c, const N: usize>(
+    call: &'c FunctionCall,
+    names: [&str; N],
+) -> Option<[Option<&'c LiteralValue>; N]> {
+    bind_arguments(call, &names).ok()?.try_into().ok()
+}
+
+/// Returns what an argument is read as, nothing where it is not given; and fails where it cannot be read so.
+fn parse_optional<'c, T>(
+    value: Option<&'c LiteralValue>,
+    read: impl Fn(&'c LiteralValue) -> Option<T>,
+) -> Result<Option<T>, ()> {
+    value.map(|value| read(value).ok_or(())).transpose()
+}
+
+fn parse_text(value: &LiteralValue) -> Option<&str> {
+    match &value.kind {
+        LiteralKind::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn parse_bool(value: &LiteralValue) -> Option<bool> {
+    match &value.kind {
+        LiteralKind::Word(word) if word == "True" => Some(true),
+        LiteralKind::Word(word) if word == "False" => Some(false),
+        _ => None,
+    }
+}
+
+fn parse_list(value: &LiteralValue) -> Option<Vec<RuleArgument>> {
+    match &value.kind {
+        LiteralKind::List(items) => items.iter().map(to_rule_argument).collect(),
+        _ => None,
+    }
+}
+
+fn to_rule_argument(value: &LiteralValue) -> Option<RuleArgument> {
+    match &value.kind {
+        LiteralKind::Text(text) => Some(RuleArgument::Text(text.clone())),
+        LiteralKind::List(_) => parse_list(value).map(RuleArgument::List),
+        LiteralKind::Word(_) => None,
+    }
+}

@@ -1,0 +1,34 @@
+//! Codex: its rule files, hooks, approval requests and exact decisions.
+//!
+//! The crate does no I/O. A rule file (`*.rules`) is translated into a layer or evaluated exactly as
+//! Codex does ([`exact_semantics`]). [`app_server`] has the messages of its app server, and
+//! [`approval_review`] the requests for approval in them.
+//!
+//! A rule names the first words of a command. If several rules match, the most restrictive one
+//! decides. The language is Starlark. Plain calls of the three functions are parsed here.
+//! Everything else is evaluated by the language itself (`exact_semantics::RuleLanguage`), which is
+//! in a separate crate. Facts: Codex 0.169.
+#![forbid(unsafe_code)]
+
+pub mod app_server;
+pub mod approval_review;
+mod evaluated_rules;
+pub mod exact_semantics;
+pub mod hook;
+mod plain_rules;
+mod rule_calls;
+mod rule_file_export;
+mod rule_file_layer;
+mod rule_lexer;
+mod script_patches;
+mod shells;
+mod string_literals;
+pub mod wiring;
+
+pub use rule_file_export::render_rule_file;
+pub use rule_file_layer::translate_rule_file;
+pub use script_patches::find_patched_files;
+pub use shells::shell_doubt;
+
+#[cfg(test)]
+mod tests;

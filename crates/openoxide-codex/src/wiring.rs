@@ -1,0 +1,179 @@
+//! The OpenOxide hook in Codex: the hook in `hooks.json`, and its trust entry in `config.toml`.
+//!
+//! Codex silently skips a hook whose hash is not in `config.toml`. The hash is SHA-256 over a JSON
+//! text of the event, the matcher and the hook, with sorted keys and with missing fields filled in.
+//! Facts: Codex 0.169, compared with its `hooks/list`.
+
+use jsonc_parser::cst::CstInputValue;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use toml_edit::{DocumentMut, Item, Table, value};
+
+use openoxide_adapters::wiring::{HookLocation, HookWiring, blocking_command, starts_openoxide};
+
+/// The time that Codex waits for a hook, in seconds. After that Codex continues as if there were no
+/// hook, so the time is long.
+const HOOK_TIMEOUT_SECONDS: u32 = 600;
+
+/// Returns the hook that starts `program`, an absolute path.
+///
+/// # Errors
+/// When the path cannot be written for a shell.
+pub fn hook_wiring(program: &str) -> Result<HookWiring, String> {
+    let command = blocking_command(program, "codex")?;
+    let hook = [("type".to_owned(), "command".into()), ("command".to_owned(), command.into())];
+    Ok(HookWiring {
+        events: &["PreToolUse", "PermissionRequest"],
+        matcher: None,
+        hook: CstInputValue::Object(hook.into()),
+        is_ours: |hook| starts_openoxide(hook, "codex"),
+    })
+}
+
+/// Returns `config.toml` with the OpenOxide hooks trusted: those at `places` in the file `hooks`,
+/// which start `program`.
+///
+/// # Errors
+/// Returns an error if the text is not TOML, if there is another value in the place of the hashes,
+/// or if hooks are switched off.
+pub fn trust_hook(
+    text: &str,
+    hooks: &str,
+    places: &[HookLocation],
+    program: &str,
+) -> Result<String, String> {
+    let mut document = parse_config(text)?;
+    check_hooks_enabled(&document)?;
+    let state = table_entry(table_entry(document.as_table_mut(), "hooks")?, "state")?;
+    for place in places {
+        let hash = hook_hash(event_key(place.event), &blocking_command(program, "codex")?);
+        let entry =
+            state.entry(&hook_state_key(hooks, place)).or_insert_with(|| Table::new().into());
+        let entry = entry.as_table_mut().ok_or("`hooks.state` is not written as tables")?;
+        // A comment behind an old hash stays.
+        match entry.get_mut("trusted_hash").and_then(Item::as_value_mut) {
+            Some(there) if there.as_str() == Some(&hash) => {}
+            _ => drop(entry.insert("trusted_hash", value(hash))),
+        }
+        if entry.get("enabled").and_then(Item::as_bool) == Some(false) {
+            entry.remove("enabled");
+        }
+    }
+    Ok(document.to_string())
+}
+
+/// Returns `config.toml` without the trust entries of the OpenOxide hooks.
+///
+/// # Errors
+/// Returns an error if the text is not TOML.
+pub fn untrust_hook(text: &str, hooks: &str, places: &[HookLocation]) -> Result<String, String> {
+    let mut document = parse_config(text)?;
+    let Some(all) = document.get_mut("hooks").and_then(Item::as_table_mut) else {
+        return Ok(text.to_owned());
+    };
+    if let Some(state) = all.get_mut("state").and_then(Item::as_table_mut) {
+        places.iter().for_each(|place| drop(state.remove(&hook_state_key(hooks, place))));
+        if state.is_empty() {
+            all.remove("state");
+        }
+    }
+    if all.is_empty() {
+        document.remove("hooks");
+    }
+    Ok(document.to_string())
+}
+
+fn parse_config(text: &str) -> Result<DocumentMut, String> {
+    text.parse().map_err(|error: toml_edit::TomlError| error.to_string().trim_end().to_owned())
+}
+
+fn check_hooks_enabled(document: &DocumentMut) -> Result<(), String> {
+    let features = document.get("features").and_then(Item::as_table_like);
+    let off = |name: &str| {
+        let told = features.and_then(|features| features.get(name)).and_then(Item::as_bool);
+        told == Some(false)
+    };
+    match ["hooks", "codex_hooks"].into_iter().find(|name| off(name)) {
+        Some(name) => Err(format!("hooks are switched off there: `features.{name} = false`")),
+        None => Ok(()),
+    }
+}
+
+fn table_entry<'t>(parent: &'t mut Table, name: &str) -> Result<&'t mut Table, String> {
+    let made = || {
+        let mut table = Table::new();
+        table.set_implicit(true);
+        table.into()
+    };
+    let item = parent.entry(name).or_insert_with(made);
+    item.as_table_mut().ok_or_else(|| format!("`{name}` is not written as a table"))
+}
+
+/// Returns the name that Codex knows a hook by.
+fn hook_state_key(hooks: &str, place: &HookLocation) -> String {
+    format!("{hooks}:{}:{}:{}", event_key(place.event), place.group, place.hook)
+}
+
+fn event_key(event: &str) -> &'static str {
+    match event {
+        "PreToolUse" => "pre_tool_use",
+        _ => "permission_request",
+    }
+}
+
+fn hook_hash(label: &str, command: &str) -> String {
+    // The keys of these maps are sorted.
+    let hook = json!({ "async": false, "command": command, "timeout": HOOK_TIMEOUT_SECONDS, "type": "command" });
+    let identity = json!({ "event_name": label, "hooks": [hook] }).to_string();
+    let digest = Sha256::digest(identity.as_bytes());
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+#[cfg(test)]
+mod install_tests;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOOKS: &str = "/home/me/.codex/hooks.json";
+
+    // What `hooks/list` of 0.169 has answered.
+    #[test]
+    fn hashes_are_those_of_codex() {
+        let expected = "sha256:e0288a024faa6db4eca6dcb1c9fa4d63c1e0a721c59edc6c7c54502ba929caed";
+        assert_eq!(hook_hash("pre_tool_use", "openoxide hook codex"), expected);
+        let expected = "sha256:9d1c20e3a3078752040d4b52678e08520d2bd13c5ca251c2fd95f2f0149b37a2";
+        assert_eq!(hook_hash("permission_request", "openoxide hook codex"), expected);
+    }
+
+    #[test]
+    fn trust_can_be_removed_and_other_entries_stay() {
+        let before = "# mine\nmodel = \"x\" # this one\n\n[hooks.state.\"/other:stop:0:0\"]\ntrusted_hash = \"sha256:00\"\n";
+        let places = hook_wiring("/bin/openoxide").unwrap().install("").unwrap().hook_locations;
+        let after = trust_hook(before, HOOKS, &places, "/bin/openoxide").unwrap();
+        assert!(after.starts_with(before), "{after}");
+        assert!(after.contains(
+            "[hooks.state.\"/home/me/.codex/hooks.json:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:"
+        ));
+        assert_eq!(trust_hook(&after, HOOKS, &places, "/bin/openoxide").unwrap(), after);
+        assert_eq!(untrust_hook(&after, HOOKS, &places).unwrap(), before);
+        let fresh = trust_hook("", HOOKS, &places, "/bin/openoxide").unwrap();
+        assert_eq!(untrust_hook(&fresh, HOOKS, &places).unwrap(), "");
+    }
+
+    #[test]
+    fn a_config_that_cannot_be_changed_is_an_error() {
+        let places = hook_wiring("/bin/openoxide").unwrap().install("").unwrap().hook_locations;
+        for (text, why) in [
+            ("hooks = 1\n", "`hooks` is not written as a table"),
+            ("[features]\nhooks = false\n", "switched off"),
+            ("[x\n", "TOML parse error at line 1"),
+        ] {
+            let error = trust_hook(text, HOOKS, &places, "/bin/openoxide").unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+        assert!(hook_wiring("/bin/open\0oxide").is_err());
+    }
+}
