@@ -1,4 +1,5 @@
-//! Where a person is asked: in this terminal, and in any other by `openoxide approve`. Whoever answers first counts.
+//! Asking a person for approval, in this terminal and in any other by `openoxide approve`. The
+//! first answer applies.
 
 mod request_watch;
 mod signal_watch;
@@ -32,23 +33,24 @@ use crate::{
 use request_watch::RequestWatch;
 pub(crate) use signal_watch::SignalWatch;
 
-/// So often is looked for an answer. Each look reads one number of shared memory: 50 ms are not felt, and twenty looks in a
-/// second not measured. Being told instead (inotify) would need another dependency and a data base that never moves.
+/// The interval between two checks for an answer. Each check reads one number of shared memory: a
+/// delay of 50 ms is not noticeable, and the cost of twenty checks per second is not measurable.
+/// Notifications (inotify) would need another dependency and a database that never moves.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How the questions of one `run` are answered.
+/// The ways to answer the approval requests of one `run`.
 pub(crate) struct ApprovalReview<'a> {
     engine: &'a Engine,
     wait_seconds: Option<u32>,
     global: GlobalArgs,
     operation: Operation,
     at_terminal: bool,
-    /// Says when nobody wants to know any more.
+    /// Returns true when the answer is no longer needed.
     is_abandoned: Option<&'a dyn Fn() -> bool>,
 }
 
 impl<'a> ApprovalReview<'a> {
-    /// Returns the way to an answer; nothing if nobody can be asked.
+    /// Creates a review, or returns `None` if no one can be asked.
     pub(crate) fn new(
         engine: &'a Engine,
         args: &RunArgs,
@@ -68,7 +70,7 @@ impl<'a> ApprovalReview<'a> {
         })
     }
 
-    /// Ends the question when nobody wants to know any more.
+    /// Adds a check that ends the request when the answer is no longer needed.
     pub(crate) fn with_abandonment_check(self, gone: &'a dyn Fn() -> bool) -> Self {
         Self { is_abandoned: Some(gone), ..self }
     }
@@ -101,7 +103,8 @@ impl<'a> ApprovalReview<'a> {
         self.terminal_outcome(request, response)
     }
 
-    /// Takes what was said in this terminal where nobody else could say anything.
+    /// Returns the outcome of a response that was given in this terminal, where no other terminal
+    /// could answer.
     fn terminal_outcome(
         &self,
         request: &ApprovalRequest,
@@ -171,7 +174,8 @@ impl<'a> ApprovalReview<'a> {
         })
     }
 
-    /// A terminal that went away is no answer: nothing else falls with it.
+    /// Withdraws the request and cancels it. A lost terminal is not an answer, so other requests of
+    /// the session are not affected.
     fn terminal_lost_outcome(
         &self,
         error: &AskError,
@@ -182,14 +186,15 @@ impl<'a> ApprovalReview<'a> {
         watch.withdraw(ReviewOutcome::Answered { response, channel, answered_by: None })
     }
 
-    /// Returns what the policy says by now: somebody may have granted or denied it since.
+    /// Returns the current decision of the policy. A grant or a deny may have been added since the
+    /// request was made.
     fn current_decision(&self, usage: GrantUseMode) -> Result<Decision, OpenError> {
         let facts = self.engine.collect_facts(&EngineCall::from_operation(&self.operation));
         self.engine.reevaluate(&self.operation, &facts, usage, &TerminalHost)
     }
 }
 
-/// Reads the audit when somebody wants to know, and not before.
+/// Returns a callback that reads the audit journal only when the history is displayed.
 fn history_callback() -> HistoryLookup {
     HistoryLookup::new(|request| {
         ApprovalHistory::read(&UserEnvironment::from_process()).choice_histories(request)
@@ -203,7 +208,8 @@ fn response_or_cancel(asked: Result<ApprovalResponse, AskError>) -> ApprovalResp
     })
 }
 
-/// Where lines are read, the prompt ends with the next line only.
+/// Tells the person that the request was answered elsewhere. In line mode the prompt ends only with
+/// the next line of input.
 fn report_answered_elsewhere(end: &ReviewOutcome) {
     if matches!(end, ReviewOutcome::Interrupted) {
         #[expect(clippy::exit, reason = "the thread that reads the line cannot be woken")]
@@ -216,8 +222,8 @@ pub(crate) const fn is_project_grant(response: &ApprovalResponse) -> bool {
     matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project, .. })
 }
 
-/// Keeps the rules that were chosen among those that were shown, before the yes counts. A yes that could not be kept still counts for
-/// this once.
+/// Saves the chosen rules, which must be among those offered, before the approval takes effect. If
+/// saving fails, the approval applies once.
 fn save_grant(grants: Option<&GrantFile>, request: &ApprovalRequest, response: &ApprovalResponse) {
     let Some(terms) = request.granted_terms(response) else {
         return user_messages::print_note(&"only offered rules can be saved; approved once");
@@ -232,7 +238,7 @@ fn save_grant(grants: Option<&GrantFile>, request: &ApprovalRequest, response: &
     }
 }
 
-/// Says whether the policy answers the question by now, and how.
+/// Returns whether the policy now allows or denies the request, or `None` if it still asks.
 const fn allowed_by_policy(decision: &Decision) -> Option<bool> {
     match decision.effect {
         Effect::Allow => Some(true),

@@ -34,10 +34,10 @@ pub(crate) struct CliArgs {
 const EXIT_CODES: &str = "Exit codes: 0 allow or success, 1 failure, 2 usage or configuration, 3 deny, 4 ask (a person is \
 needed and none can be asked), 5 expired, 130 interrupted. `run` passes the program's own status on; 125 OpenOxide failed, 126 refused, 127 not found.";
 
-/// What every verb takes.
+/// Options that every command accepts.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct GlobalArgs {
-    /// When to use color.
+    /// Control when color is used.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorWhen,
     /// Never ask; fail and print the command to run instead.
@@ -45,7 +45,7 @@ pub(crate) struct GlobalArgs {
     pub(crate) no_input: bool,
 }
 
-/// When to use color.
+/// The conditions under which color is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorWhen {
     /// On a terminal, or if CLICOLOR_FORCE is set, unless NO_COLOR is set.
@@ -93,8 +93,9 @@ pub(crate) enum CliCommand {
         /// everything that its own rules do not allow. Without this option they are blocked.
         #[arg(long)]
         untrusted: bool,
-        /// How long the client waits for the answer, if its settings name another time than those of `init`: 10 seconds for `claude`, 600 for `codex`. The answer comes at least a second earlier;
-        /// if nothing is decided by then, it is `ask`, or `deny` where the agent cannot ask.
+        /// The timeout of the client's hook, if it differs from the one that `init` sets: 10
+        /// seconds for `claude`, 600 for `codex`. The answer is sent at least a second earlier. If
+        /// no decision is made by then, the answer is `ask`, or `deny` where the agent cannot ask.
         #[arg(long, value_name = "SECONDS")]
         client_timeout: Option<u64>,
     },
@@ -170,7 +171,7 @@ pub(crate) struct TrustArgs {
 pub(crate) struct ApproveArgs {
     /// The request id or a unique prefix of it.
     pub(crate) id: String,
-    /// How long the approval is valid: once, for the session, or as saved rules for the project.
+    /// The scope of the approval: once, for the session, or as saved rules for the project.
     #[arg(long, value_name = "SCOPE", value_parser = parse_scope, default_value = "once")]
     pub(crate) scope: GrantScope,
     /// The request's digest as shown by `pending`, at least eight digits. Required for explicit approvals.
@@ -238,7 +239,7 @@ pub(crate) struct GrantAddArgs {
     pub(crate) limits: GrantLimitArgs,
 }
 
-/// How far a grant reaches.
+/// The limits of a grant.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct GrantLimitArgs {
     /// Expire after this time: `30m`, `12h`, `7d`.
@@ -280,11 +281,11 @@ pub(crate) enum SchemaShape {
     Request,
     /// A reviewer's answer.
     Response,
-    /// What happens in a session.
+    /// An event of a session.
     Event,
 }
 
-/// Which policy counts, and where.
+/// Options that select the policy and its directory.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct PolicyArgs {
     /// A policy file; repeatable, highest precedence first. Only these files, the built-in rules and the safety floor apply.
@@ -424,7 +425,7 @@ pub(crate) struct ReplayArgs {
     /// The maximum number of differences to print.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
-    /// Print one JSON object per difference, then the counts.
+    /// Print one JSON object per difference, then the totals.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,4 +1,4 @@
-//! Why a command fails, and the exit code of that.
+//! Errors of commands, and their exit codes.
 
 use openoxide_engine::{OpenError, ProfileError};
 use openoxide_store::audit::AuditError;
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::program_exit::ProgramExit;
 
-/// Why a command cannot be carried out.
+/// The reason that a command cannot be carried out.
 #[derive(Debug, Error)]
 pub(crate) enum CliError {
     /// The engine cannot be opened with these arguments.

@@ -42,7 +42,8 @@ struct NamedFile {
 }
 
 impl ExactPolicy {
-    /// Reads the policies that the arguments name. Nothing when one cannot be relied on, which has been said then.
+    /// Reads the policies that the arguments name. Returns `None` if one of them is not reliable,
+    /// which has been reported then.
     pub(crate) fn from_args(args: &CallArgs, global: GlobalArgs) -> Result<Option<Self>, String> {
         let home = UserEnvironment::from_process().home;
         let cwd = policy_args::absolute_directory_or_cwd(args.policy.cwd.as_deref())?;
@@ -211,7 +212,7 @@ fn read_opencode_policy(
         .map(ExactEvaluator::OpenCode))
 }
 
-/// Returns the root of the git repository that a directory lies in.
+/// Returns the root of the git repository that contains a directory.
 pub(crate) fn find_worktree(cwd: &AbsPath) -> Option<AbsPath> {
     let above = std::iter::successors(Some(cwd.clone()), AbsPath::parent);
     let mut roots = above.filter(|place| Path::new(place.join(".git").as_str()).exists());

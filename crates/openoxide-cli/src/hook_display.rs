@@ -9,7 +9,7 @@ fn matching_hooks<'a>(engine: &'a Engine, tool: &'a str) -> impl Iterator<Item =
     engine.hooks().iter().filter(move |hook| hook.matcher.matches(tool))
 }
 
-/// Says in words which hooks would be asked about a tool, a line each.
+/// Returns a text that lists the hooks that would be asked about a tool, one per line.
 pub(crate) fn render_text(engine: &Engine, tool: &str) -> String {
     let line = |text: String| escape_text(&text, LineMode::SingleLine);
     let hook = |hook: &Hook| {
@@ -23,7 +23,7 @@ pub(crate) fn render_text(engine: &Engine, tool: &str) -> String {
     }
 }
 
-/// Says what a hook cannot do, and when it is asked.
+/// Returns a text that describes the limits of a hook and when it is asked.
 pub(crate) fn describe_limits(hook: &Hook) -> String {
     let request = hook.event == HookEvent::PermissionRequest;
     let limits = [

@@ -5,10 +5,11 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Write};
 /// No line is longer, in bytes.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// Answers each line that is not empty, until there are no more or nobody reads the answers.
+/// Answers each non-empty line, until the input ends or the answers are no longer read.
 ///
 /// # Errors
-/// When standard input cannot be read, or an answer not be written.
+///
+/// If standard input cannot be read, or an answer cannot be written.
 pub(crate) fn answer_each_line(
     mut answer: impl FnMut(&[u8], &mut dyn Write) -> io::Result<()>,
 ) -> Result<(), String> {
@@ -31,7 +32,8 @@ pub(crate) fn answer_each_line(
     output.flush().or_else(|error| ignore_broken_pipe(&error))
 }
 
-/// Reads the next line, of which at most [`MAX_LINE_BYTES`] bytes and one are kept; says whether there was one.
+/// Reads the next line and returns whether there was one. At most [`MAX_LINE_BYTES`] bytes and one
+/// more are kept.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bool, String> {
     let unreadable = |error| format!("cannot read standard input: {error}");
     line.clear();
@@ -57,7 +59,7 @@ pub(crate) fn parse_object<'a, T: serde::Deserialize<'a>>(line: &'a [u8]) -> Res
     serde_json::from_slice(line).map_err(|error| format!("the line was not understood: {error}"))
 }
 
-/// Who closes the pipe has seen enough.
+/// Treats a closed pipe as success: the reader needs no more output.
 fn ignore_broken_pipe(error: &io::Error) -> Result<(), String> {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Ok(()),

@@ -80,7 +80,8 @@ fn run_subcommand(args: CliArgs) -> Result<ProgramExit, CliError> {
     }
 }
 
-/// What an agent calls for each of its steps goes past the parsing of all other arguments. What is not understood is left to it.
+/// Handles the commands that an agent runs for each of its steps, without parsing all other
+/// arguments. Returns `None` for anything else, which is left to the full parser.
 fn run_fast_path(words: &[OsString]) -> Option<ProgramExit> {
     let [verb, second, rest @ ..] = words else { return None };
     match (verb.to_str()?, second.to_str()?, rest) {

@@ -1,4 +1,4 @@
-//! From the arguments to the engine, and what is wrong with its policy in words.
+//! Conversion of the arguments into an engine, and of policy problems into messages.
 
 use std::path::Path;
 
@@ -25,8 +25,8 @@ pub(crate) fn open_engine_with_layers(args: &PolicyArgs) -> Result<Engine, CliEr
     Ok(Engine::open(EngineOptions { read_layers: true, ..engine_options(args, None)? })?)
 }
 
-/// Opens the engine for something that is executed: the managed policy is in force beside files that a person named, and grants for a
-/// task of the session are valid.
+/// Opens the engine for an operation that is executed. The managed policy is in force in addition
+/// to files that a person named, and grants for a task of the session are valid.
 pub(crate) fn open_engine_for_execution(
     args: &PolicyArgs,
     session: Option<SessionId>,
@@ -74,8 +74,8 @@ pub(crate) fn named_sources(args: &PolicyArgs, cwd: &AbsPath) -> Result<Vec<Poli
     args.policy.iter().map(|path| named_source(path, args.format, cwd)).collect()
 }
 
-/// Returns one file that a person named. The hooks of a settings file are programs of the project that it lies in, but for those in the
-/// person's own home.
+/// Returns the policy source for one file that a person named. The hooks of a settings file are
+/// programs of the project that contains it, except for the file in the person's own home.
 pub(crate) fn named_source(
     path: &Path,
     format: Option<PolicyProgram>,
@@ -85,7 +85,8 @@ pub(crate) fn named_source(
     let path = std::path::absolute(path).map_err(|error| error.to_string())?;
     let mut source =
         PolicySource { format: program.policy_format(), ..PolicySource::from_command_line(path) };
-    // OpenCode counts from the root of the repository, Claude Code from what holds `.claude`.
+    // OpenCode resolves paths from the root of the repository, Claude Code from the directory that
+    // contains `.claude`.
     match program {
         PolicyProgram::Native | PolicyProgram::Codex | PolicyProgram::LlmDo => {}
         PolicyProgram::Opencode => source.base = find_worktree(cwd).unwrap_or_else(AbsPath::root),

@@ -1,4 +1,4 @@
-//! The programs whose policies are read, and how their files are told apart.
+//! The programs whose policies are supported, and the detection of their file formats.
 
 use std::{ops::Range, path::Path};
 
@@ -30,10 +30,12 @@ pub(crate) enum PolicyProgram {
 }
 
 impl PolicyProgram {
-    /// Returns the program that a policy file is written for: the one that a person names, or the one that its name tells.
+    /// Returns the program that a policy file is written for: the one that a person names, or the
+    /// one that the file name indicates.
     ///
     /// # Errors
-    /// When nobody can tell: nothing is passed over in silence.
+    ///
+    /// If the format is unknown. No file is skipped silently.
     pub(crate) fn detect(path: &Path, named: Option<Self>) -> Result<Self, String> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let shown = path.display();
@@ -142,7 +144,8 @@ pub(crate) fn faults_to_problems(faults: Vec<PolicyTextError>) -> Vec<PolicyProb
     faults.into_iter().map(problem).collect()
 }
 
-/// Returns what `/` stands for in a settings file of Claude Code: the project, or home, that `.claude` lies in.
+/// Returns the directory that `/` stands for in a settings file of Claude Code: the project or home
+/// directory that contains `.claude`.
 pub(crate) fn settings_base_directory(file: &AbsPath) -> AbsPath {
     let directory = file.parent().unwrap_or_else(AbsPath::root);
     match directory.file_name() {

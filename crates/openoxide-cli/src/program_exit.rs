@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// How the program ends.
+/// The exit status of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProgramExit {
     /// Allow, or success.
@@ -15,7 +15,7 @@ pub(crate) enum ProgramExit {
     Deny,
     /// A person is needed, and none can be asked.
     Ask,
-    /// Nobody answered in time.
+    /// No answer arrived in time.
     Expired,
     /// `run` itself failed.
     RunFailed,

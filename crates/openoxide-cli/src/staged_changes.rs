@@ -1,4 +1,4 @@
-//! What a staged run would change, as a person is shown it.
+//! Presentation of the changes that a staged run would make.
 
 mod change_list;
 mod content_diff;
@@ -11,25 +11,27 @@ use openoxide_tui::{LineMode, escape_text};
 
 use crate::{commands::sandbox::post_run_findings, user_messages};
 
-/// What is asked, in one line, and what is shown with it.
+/// A question in one line, and the presentation that is shown with it.
 #[derive(Clone, Debug)]
 pub(crate) struct StagedPresentation {
     pub(crate) title: String,
-    /// The files, without what is in them.
+    /// The list of files, without their content.
     pub(crate) file_list: String,
     pub(crate) presentation: RequestPresentation,
 }
 
-/// So many files are named, and shown. A person who is shown more reads none of them; the prompt has all their paths.
+/// The maximum number of files that are listed and shown. A person would not read a longer list.
+/// The prompt has the paths of all files.
 const MAX_SHOWN_FILES: usize = 100;
 
-/// What a no means.
+/// The effect of a denial, as it is shown to the person.
 pub(crate) const NO_CHANGE_MESSAGE: &str = "no file was changed";
 
-/// Returns what is to be asked about; where nothing would change, it says so.
+/// Returns the changes to ask about. Prints a message and returns `None` if nothing would change.
 ///
 /// # Errors
-/// What was staged cannot be looked at.
+///
+/// If the staged changes cannot be read.
 pub(crate) fn read_staged_changes(stage: &StagingArea) -> io::Result<Option<StagedChanges>> {
     let changes = stage.find_changes()?;
     if changes.changes.is_empty() {
@@ -40,14 +42,15 @@ pub(crate) fn read_staged_changes(stage: &StagingArea) -> io::Result<Option<Stag
     Ok(Some(changes))
 }
 
-/// Says first which files would change, and then, of as many as can be read, how.
+/// Presents the files that would change and then, for as many files as a person can read, the
+/// differences.
 pub(crate) fn present_changes(
     stage: &StagingArea,
     changes: &StagedChanges,
     cwd: &AbsPath,
 ) -> StagedPresentation {
     let mut files: Vec<_> = changes_to_show(changes).collect();
-    // What is new comes last: many new files hide no change of an old one.
+    // New files come last, so that many new files do not hide a change of an existing one.
     files.sort_by_key(|change| (change.before.is_none(), change.after.is_none()));
     let texts: Vec<_> = files
         .iter()
@@ -66,7 +69,7 @@ pub(crate) fn present_changes(
     StagedPresentation { title, file_list: list, presentation }
 }
 
-/// Leaves out directories that are named by what lies in them.
+/// Returns the changes without the directories that are implied by their contents.
 pub(crate) fn changes_to_show(changes: &StagedChanges) -> impl Iterator<Item = &StagedChange> {
     let all = &changes.changes;
     all.iter()
@@ -75,7 +78,8 @@ pub(crate) fn changes_to_show(changes: &StagedChanges) -> impl Iterator<Item = &
         .map(|(_, change)| change)
 }
 
-/// What lies in a directory comes right behind it, or behind what begins with the same name.
+/// Returns whether the next change implies this directory. The contents of a directory follow it
+/// directly, or follow entries whose names begin with its name.
 fn is_implied_directory(change: &StagedChange, next: Option<&StagedChange>) -> bool {
     let directory = |thing: &Option<openoxide_sandbox::EntryState>| {
         thing.as_ref().is_none_or(openoxide_sandbox::EntryState::is_directory)
@@ -85,7 +89,7 @@ fn is_implied_directory(change: &StagedChange, next: Option<&StagedChange>) -> b
     came_or_went && directory(&change.before) && directory(&change.after) && inside
 }
 
-/// Says what was changed, what not, and what a person should look at.
+/// Prints the result of a commit: the changed files, the skipped ones, and the post-run findings.
 pub(crate) fn print_result(committed: &CommitResult) {
     user_messages::print_line(match committed.skipped.as_slice() {
         [] => "openoxide: the files were changed",
@@ -97,7 +101,7 @@ pub(crate) fn print_result(committed: &CommitResult) {
     }
 }
 
-/// Names what was left as it is.
+/// Prints the changes that were skipped.
 fn print_skipped(left_out: &[SkippedChange]) {
     for line in change_list::render_skipped(left_out) {
         user_messages::print_note(&line);

@@ -1,4 +1,5 @@
-//! `openoxide-starlark`: evaluates one of Codex's rule files for `openoxide`, as a program of its own.
+//! `openoxide-starlark`: a separate program that evaluates one of Codex's rule files for
+//! `openoxide`.
 #![forbid(unsafe_code)]
 
 use std::io;

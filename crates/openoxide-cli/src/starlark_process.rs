@@ -1,6 +1,8 @@
-//! The language of Codex's rule files, where they are more than plain calls: a program beside this one evaluates them.
+//! Evaluation of Codex rule files that contain more than plain calls. A separate program next to
+//! this one evaluates them.
 //!
-//! It is looked for in no search path: who writes there would say what the rules are.
+//! The program is not looked up in a search path: anyone who can write there could decide what the
+//! rules are.
 
 use std::{
     env,
@@ -13,13 +15,15 @@ use openoxide_codex::exact_semantics::{ParsedRuleFile, RuleFileError, RuleSource
 use serde_json::json;
 
 const PROGRAM_NAME: &str = "openoxide-starlark";
-/// What a file can say is bounded by its own bounds; this holds a program that is not the right one.
+/// The maximum size of an answer. The content of a file has its own limits; this one protects
+/// against a wrong program.
 const MAX_ANSWER_BYTES: u64 = 256 << 20;
 
 /// Evaluates a rule file.
 ///
 /// # Errors
-/// Where Codex would not take the file; and when there is no program for it, or it fails.
+///
+/// If Codex would reject the file, or if the evaluator is missing or fails.
 pub(crate) fn evaluate_rule_file(source: RuleSource<'_>) -> Result<ParsedRuleFile, RuleFileError> {
     let answer = query_evaluator(source)
         .map_err(|error| RuleFileError::limit_exceeded(&unavailable_message(&error)))?;
@@ -51,7 +55,8 @@ fn query_evaluator(source: RuleSource<'_>) -> io::Result<Vec<u8>> {
     if let Some(output) = child.stdout.take() {
         output.take(MAX_ANSWER_BYTES).read_to_end(&mut answer)?;
     }
-    // Whoever is stopped by a bound has not read all, or has not answered: what is no answer says so.
+    // An evaluator that was stopped by a limit may not have read all of its input or may not have
+    // answered. An incomplete answer is detected when it is parsed.
     drop(sent);
     child.wait()?;
     Ok(answer)

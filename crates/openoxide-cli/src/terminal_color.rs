@@ -1,10 +1,10 @@
-//! Whether to use colour (NO_COLOR, CLICOLOR_FORCE).
+//! Use of colour (NO_COLOR, CLICOLOR_FORCE).
 
 use std::io::IsTerminal;
 
 use crate::args::ColorWhen;
 
-/// Says whether text for this stream may carry colour.
+/// Returns whether text for this stream may be coloured.
 pub(crate) fn use_color(when: ColorWhen, stream: &impl IsTerminal) -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match when {

@@ -1,4 +1,5 @@
-//! What the engine needs from this program: warnings on standard error, and the signals to end.
+//! The services that the engine needs from this program: warnings on standard error, and
+//! termination signals.
 
 use openoxide_engine::{CheckHost, EngineWarning, InterruptWatch};
 

@@ -13,12 +13,13 @@ use openoxide_tui::{LineMode, escape_text};
 
 use crate::{args::ColorWhen, program_exit::ProgramExit, terminal_color};
 
-/// Says something to the person. That nobody listens any more is no reason to stop.
+/// Prints a line to standard error. Write errors are ignored, so that a closed stream does not stop
+/// the program.
 pub(crate) fn print_line(line: &str) {
     drop(writeln!(std::io::stderr(), "{line}"));
 }
 
-/// Says that something failed.
+/// Prints an error.
 pub(crate) fn print_error(what: &impl Display) {
     print_line(&format!(
         "openoxide: error: {}",
@@ -26,7 +27,7 @@ pub(crate) fn print_error(what: &impl Display) {
     ));
 }
 
-/// Says something that a person should know.
+/// Prints a note to the person.
 pub(crate) fn print_note(what: &impl Display) {
     print_line(&format!(
         "openoxide: note: {}",
@@ -44,12 +45,13 @@ pub(crate) fn print_warning(warning: &EngineWarning) {
     }
 }
 
-/// Returns the number of an audit record; says so where it could not be written.
+/// Returns the number of an audit record. Prints a warning if the record could not be written.
 pub(crate) fn warn_if_unrecorded(written: Result<u64, AuditError>) -> Option<u64> {
     written.map_err(|error| print_warning(&EngineWarning::NotRecorded(error))).ok()
 }
 
-/// Writes what was asked for to standard output, and returns how the program ends. Who closes the pipe has seen enough.
+/// Writes the requested data to standard output, and returns the exit status. A closed pipe is not
+/// an error: the reader needs no more output.
 pub(crate) fn print_data(bytes: &[u8], exit: ProgramExit) -> ProgramExit {
     let mut output = std::io::stdout().lock();
     match output.write_all(bytes).and_then(|()| output.flush()) {

@@ -40,7 +40,8 @@ impl<'a> RequestWatch<'a> {
         let asking = NewRequest { request, requester: "person", project, expires_at };
         let mut requests = SqliteRequestStore::open(&UserEnvironment::from_process())
             .map_err(|error| error.to_string())?;
-        // Listened for before the request is there: nobody is left waiting who could have been told.
+        // Signals are watched before the request is registered, so that no signal is missed while
+        // it is pending.
         let signals = SignalWatch::start();
         let shown = requests.register(&asking).map_err(|error| error.to_string())?;
         let requests = Box::new(requests);
@@ -76,7 +77,7 @@ impl<'a> RequestWatch<'a> {
         .or_else(|| self.check_expiry())
     }
 
-    /// Somebody wrote something: an answer, or a grant that covers this, too.
+    /// Checks a change of the database: an answer, or a grant that covers this request.
     fn check_changes(&mut self) -> Option<ReviewOutcome> {
         match self.requests.find_resolution(self.id, self.digest) {
             Ok(Some(ended)) => Some(self.outcome_of_resolution(ended)),
@@ -85,7 +86,8 @@ impl<'a> RequestWatch<'a> {
         }
     }
 
-    /// Takes an answer that was given elsewhere. A deny that holds by now is final, whatever was said.
+    /// Returns the outcome of an answer that was given elsewhere. If the policy now denies the
+    /// operation, it is denied, whatever the answer was.
     fn outcome_of_resolution(&self, ended: RequestResolution) -> ReviewOutcome {
         let by = Some(ended.resolved_by);
         match ended.kind {
@@ -116,7 +118,8 @@ impl<'a> RequestWatch<'a> {
         }
     }
 
-    /// Ends the request with what the policy says by now, if that is no question any more. A yes of its own stays needed.
+    /// Ends the request if the policy now decides it. A request that needs explicit approval cannot
+    /// be approved in this way.
     fn check_current_policy(&mut self) -> Option<ReviewOutcome> {
         let decision = self.review.current_decision(GrantUseMode::Spend).ok()?;
         let (ending, end) = match allowed_by_policy(&decision)? {
@@ -145,18 +148,19 @@ impl<'a> RequestWatch<'a> {
         })
     }
 
-    /// Stops waiting. Who was told to end while the yes came runs nothing.
+    /// Stops waiting. If a signal to end arrived together with the approval, nothing runs.
     pub(super) fn stop(self, end: ReviewOutcome) -> ReviewOutcome {
         if self.signals.stop() { ReviewOutcome::Interrupted } else { end }
     }
 
-    /// Takes the request back. That it could not be written down changes nothing: who looks next sees that nobody waits.
+    /// Withdraws the request. A write error is ignored: other processes detect that the requesting
+    /// process no longer waits.
     pub(super) fn withdraw(&mut self, end: ReviewOutcome) -> ReviewOutcome {
         drop(self.requests.resolve(self.id, &RequestResolutionKind::Withdrawn, "who asked"));
         end
     }
 
-    /// Ends the request, unless somebody was quicker: then that counts.
+    /// Resolves the request. If it was resolved earlier, returns that outcome.
     fn resolve_request(
         &mut self,
         ending: &RequestResolutionKind,
@@ -179,7 +183,8 @@ impl<'a> RequestWatch<'a> {
         }
     }
 
-    /// Takes what was said in this terminal, unless somebody was quicker. Whatever the data base does, a person said it.
+    /// Submits the answer that was given in this terminal, unless the request was answered
+    /// elsewhere. The answer applies even if the database cannot be written.
     pub(super) fn submit_answer(
         &mut self,
         request: &ApprovalRequest,
@@ -200,7 +205,8 @@ impl<'a> RequestWatch<'a> {
                     "it was answered before: by {}",
                     ended.resolved_by
                 ));
-                // A no here is one, even if somebody was quicker with a yes: nothing has run yet.
+                // A denial in this terminal applies even after an approval elsewhere: nothing has
+                // run yet.
                 if matches!(response, ApprovalResponse::Approved { .. }) {
                     return self.outcome_of_resolution(ended);
                 }

@@ -1,4 +1,4 @@
-//! Ctrl-C and the signal to end, for as long as somebody waits: for hooks, or for an answer.
+//! Handling of Ctrl-C and SIGTERM while the program waits for hooks or for an answer.
 
 use std::sync::{
     Arc, LazyLock,
@@ -10,7 +10,8 @@ use signal_hook::{
     flag,
 };
 
-/// What the handlers write and read. They are registered once: a second pair would find the first one's wait over, and end the program.
+/// The flags that the signal handlers read and write. The handlers are registered only once: a
+/// second pair would find the flag of the first wait still set, and end the program.
 static SIGNAL_FLAGS: LazyLock<SignalFlags> = LazyLock::new(SignalFlags::register);
 
 #[derive(Default)]
@@ -20,7 +21,8 @@ struct SignalFlags {
 }
 
 impl SignalFlags {
-    /// Where that fails, signals do what they always do: the request is then swept by whoever looks next.
+    /// Registers the signal handlers. If that fails, signals keep their default effect, and the
+    /// abandoned request is swept by the next process that lists requests.
     fn register() -> Self {
         let flags = Self::default();
         for signal in [SIGINT, SIGTERM] {
@@ -33,8 +35,8 @@ impl SignalFlags {
     }
 }
 
-/// Notices signals until it is dropped. After that they end the program as if nobody had listened. One wait follows the other: there
-/// is one of these at a time.
+/// A watch for signals that lasts until it is dropped. Afterwards signals end the program as usual.
+/// Waits follow each other, so only one watch exists at a time.
 #[derive(Debug)]
 pub(crate) struct SignalWatch(());
 
@@ -52,7 +54,7 @@ impl SignalWatch {
         SIGNAL_FLAGS.is_received.load(Ordering::SeqCst)
     }
 
-    /// Stops listening, and says whether a signal came until then: none falls between.
+    /// Stops watching, and returns whether a signal arrived before. No signal is lost in between.
     pub(crate) fn stop(&self) -> bool {
         SIGNAL_FLAGS.is_finished.store(true, Ordering::SeqCst);
         self.is_interrupted()

@@ -1,4 +1,4 @@
-//! The arguments of `codex`: those of the program that it stands for.
+//! The arguments of `codex`, modeled on those of the Codex program.
 
 mod review;
 
@@ -13,7 +13,8 @@ pub(crate) use review::CodexReviewArgs;
 pub(crate) enum CodexCommand {
     /// Let commands that begin with these words pass for good: add the line to `default.rules` that Codex itself would add.
     Amend(CodexAmendArgs),
-    /// Say what it would make of calls of its shell tool: one JSON object a line on standard input, an answer to each on standard output.
+    /// Print what Codex would decide about calls of its shell tool: one JSON object per line on
+    /// standard input, one answer per line on standard output.
     Decide(CodexDecideArgs),
     /// Its rule files.
     #[command(subcommand)]
@@ -36,7 +37,8 @@ pub(crate) struct ExecpolicyCheckArgs {
     /// Write the JSON over many lines.
     #[arg(long)]
     pub(crate) pretty: bool,
-    /// Let a rule about a program's name be about the program at a path, where `host_executable` does not say otherwise.
+    /// Apply rules for a program's name to an absolute path of that program, unless
+    /// `host_executable` excludes it.
     #[arg(long)]
     pub(crate) resolve_host_executables: bool,
     /// The command; nothing behind its first word is an option of this program.
@@ -59,10 +61,11 @@ pub(crate) struct CodexDecideArgs {
     /// The version that it shall be: `0.169` or `0.145`.
     #[arg(long, default_value = "0.169", value_name = "VERSION")]
     pub(crate) dialect: CodexDialect,
-    /// When it asks: `untrusted`, `on-request`, `never`, or `{"granular":{"sandbox_approval":true,"rules":true}}`.
+    /// The approval policy: `untrusted`, `on-request`, `never`, or
+    /// `{"granular":{"sandbox_approval":true,"rules":true}}`.
     #[arg(long, value_name = "POLICY")]
     pub(crate) policy: AskForApproval,
-    /// What holds commands: `read-only`, `workspace-write` or `danger-full-access`.
+    /// The sandbox mode: `read-only`, `workspace-write` or `danger-full-access`.
     #[arg(long, value_name = "MODE")]
     pub(crate) sandbox: SandboxMode,
     /// A rule file; repeatable.

@@ -15,7 +15,7 @@ pub(crate) enum RulesCommand {
     List {
         #[command(flatten)]
         policy: PolicyArgs,
-        /// Say where each rule stands.
+        /// Show the file and line of each rule.
         #[arg(long)]
         origins: bool,
         /// One rule a line, as JSON.
@@ -28,17 +28,17 @@ pub(crate) enum RulesCommand {
     Fmt(FmtArgs),
     /// Run the examples of the rules and the `[[test]]` entries of policy files; exit code 1 if one fails.
     Test(TestArgs),
-    /// Say what another policy would decide otherwise; exit code 1 if there is a difference.
+    /// Show which decisions another policy would change; exits with 1 if there is a difference.
     Diff(DiffArgs),
     /// Add a rule to a policy file of yours.
     Add(RuleAddArgs),
     /// Remove a rule from a policy file of yours.
     Remove(RuleRemoveArgs),
-    /// Say the policy of another program in our rules.
+    /// Convert the policy of another program to OpenOxide rules.
     Import(ImportArgs),
-    /// Say a policy of ours in the rules of another program.
+    /// Convert an OpenOxide policy to the rules of another program.
     Export(ExportArgs),
-    /// Say the policy of one program in the rules of another.
+    /// Convert the policy of one program to the rules of another.
     Convert(ConvertArgs),
 }
 
@@ -47,10 +47,10 @@ pub(crate) struct LintArgs {
     /// Policy files, of any program; without one, those that are in force here.
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// How the files are written; without it their names say so.
+    /// The format of the files [default: from their names].
     #[arg(long, value_name = "FORMAT", requires = "files")]
     pub(crate) format: Option<PolicyProgram>,
-    /// Exit code 1 is for what is at least so bad.
+    /// The lowest severity that makes the command exit with 1.
     #[arg(long, value_name = "LEVEL", default_value = "warning")]
     pub(crate) level: LintThreshold,
     /// One finding a line, as JSON.
@@ -58,14 +58,14 @@ pub(crate) struct LintArgs {
     pub(crate) json: bool,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum LintThreshold {
-    /// It is harder to read than it need be.
+    /// The rule is harder to read than necessary.
     Note,
     /// A rule does nothing, or more than its author probably wants.
     Warning,
-    /// What should hold back holds nothing back.
+    /// A restriction that has no effect.
     Error,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct FmtArgs {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TestArgs {
-    /// Policy files of ours; without one, those that are in force here. Each is judged by itself.
+    /// OpenOxide policy files [default: those in force here]. Each file is tested separately.
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The directory in which the calls are made.
@@ -100,10 +100,10 @@ pub(crate) struct DiffArgs {
     /// Commands, one a line, or calls as `check --batch` takes them: each that is decided otherwise is shown.
     #[arg(long, value_name = "FILE")]
     pub(crate) commands: Option<PathBuf>,
-    /// Show what the audit has recorded and what is decided otherwise.
+    /// Decide recorded calls of the audit journal again, and show the differences.
     #[arg(long)]
     pub(crate) history: bool,
-    /// With `--history`: only what is younger: `12h`, `7d`, `2w`, `2026-11-22`.
+    /// With `--history`: only records newer than this: `12h`, `7d`, `2w`, `2026-11-22`.
     #[arg(long, value_name = "DURATION|DATE", value_parser = parse_since, requires = "history")]
     pub(crate) since: Option<UtcTimestamp>,
     /// The directory in which the calls are made.
@@ -133,13 +133,13 @@ pub(crate) struct EditTargetArgs {
 pub(crate) struct RuleAddArgs {
     #[command(flatten)]
     pub(crate) target: EditTargetArgs,
-    /// What it asks for: `allow`, `ask` or `deny`.
+    /// The effect: `allow`, `ask` or `deny`.
     #[arg(value_name = "allow|ask|deny", value_parser = parse_effect)]
     pub(crate) effect: Effect,
     /// The rule, such as `Bash(npm run *)` or `Read(~/.ssh/**)`.
     #[arg(value_name = "RULE")]
     pub(crate) rule: String,
-    /// Why: it is shown whenever the rule decides.
+    /// The reason, which is shown whenever the rule decides.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
 }
@@ -158,7 +158,7 @@ pub(crate) struct ImportArgs {
     /// The policy: `settings.json`, `opencode.json`, `*.rules`, `*.yaml`.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// How it is written; without it, its name says so.
+    /// The format of the policy [default: from its name].
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<PolicyProgram>,
     /// Add the rules to a file of yours instead of printing them.
@@ -166,7 +166,7 @@ pub(crate) struct ImportArgs {
     pub(crate) write: bool,
     #[command(flatten)]
     pub(crate) target: EditTargetArgs,
-    /// Say what cannot be said as JSON, one rule a line.
+    /// Print the rules that cannot be converted as JSON, one per line.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -182,7 +182,7 @@ pub(crate) struct ExportArgs {
     /// Print it although it would be looser than the policy.
     #[arg(long)]
     pub(crate) partial: bool,
-    /// Say what cannot be said as JSON, one rule a line.
+    /// Print the rules that cannot be converted as JSON, one per line.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -192,7 +192,7 @@ pub(crate) struct ConvertArgs {
     /// The policy.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// How it is written; without it, its name says so.
+    /// The format of the policy [default: from its name].
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<PolicyProgram>,
     /// The program whose format is wanted.
@@ -201,7 +201,7 @@ pub(crate) struct ConvertArgs {
     /// Print it although it would be looser than the policy.
     #[arg(long)]
     pub(crate) partial: bool,
-    /// Say what cannot be said as JSON, one rule a line.
+    /// Print the rules that cannot be converted as JSON, one per line.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -8,17 +8,19 @@ use openoxide_sandbox::Backend;
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SandboxCommand {
-    /// Run a program confined. Nothing is decided, and nobody is asked but with --live: the kernel holds what is said here.
+    /// Run a program in the sandbox. No policy applies, and approval is requested only with --live;
+    /// the kernel enforces these options.
     Run(Box<SandboxRunArgs>),
     /// The supervisor of a `run`, started by it.
     #[command(hide = true)]
     Supervise {
-        /// The descriptor of what is to be run.
+        /// The descriptor of the launch configuration.
         launch: String,
         /// The descriptor of the socket to who has started it.
         wire: String,
     },
-    /// Say what this machine can hold, by which backend, what not and why.
+    /// Show which restrictions each backend can enforce on this machine, and why others are not
+    /// available.
     Status {
         /// Answer in JSON.
         #[arg(long)]
@@ -26,15 +28,15 @@ pub(crate) enum SandboxCommand {
     },
 }
 
-/// What the kernel holds while a command runs that may run.
+/// The restrictions that the kernel enforces while a permitted command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunSandboxMode {
-    /// What the policy and the decision say: it changes files in the project and what was said yes to, and reaches hosts that
-    /// rules or a person allow.
+    /// As the policy and the decision require: it changes files in the project and other approved
+    /// files, and reaches hosts that rules or a person allow.
     Auto,
     /// The same, and it changes no file.
     ReadOnly,
-    /// Nothing: it has all your rights.
+    /// No sandbox: the command runs with your full permissions.
     Off,
 }
 
@@ -43,7 +45,7 @@ pub(crate) enum RunSandboxMode {
 pub(crate) enum BackendName {
     /// Our own namespaces.
     Namespaces,
-    /// The system's `bwrap`: no host is reached, and there is no control of jobs.
+    /// The system's `bwrap`: no host can be reached, and job control is not available.
     Bubblewrap,
 }
 
@@ -60,10 +62,10 @@ impl From<BackendName> for Backend {
 #[command(after_help = AFTER_HELP)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct SandboxRunArgs {
-    /// It changes no file at all.
+    /// Allow no file changes.
     #[arg(long, conflicts_with_all = ["workspace_write", "root"])]
     pub(crate) read_only: bool,
-    /// It changes files below the working directory, or below each --root; this is what holds if nothing is said.
+    /// Allow changes below the working directory, or below each --root [default].
     #[arg(long)]
     pub(crate) workspace_write: bool,
     /// A directory below which files may be changed.
@@ -72,41 +74,45 @@ pub(crate) struct SandboxRunArgs {
     /// Keep what it changes aside, show the differences when it has ended, and ask whether they are to be made.
     #[arg(long, conflicts_with = "read_only")]
     pub(crate) stage: bool,
-    /// What it cannot read, besides files that usually hold secrets and the files of this program.
+    /// A path that the program cannot read, in addition to secret files and the files of OpenOxide;
+    /// repeatable.
     #[arg(long, value_name = "PATH")]
     pub(crate) deny_read: Vec<PathBuf>,
     /// A file or directory that it can read although it usually contains secrets, such as ~/.config/gh.
     #[arg(long, value_name = "PATH")]
     pub(crate) allow_read: Vec<PathBuf>,
-    /// What stays as it is inside the writable directories, besides what always does (.git, settings of agents and editors).
+    /// A path inside the writable directories that cannot be changed, in addition to .git and the
+    /// settings of agents and editors; repeatable.
     #[arg(long, value_name = "PATH")]
     pub(crate) protect: Vec<PathBuf>,
     /// The hosts that it reaches: `off`; `internet` (or `on`), which leaves this machine, its neighbours and metadata services out; `host`,
     /// this machine's own network with all of these; or `HOST[:PORT],*.DOMAIN[:PORT]`.
     #[arg(long, value_name = "NET", default_value = "off", value_parser = parse_network)]
     pub(crate) net: NetworkAccess,
-    /// Hold changes of other files, ask about each in this terminal, and do what is said yes to on its behalf.
+    /// Ask in this terminal about each change of another file, and make approved changes on the
+    /// program's behalf.
     #[arg(long, conflicts_with_all = ["read_only", "backend", "stage"])]
     pub(crate) live: bool,
     /// A variable of the environment that it is given, too: NAME, or NAME=VALUE.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,
-    /// End it after so many seconds.
+    /// Kill the program after this many seconds.
     #[arg(long, value_name = "SECONDS")]
     pub(crate) time: Option<u64>,
-    /// Let its processes together have no more memory than so many MiB, with temporary files. Where no control group can be made, a note
-    /// says so, and each process may have as much address space.
+    /// Limit the memory of all its processes together, with temporary files, to this many MiB. If
+    /// no control group can be made, a note is printed, and the limit applies to the address space
+    /// of each process.
     #[arg(long, value_name = "MIB")]
     pub(crate) memory: Option<u64>,
-    /// Let it have no more than so many processes at the same time. Where that cannot be enforced, as for root without a control
-    /// group, a note says so.
+    /// Limit the number of its processes. If that cannot be enforced, as for root without a control
+    /// group, a note is printed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) processes: Option<u64>,
-    /// Where it runs, if not here.
+    /// The working directory [default: the current one].
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// By which backend it is held; nothing is run if that does not hold everything here. What is chosen if nothing is said:
-    /// `sandbox status`.
+    /// The backend; if it cannot enforce every restriction, the program is not run [default: see
+    /// `sandbox status`].
     #[arg(long, value_name = "BACKEND")]
     pub(crate) backend: Option<BackendName>,
     /// The program and its arguments.

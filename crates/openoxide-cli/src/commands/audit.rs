@@ -1,4 +1,4 @@
-//! `audit`: what was decided, by whom and why, and what came of it.
+//! `audit`: the recorded decisions with their reviewers and reasons, and the outcomes.
 
 mod log;
 mod record_row;
@@ -15,7 +15,7 @@ use crate::{
     user_messages,
 };
 
-/// What is said where nothing has been written yet.
+/// The message for a journal without records.
 const NO_RECORDS: &str =
     "nothing has been written down yet; `openoxide run` and `openoxide hook` do";
 

@@ -26,7 +26,8 @@ pub(crate) fn check_calls(args: &CheckArgs, global: GlobalArgs) -> Result<Progra
         return check_exactly(args, global);
     }
     let engine = policy_args::open_engine(&args.call.policy)?;
-    // What is wrong with the policy was said. What is left of it decides, with the denies of its last good version, as in `run`.
+    // The problems were reported. The remaining rules decide, with the denies of the last good
+    // version of the policy, as in `run`.
     let sound = policy_args::check_policy(&engine, global);
     if let (Err(exit), true) = (sound, engine.managed_policy_error().is_some()) {
         return Ok(exit);
@@ -122,7 +123,7 @@ fn check_call(
     Ok(user_messages::print_data(text.as_bytes(), exit))
 }
 
-/// Returns the exit code of a decision: what is wrong with the policy goes before what was decided.
+/// Returns the exit code of a decision. An error of the policy takes precedence over the effect.
 pub(crate) fn exit_for_policy_and_effect(
     sound: Result<(), ProgramExit>,
     effect: Effect,
@@ -130,7 +131,7 @@ pub(crate) fn exit_for_policy_and_effect(
     sound.err().unwrap_or(exit_for_effect(effect))
 }
 
-/// Returns the exit code that says what was decided.
+/// Returns the exit code of an effect.
 pub(crate) const fn exit_for_effect(effect: Effect) -> ProgramExit {
     match effect {
         Effect::Allow => ProgramExit::Success,
@@ -169,7 +170,8 @@ pub(crate) fn render_text(decision: &Decision, script: &str, global: GlobalArgs)
     lines.join("\n")
 }
 
-/// Says that an allow counts only if it is written down, and where that is said, if it is.
+/// Returns a line that an allow requires an audit record, with the locations of that requirement if
+/// they are known.
 pub(crate) fn audit_obligation_line(decision: &Decision, said: &[String]) -> Option<String> {
     let places = escape_text(&said.join(", "), LineMode::SingleLine);
     let places = if said.is_empty() { String::new() } else { format!(" ({places})") };
@@ -177,7 +179,7 @@ pub(crate) fn audit_obligation_line(decision: &Decision, said: &[String]) -> Opt
     wanted.then(|| format!("  what cannot be written down is asked about{places}"))
 }
 
-/// Returns where a rule stands.
+/// Returns the location of a rule.
 pub(crate) fn format_rule_location(rule: &openoxide_protocol::RuleRef) -> String {
     match (&rule.file, rule.line) {
         (Some(file), Some(line)) => {

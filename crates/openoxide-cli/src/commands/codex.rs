@@ -106,7 +106,8 @@ fn read_bounded_text(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Says it as Codex does: each line of the cause is indented, the empty last one, too.
+/// Returns an error message in the format of Codex. Each line of the cause is indented, including
+/// an empty last one.
 fn format_read_error(what: &str, path: &Path, cause: &str) -> String {
     let cause = cause.replace('\n', "\n    ");
     format!("Error: failed to {what} policy at {}\n\nCaused by:\n    {cause}", path.display())

@@ -1,4 +1,4 @@
-//! `config`: where settings lie.
+//! `config`: the locations of settings.
 
 use openoxide_permission::LayerKind;
 use openoxide_protocol::{AbsPath, SCHEMA};
@@ -21,7 +21,7 @@ pub(crate) fn run_config_command(verb: &ConfigCommand) -> Result<ProgramExit, St
     let loaded = load_policy_uncached(&sources, &environment, &[]);
     let line =
         |source| if *json { render_json(source, &loaded) } else { render_text(source, &loaded) };
-    // That the account's home has no policy besides is no news.
+    // A missing policy in the account's home, which could only restrict, is not listed.
     let shown = sources.iter().filter(|source| {
         source.usage != SourceUse::RestrictionsOnly || file_state(source, &loaded) != "missing"
     });
@@ -40,7 +40,7 @@ fn render_text(source: &PolicySource, loaded: &LoadedPolicy) -> String {
     format!("{:<8} {:<10} {path}", source.kind.as_str(), file_state(source, loaded))
 }
 
-/// Says what became of a file.
+/// Returns the state of a policy file.
 fn file_state(source: &PolicySource, loaded: &LoadedPolicy) -> &'static str {
     let untrusted =
         |project: &AbsPath| loaded.untrusted_projects.iter().any(|each| each.project == *project);

@@ -14,7 +14,7 @@ use crate::{
     terminal_color, user_messages,
 };
 
-/// Judges one call, and says why.
+/// Evaluates one call, and prints the reasons.
 pub(crate) fn explain_call(args: &CallArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     if args.exact {
         let exact = ExactPolicy::from_args(args, global)?;

@@ -1,4 +1,4 @@
-//! `grants`: what a person said yes to for good.
+//! `grants`: saved approvals.
 
 use std::path::Path;
 
@@ -115,7 +115,8 @@ pub(crate) fn new_grant_terms(
     Ok(GrantTerms { rules, seconds, times: bounds.times, below, task: bounds.task.is_some() })
 }
 
-/// Returns the directory that a grant is for. It has to be there: a grant for what is made later is a slip, or a trap.
+/// Returns the directory of a grant. It must exist: a grant for a directory that is created later
+/// would be a mistake or a trap.
 fn grant_directory(named: &Path) -> Result<AbsPath, String> {
     let directory = policy_args::absolute_directory_or_cwd(Some(named))?;
     if !Path::new(directory.as_str()).is_dir() {

@@ -24,11 +24,11 @@ const MAX_PAYLOAD_BYTES: u64 = 64 << 20;
 /// Claude Code and Codex block the call when their hook ends with this.
 const BLOCK_STATUS: i32 = 2;
 
-/// Answers one call of an agent. Whatever happens, the answer is never an allow that nobody decided: a client whose hook
-/// fails goes on as if there were none.
+/// Answers one call of an agent. The answer is never an allow without a decision, because a client
+/// whose hook fails continues as if there were no hook.
 ///
 /// # Errors
-/// No agent has this name.
+/// When the agent's name is unknown.
 pub(crate) fn run_hook(
     agent: &str,
     untrusted: bool,
@@ -88,7 +88,8 @@ fn decide_call(
     let project = client.project_directory(call, environment.home.as_ref())?;
     let engine = Engine::open(EngineOptions {
         project: Some(project),
-        // The mode that the person chose in the client counts, unless it is the client's default and the policy sets one.
+        // The mode that the person chose in the client applies, unless it is the client's default
+        // and the policy sets one.
         mode: client.selected_mode(call),
         ..EngineOptions::new(environment, call.cwd.clone())
     })?;

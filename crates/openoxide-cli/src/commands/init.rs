@@ -17,7 +17,7 @@ use crate::{
     user_messages,
 };
 
-/// A file that is to say something else.
+/// A change of a settings file.
 struct SettingsChange {
     path: PathBuf,
     before: String,
@@ -59,7 +59,7 @@ fn build_directory(program: &Path) -> Option<&Path> {
     program.ancestors().skip(1).find(|place| place.join("CACHEDIR.TAG").is_file())
 }
 
-/// Returns the agents, and where their settings lie.
+/// Returns the agents with the directories of their settings.
 fn select_agents(args: &InitArgs) -> Result<Vec<(AgentName, PathBuf)>, String> {
     let is_wanted = |agent: &AgentName| args.agents.is_empty() || args.agents.contains(agent);
     let mut agents = Vec::new();
@@ -127,7 +127,8 @@ fn codex_changes(home: &Path, program: &str, undo: bool) -> Result<Vec<SettingsC
         false => trust_hook(before, &name, &places, program),
         true => untrust_hook(before, &name, &places),
     })?;
-    // What is trusted before it is there harms nobody; the other way round Codex would leave it out for a moment.
+    // Trust in a hook that is not installed yet is harmless. In the other order Codex would skip
+    // the hook for a moment.
     Ok(vec![config, hooks])
 }
 

@@ -91,7 +91,8 @@ pub(crate) fn render_json(waiting: &PendingRequest, history: &ApprovalHistory) -
     })
 }
 
-/// Returns what a yes for the project can keep, each with what it would have answered before.
+/// Returns the rule choices that a project grant can save, each with the earlier questions that it
+/// would have answered.
 fn choices_to_json(request: &ApprovalRequest, history: &ApprovalHistory) -> Vec<Value> {
     let both = request.choices().into_iter().zip(history.choice_histories(request));
     let one = |(RuleChoice { width, rules }, ChoiceHistory { answers, of, examples })| json!({ "width": width, "rules": rules, "answers": answers, "of": of, "examples": examples });

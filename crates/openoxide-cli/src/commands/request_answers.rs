@@ -21,7 +21,7 @@ use crate::{
 /// Fewer digits of a digest prove nothing.
 const MIN_DIGEST_DIGITS: usize = 8;
 
-/// Says yes to one request.
+/// Approves one request.
 pub(crate) fn approve_request(
     args: &ApproveArgs,
     global: GlobalArgs,
@@ -44,7 +44,7 @@ pub(crate) fn approve_request(
     Ok(answer.submit(global, |waiting| check_approval(args, &kept, waiting)))
 }
 
-/// Says no to one request.
+/// Denies one request.
 pub(crate) fn deny_request(args: &DenyArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
     let response = match args.alone {
         true => ApprovalResponse::Denied,
@@ -54,8 +54,9 @@ pub(crate) fn deny_request(args: &DenyArgs, global: GlobalArgs) -> Result<Progra
     Ok(answer.submit(global, |_| Ok(())))
 }
 
-/// Takes the answers that the prompt takes, and no more: a yes for longer only where it is offered there. Where only a yes to
-/// this very request counts, it has to name what was shown: a loop over all that waits does not.
+/// Checks that the prompt would accept the same answer. A session or project scope is accepted only
+/// where the prompt offers it. An explicit approval must name the digest that was shown, so that a
+/// loop over all pending requests cannot give it.
 fn check_approval(
     args: &ApproveArgs,
     response: &ApprovalResponse,
@@ -139,7 +140,7 @@ impl SubmittedAnswer<'_> {
         Ok((Some(requests), named))
     }
 
-    /// Shows what is answered, and answers it.
+    /// Prints the request, and answers it.
     fn submit_to(
         &self,
         requests: Option<SqliteRequestStore>,
@@ -168,7 +169,8 @@ impl SubmittedAnswer<'_> {
         })
     }
 
-    /// Keeps the rules that were shown. Where grants do not count, the yes counts for this once, as in the prompt.
+    /// Saves the offered rules. If grants do not apply to the request, the approval applies once,
+    /// as in the prompt.
     fn save_grant(&self, waiting: &PendingRequest) -> Result<(), String> {
         let Some(project) = &waiting.project else {
             user_messages::print_note(

@@ -1,4 +1,4 @@
-//! `rules`: what is in force, what is wrong with it, and how it is changed.
+//! `rules`: listing, checking and changing the rules in force.
 
 mod convert;
 mod diff;
@@ -18,7 +18,7 @@ use crate::{
     program_exit::ProgramExit,
 };
 
-/// Does what one of its verbs says.
+/// Runs a subcommand of `rules`.
 pub(crate) fn run_rules_command(
     verb: &RulesCommand,
     global: GlobalArgs,

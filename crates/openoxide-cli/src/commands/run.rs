@@ -91,7 +91,7 @@ fn open_engine(args: &RunArgs, global: GlobalArgs) -> Result<Engine, CliError> {
     Ok(engine)
 }
 
-/// Why nothing is run, whatever is to be run.
+/// The reason for which nothing is run, independent of the command.
 struct EarlyRefusal {
     /// As it is recorded.
     reason: String,
@@ -128,10 +128,10 @@ fn early_refusal(engine: &Engine, args: &RunArgs) -> Result<Option<EarlyRefusal>
     }))
 }
 
-/// What a no means.
+/// The message for a rejected run.
 const NOTHING_RUN_MESSAGE: &str = "nothing was run";
 
-/// What is to be run.
+/// The command to run.
 enum RunTarget {
     Script(String),
     Program(Vec<String>),
@@ -148,7 +148,8 @@ impl RunTarget {
         }
     }
 
-    /// A program with its arguments is judged as the line that a shell would read as just these words.
+    /// Returns the operation to check. A program with its arguments is checked as the quoted shell
+    /// command line with the same words.
     fn to_operation(&self, engine: &Engine) -> Operation {
         let script = match self {
             Self::Script(script) => script.clone(),
@@ -163,7 +164,7 @@ impl RunTarget {
         )
     }
 
-    /// Runs what was permitted, and tells how it ended.
+    /// Runs a permitted command, and returns its exit.
     fn run_permitted(
         &self,
         permit: ExecutionPermit,
@@ -231,7 +232,7 @@ const fn restriction(sandbox: RunSandboxMode) -> Option<CallerRestriction> {
     }
 }
 
-/// Says why a command may run, how it is held, and what a person should know about that.
+/// Prints the reason for which a command may run, its sandbox, and notes for the person.
 fn announce(planned: &PlannedRun<'_>, engine: &Engine) {
     let decision = planned.decision();
     let why = match decision.effect {
@@ -250,7 +251,7 @@ fn announce(planned: &PlannedRun<'_>, engine: &Engine) {
     }
 }
 
-/// Says that the sandbox could not be set up, and what to do about it.
+/// Reports that the sandbox could not be set up, with advice.
 fn not_confined(error: &SandboxError, engine: &Engine) -> ProgramExit {
     user_messages::print_error(&format!("nothing was run: {error}"));
     let off = match engine.sandbox_requirement() {
@@ -263,7 +264,7 @@ fn not_confined(error: &SandboxError, engine: &Engine) -> ProgramExit {
     ProgramExit::RunFailed
 }
 
-/// What the record of a decision says of how it will be held.
+/// Returns the confinement for the record of a decision.
 pub(crate) const fn requested_confinement(args: &RunArgs) -> RequestedConfinement {
     match args.sandbox {
         RunSandboxMode::Off => RequestedConfinement::NotConfined,

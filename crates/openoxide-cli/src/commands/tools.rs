@@ -20,7 +20,7 @@ use crate::{
 /// No list of names is longer, in bytes.
 const MAX_INPUT_BYTES: u64 = 1 << 20;
 
-/// What to do with tools.
+/// Commands about tools.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
     /// Print the tools that a model should not even see: every call of them would be denied.
@@ -55,7 +55,7 @@ pub(crate) fn run_tools_command(
             text.push('\n');
         }
     }
-    // What is wrong was said; what the rules that are left deny is shown all the same.
+    // Problems were already reported. The denials of the remaining rules are still shown.
     Ok(user_messages::print_data(text.as_bytes(), sound.err().unwrap_or(ProgramExit::Success)))
 }
 

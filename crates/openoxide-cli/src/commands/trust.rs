@@ -1,4 +1,4 @@
-//! `trust`: a person vouches for what a project's own settings would allow (DECISIONS 3).
+//! `trust`: a person confirms the permissive settings of a project (DECISIONS 3).
 
 use std::{fs, io::ErrorKind, path::Path};
 
@@ -30,7 +30,7 @@ pub(crate) fn trust_project(args: &TrustArgs, global: GlobalArgs) -> Result<Prog
         return revoke_trust(&trust, &project);
     }
     let loaded = load_policy_uncached(&sources, &environment, &[]);
-    // The directory of a person's own file is no project, and links in it are vouched for.
+    // The directory of a person's own file is not a project, but links in it also require trust.
     let asked = |each: &&UntrustedProject| each.project == project || each.project == place;
     let Some(untrusted) = loaded.untrusted_projects.iter().find(asked) else {
         let text = trusted_settings_text(&trust, &project) + &other_untrusted_text(&loaded);
@@ -51,20 +51,20 @@ pub(crate) fn trust_project(args: &TrustArgs, global: GlobalArgs) -> Result<Prog
     offer_trust(&trust, untrusted, global)
 }
 
-/// What is to be vouched for.
+/// The place whose settings a person may trust.
 struct TrustTarget {
-    /// What a person named, or where they are.
+    /// The path that a person named, or the working directory.
     directory: AbsPath,
     /// The project there, or a settings file whose hooks are programs.
     project: AbsPath,
-    /// Where it is read.
+    /// The policy files of the project.
     sources: Vec<PolicySource>,
 }
 
 fn find_target(args: &TrustArgs, environment: &UserEnvironment) -> Result<TrustTarget, String> {
     let place = policy_args::absolute_directory_or_cwd(args.directory.as_deref())?;
     let path = Path::new(place.as_str());
-    // What was vouched for and is gone can be taken back.
+    // Trust can also be revoked after the path was removed.
     if args.revoke && !path.exists() && TrustStore::for_user(environment).find(&place).is_some() {
         return Ok(TrustTarget { project: place.clone(), directory: place, sources: Vec::new() });
     }
@@ -77,11 +77,12 @@ fn find_target(args: &TrustArgs, environment: &UserEnvironment) -> Result<TrustT
     Ok(TrustTarget { directory: place, project, sources })
 }
 
-/// Says whether it is a directory, and not a file that can be read.
+/// Returns whether the path is a directory; a file must be readable.
 ///
 /// # Errors
 ///
-/// It is neither: a slip of the pen is no project whose settings are in order.
+/// If the path is neither a directory nor a readable file. A mistyped path must not look like a
+/// project whose settings are in order.
 fn is_readable_directory(path: &Path) -> Result<bool, String> {
     let shown = escape_text(&path.to_string_lossy(), LineMode::SingleLine);
     let meta = fs::metadata(path).map_err(|error| match error.kind() {
@@ -112,7 +113,7 @@ fn trusted_settings_text(trust: &TrustStore, project: &AbsPath) -> String {
     }
 }
 
-/// Names the other places around here whose settings nobody vouched for.
+/// Returns a line for each other place here whose settings are not trusted.
 fn other_untrusted_text(loaded: &LoadedPolicy) -> String {
     let line = |each: &UntrustedProject| {
         let place = escape_text(each.project.as_str(), LineMode::SingleLine);
@@ -139,8 +140,8 @@ fn revoke_trust(trust: &TrustStore, project: &AbsPath) -> Result<ProgramExit, St
     Ok(ProgramExit::Success)
 }
 
-/// Asks about each project around this place that somebody has to vouch for, once. What is answered counts from the next
-/// look at the policy on. Says whether something was vouched for.
+/// Asks once about each untrusted project here. The answers apply from the next load of the policy
+/// on. Returns whether something was trusted.
 pub(crate) fn offer_trust_all(
     untrusted: &[UntrustedProject],
     environment: &UserEnvironment,
@@ -156,7 +157,7 @@ pub(crate) fn offer_trust_all(
         }
         match offer_trust(&trust, untrusted, global) {
             Ok(exit) => trusted |= exit == ProgramExit::Success,
-            // Nothing counts that is not kept, and the person must know.
+            // A trust record that cannot be saved has no effect, and the person must know.
             Err(error) => user_messages::print_error(&error),
         }
     }
@@ -189,7 +190,8 @@ fn offer_trust(
     Ok(if trusted { ProgramExit::Success } else { ProgramExit::Deny })
 }
 
-/// Returns the question: what would be allowed, or, where something was vouched for before, what is new.
+/// Returns the question: the settings that would take effect or, if earlier settings were trusted,
+/// the new ones.
 fn new_approval_request(trust: &TrustStore, untrusted: &UntrustedProject) -> ApprovalRequest {
     let before =
         trust.find(&untrusted.project).filter(|said| said.trusted).map(|said| said.settings);

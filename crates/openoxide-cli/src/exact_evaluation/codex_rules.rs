@@ -1,4 +1,5 @@
-//! What Codex would answer under its approval policy `untrusted`, which asks about all that no rule allows: only there rules alone decide.
+//! Codex's answers under its approval policy `untrusted`, which asks about everything that no rule
+//! allows. Only under this policy do rules alone decide.
 
 use std::path::PathBuf;
 

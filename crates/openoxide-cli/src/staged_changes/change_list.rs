@@ -19,7 +19,7 @@ pub(super) fn render_list(
     lines.join("\n") + "\n"
 }
 
-/// Says of what is left as it is why.
+/// Returns a line for each skipped change, with the reason.
 pub(super) fn render_skipped(left_out: &[SkippedChange]) -> impl Iterator<Item = String> {
     let line = |left: &SkippedChange| {
         format!("`{}` {}", to_visible_line(&left.path), to_visible_line(&left.reason))

@@ -1,4 +1,4 @@
-//! How files would change, line by line.
+//! Line-by-line differences of files.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -10,23 +10,24 @@ use super::change_list;
 
 /// Larger files are shown by their size.
 const MAX_FILE_BYTES: u64 = 1 << 18;
-/// So many lines of one file are shown, and so many of all.
+/// The maximum number of lines that are shown of one file, and of all files.
 const MAX_FILE_LINES: usize = 200;
 const MAX_TOTAL_LINES: usize = 2000;
-/// So long two files are compared; after that the difference is correct, and longer than need be.
+/// The time limit for the comparison of two files. When it is exceeded, the difference is still
+/// correct, but longer than necessary.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// How a file would change.
+/// The change of a file's content.
 pub(super) enum ContentDiff {
-    /// It is no file, or its content stays.
+    /// Not a file, or the content is unchanged.
     Unchanged,
-    /// It is too large, or no text.
+    /// Too large, or not text.
     Binary,
-    /// So many lines come and go; this is how.
+    /// The numbers of added and removed lines, and the differences.
     TextLines { added: usize, removed: usize, hunks: String },
 }
 
-/// Compares what lies there with what would lie there.
+/// Compares the current content of a file with the staged one.
 pub(super) fn diff_change(stage: &StagingArea, change: &StagedChange) -> ContentDiff {
     let is_file = |thing: &EntryState| matches!(thing.kind, EntryKind::File(_));
     let (before, after) = (

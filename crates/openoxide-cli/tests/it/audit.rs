@@ -1,4 +1,5 @@
-//! The audit from outside: what `hook` and `run` write down, what becomes of it, and how it is read.
+//! Tests of the audit journal from outside: the records of `hook` and `run`, what happens to them,
+//! and how they are read.
 
 use std::{
     fs::{self, File},
@@ -24,7 +25,7 @@ fn payload(world: &World, session: &str, command: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Lets the hook judge a command; returns what it answered.
+/// Runs the hook for a command, and returns its answer.
 fn hook(world: &World, command: &str) -> String {
     let output = world.run(&["hook", "claude"], &payload(world, "c6dc", command));
     assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
@@ -87,7 +88,7 @@ fn every_decision_of_a_hook_is_written_down_with_its_grounds() {
 }
 
 #[test]
-fn what_only_looks_is_not_written_down() {
+fn check_and_explain_are_not_recorded() {
     let world = World::new().policy(POLICY);
     text(&world, &["check", "-c", "touch a"]);
     text(&world, &["explain", "-c", "touch a"]);
@@ -200,7 +201,7 @@ fn the_decision_stands(world: &World, command: &mut Command) {
 
 /// Guards I28.
 #[test]
-fn where_nothing_can_be_written_the_decision_stands() {
+fn decisions_apply_even_if_they_cannot_be_recorded() {
     let world = World::new().policy(POLICY);
     the_decision_stands(
         &world,
@@ -215,11 +216,11 @@ fn where_nothing_can_be_written_the_decision_stands() {
 }
 
 #[test]
-fn where_the_disk_is_full_the_decision_stands_and_the_journal_is_whole() {
+fn a_full_disk_changes_no_decision_and_keeps_the_journal_intact() {
     let world = World::new().policy(POLICY);
     hook(&world, "touch a");
     let before = fs::read(journal(&world)).unwrap();
-    // A limit on the length of files stands in for the end of the disk: the last write is a short one.
+    // A limit on the file size simulates a full disk: the last write is a short one.
     let mut command = world.command(&[]);
     let script = format!("trap '' XFSZ; ulimit -f 1; exec {OPENOXIDE} hook claude");
     let mut limited = Command::new("bash");
@@ -234,7 +235,7 @@ fn where_the_disk_is_full_the_decision_stands_and_the_journal_is_whole() {
 }
 
 #[test]
-fn a_lock_that_is_held_for_ever_holds_nobody_up_for_long() {
+fn a_lock_that_is_never_released_delays_decisions_only_briefly() {
     let world = World::new().policy(POLICY);
     hook(&world, "touch a");
     let lock = File::open(journal(&world).with_file_name("lock")).unwrap();
@@ -247,7 +248,7 @@ fn a_lock_that_is_held_for_ever_holds_nobody_up_for_long() {
 }
 
 #[test]
-fn a_journal_of_a_newer_version_is_left_alone_and_a_person_is_told() {
+fn a_journal_of_a_newer_version_is_kept_unchanged_and_reported() {
     let world = World::new().policy(POLICY);
     hook(&world, "touch a");
     let mut file = File::options().append(true).open(journal(&world)).unwrap();
@@ -281,7 +282,7 @@ fn a_changed_record_is_named() {
 }
 
 #[test]
-fn the_log_shows_what_is_asked_for() {
+fn the_log_filters_records() {
     let world = World::new().policy(POLICY);
     for command in ["touch a", "touch denied", "git push"] {
         hook(&world, command);
@@ -308,7 +309,7 @@ fn the_log_shows_what_is_asked_for() {
 }
 
 #[test]
-fn what_an_agent_wrote_does_not_reach_the_terminal_as_it_is() {
+fn text_from_an_agent_is_escaped_for_the_terminal() {
     let world = World::new().policy(POLICY);
     let evil = "\u{1b}[2J\u{202e}x";
     world.run(&["hook", "claude"], &payload(&world, evil, &format!("npm {evil}")));
@@ -350,7 +351,7 @@ fn a_call_that_is_announced_and_asked_about_is_counted_once() {
         hook(&world, command);
         assert_eq!(code(&asked(command)), 0);
     }
-    // A question that nothing announced is a call of its own.
+    // A question without a preceding tool call is a separate call.
     assert_eq!(code(&asked("git push b")), 0);
     assert_eq!(log(&world, &[]).len(), 7);
     let found: Value = serde_json::from_str(&text(&world, &["audit", "stats", "--json"])).unwrap();
@@ -384,7 +385,7 @@ fn the_statistics_count_questions_prefixes_and_rules() {
 }
 
 #[test]
-fn an_empty_journal_is_no_error() {
+fn an_empty_journal_is_not_an_error() {
     let world = World::new();
     for verb in ["log", "verify", "stats"] {
         let shown = text(&world, &["audit", verb]);

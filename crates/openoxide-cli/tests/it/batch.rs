@@ -73,7 +73,7 @@ fn answers_have_the_shape_of_the_contract() {
 }
 
 #[test]
-fn what_is_printed_fits_the_schema_that_is_printed() {
+fn printed_output_matches_the_printed_schema() {
     let world = World::new();
     for shape in ["policy", "decision", "request", "response", "event"] {
         let output = world.run(&["schema", shape], b"");
@@ -175,7 +175,7 @@ impl Batch {
 
 /// Guards I05.
 #[test]
-fn rows_after_a_change_of_a_file_are_judged_by_the_new_policy() {
+fn rows_after_a_policy_change_use_the_new_policy() {
     let good = "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(make *)\"]\n";
     let world = World::new().policy(good);
     let mut batch = Batch::start(&world);

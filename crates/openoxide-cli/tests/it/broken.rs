@@ -1,4 +1,5 @@
-//! A policy that has turned wrong: `explain`, `check`, `check --batch`, `run` and `hook` agree on what is decided.
+//! A policy that has become invalid: `explain`, `check`, `check --batch`, `run` and `hook` agree on
+//! the decision.
 
 use std::{fs, time::Duration};
 
@@ -70,7 +71,7 @@ fn all_ways_to_ask_agree_on_a_policy_that_has_turned_wrong() {
 }
 
 #[test]
-fn a_file_that_a_person_named_stands_for_itself() {
+fn a_named_file_is_used_without_a_last_good_version() {
     let world = turned_wrong(RULES);
     let named = world.user_policy();
     let args = ["check", "--json", "--policy", named.to_str().unwrap(), "-c", "less x"];

@@ -1,4 +1,5 @@
-//! What "always" would allow, before it is chosen: real processes, a real journal, a person's keys.
+//! The preview of what "always" would allow, before it is chosen. The tests use real processes, a
+//! real journal and a person's keys.
 
 use std::fs;
 
@@ -10,7 +11,7 @@ use crate::{
     support::{World, code, stderr, stdout},
 };
 
-/// Asks about commands where nobody answers: each is a question in the audit.
+/// Runs commands where no person can answer. Each of them is a question in the audit journal.
 fn asked_before(world: &World, scripts: &[&str]) {
     for script in scripts {
         assert_eq!(code(&world.run(&["run", "-c", script], b"")), 4, "{script}");
@@ -21,7 +22,8 @@ fn grants(world: &World) -> String {
     stdout(&world.run(&["grants", "list"], b""))
 }
 
-/// Presses the keys one after the other in the second step of `p`, and returns what stands on the screen in the end.
+/// Presses the keys one after the other in the second step of `p`, and returns the exit code and
+/// the final content of the screen.
 fn keys(world: &World, script: &str, keys: &[&str]) -> (u32, String) {
     let mut terminal = Terminal::run(world, &["run", "-c", script]);
     terminal.wait_for("[p]");
@@ -35,7 +37,7 @@ fn keys(world: &World, script: &str, keys: &[&str]) -> (u32, String) {
 }
 
 #[test]
-fn each_choice_says_what_it_would_have_answered() {
+fn each_choice_shows_which_questions_it_would_have_answered() {
     let world = World::new();
     let before =
         ["npm run lint", "npm run lint", "npm run build -- -w", "npm test", "touch x; make"];
@@ -60,7 +62,7 @@ fn each_choice_says_what_it_would_have_answered() {
 }
 
 #[test]
-fn a_question_counts_where_all_of_it_would_have_been_answered() {
+fn a_question_is_counted_if_a_choice_answers_all_of_it() {
     let world = World::new();
     asked_before(&world, &["touch a && touch b", "touch c && mkdir d", "touch \"$UNKNOWN\""]);
     let asker = ask(&world, &["-c", "touch z"]);
@@ -76,7 +78,7 @@ fn a_question_counts_where_all_of_it_would_have_been_answered() {
 }
 
 #[test]
-fn what_was_chosen_is_kept_with_its_bound() {
+fn the_chosen_rules_are_saved_with_their_limit() {
     let rows: [(&[&str], &str); 4] = [
         (&["1", "f"], "  1  Bash(touch one)\n"),
         (&["5"], "  1  Bash(touch *), 5 times\n"),
@@ -97,7 +99,7 @@ fn what_was_chosen_is_kept_with_its_bound() {
 }
 
 #[test]
-fn the_second_step_runs_nothing_by_itself() {
+fn the_grant_menu_alone_runs_nothing() {
     let world = World::new();
     let (code, text) = keys(&world, "touch one", &["\r", "y", "\x03"]);
     assert_eq!((code, world.project().join("one").exists()), (126, false), "{text}");
@@ -141,7 +143,7 @@ fn approve_takes_the_terms_that_are_offered_and_no_others() {
 }
 
 #[test]
-fn a_yes_below_a_directory_counts_there() {
+fn an_approval_below_a_directory_applies_there() {
     let world = World::new();
     fs::create_dir(world.project().join("sub")).unwrap();
     let (asker, request) = waiting(&world, "make x");

@@ -18,7 +18,7 @@ fn settings(event: &str, scripts: &[&str]) -> Value {
     json!({ "permissions": permissions, "hooks": { event: [{ "matcher": "Bash", "hooks": hooks }] } })
 }
 
-/// Writes the settings of the person, for which nobody needs to vouch.
+/// Writes the person's own settings, which do not require trust.
 fn own(world: &World, settings: &Value) -> String {
     fs::create_dir_all(world.root().join(".claude")).unwrap();
     let path = world.root().join(".claude/settings.json");
@@ -32,7 +32,8 @@ fn of_the_project(world: &World, settings: &Value) -> String {
     world.file(".claude/settings.json", &settings.to_string())
 }
 
-/// Runs a command under these settings; returns its status, where 4 is a question, and what was said.
+/// Runs a command with these settings. Returns its exit status, where 4 is a question, and its
+/// standard error.
 fn run(world: &World, file: &str, command: &str) -> (i32, String) {
     let output = world.run(&["run", "--policy", file, "-c", command], b"");
     (code(&output), stderr(&output))
@@ -106,14 +107,14 @@ fn a_permission_request_is_answered_where_a_person_would_be_asked() {
 }
 
 #[test]
-fn the_hook_of_a_project_is_never_run_before_somebody_vouched_for_it_and_its_script() {
+fn a_project_hook_runs_only_after_it_and_its_script_are_trusted() {
     let world = World::new();
     let script = "bash \"$CLAUDE_PROJECT_DIR\"/.claude/guard.sh";
     let file = of_the_project(&world, &settings("PreToolUse", &[script]));
     let guard = |text: &str| drop(world.file(".claude/guard.sh", text));
     let ran = || fs::remove_file(world.project().join("ran")).is_ok();
     guard("touch ran");
-    // Its allow rule counts, because a person named the file; its hook could have denied it.
+    // Its allow rule applies, because a person named the file. Its hook could have denied the call.
     let (status, said) = run(&world, &file, "touch a");
     assert_eq!((status, ran()), (4, false), "{said}");
     assert!(said.contains("project not trusted"), "{said}");
@@ -129,13 +130,13 @@ fn the_hook_of_a_project_is_never_run_before_somebody_vouched_for_it_and_its_scr
     assert!(listed.starts_with(&expected), "{listed}");
     guard("touch ran; echo evil");
     assert_eq!((run(&world, &file, "touch a").0, ran()), (4, false), "another script");
-    // What was said of the file says nothing of the project.
+    // Trust in the file does not extend to the project.
     let shown = stdout(&world.run(&["trust", "--show"], b""));
     assert!(shown.contains("no settings that require trust"), "{shown}");
 }
 
 #[test]
-fn a_hook_that_becomes_wider_is_vouched_for_anew() {
+fn a_hook_that_becomes_broader_requires_trust_again() {
     let world = World::new();
     let mut with = settings("PreToolUse", &[&says("allow")]);
     with["hooks"]["PreToolUse"][0]["hooks"][0]["if"] = json!("Bash(ls *)");
@@ -182,7 +183,7 @@ fn in_front_of_claude_code_its_own_hooks_are_left_to_it() {
 }
 
 #[test]
-fn hooks_that_cannot_be_run_are_said_and_those_that_are_switched_off_are_not_run() {
+fn unsupported_hooks_are_reported_and_disabled_hooks_do_not_run() {
     let world = World::new();
     let mut with = settings("PreToolUse", &["exit 2"]);
     with["hooks"]["Stop"] = json!([{ "hooks": [{ "type": "command", "command": "x" }] }]);
@@ -199,7 +200,7 @@ fn hooks_that_cannot_be_run_are_said_and_those_that_are_switched_off_are_not_run
 }
 
 #[test]
-fn hooks_that_stay_behind_when_rules_are_carried_over_are_said() {
+fn hooks_that_an_import_omits_are_reported() {
     let world = World::new();
     let file = own(&world, &settings("PreToolUse", &["guard.sh"]));
     let output = world.run(&["rules", "import", &file], b"");

@@ -49,7 +49,7 @@ fn codex_checks_are_answered_to_the_letter() {
 }
 
 #[test]
-fn what_codex_does_not_take_is_said_in_its_words() {
+fn rejected_rules_are_reported_with_the_messages_of_codex() {
     let world = World::new();
     let file = world.file("bad.rules", "x = 1\nprefix_rule([\"a\"], \"deny\")\n");
     let check = ["codex", "execpolicy", "check", "-r", &file, "a"];
@@ -70,7 +70,7 @@ fn what_codex_does_not_take_is_said_in_its_words() {
 }
 
 #[test]
-fn what_could_deceive_a_terminal_is_shown_by_its_number() {
+fn control_characters_are_shown_by_their_code() {
     let world = World::new();
     let file = world.file("bad.rules", "prefix_rule([\"a\"], \"\u{1b}[2J\")\n");
     let output = world.run(&["codex", "execpolicy", "check", "-r", &file, "a"], b"");
@@ -96,9 +96,10 @@ fn both_answers(world: &World, rules: &str, commands: &[&str]) -> Vec<(String, S
     said(&exact, "verdict").into_iter().zip(said(&ours, "decision")).collect()
 }
 
-// What Codex lets run, on 0.169, although its rules speak of it: each row of docs/compatibility/codex.md.
+// The commands that Codex 0.169 runs although its rules match them: each row of
+// docs/compatibility/codex.md.
 #[test]
-fn what_evades_the_rules_of_codex_does_not_evade_ours() {
+fn evasions_of_codex_rules_do_not_evade_ours() {
     let table = include_str!("../../../../corpus/codex/evasions.tsv");
     let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|row| row.split('\t').collect()).collect();
     let world = World::new();
@@ -147,7 +148,8 @@ fn each_line_that_is_a_call_is_decided_and_others_are_errors() {
     }
 }
 
-// Observed on 0.169: the paths of a patch decide, whoever applies it, and no rule is asked.
+// Observed on 0.169: the paths of a patch decide, whichever way it is applied, and no rule is
+// checked.
 #[test]
 fn a_patch_is_decided_by_its_paths_as_a_tool_and_as_a_script() {
     let world = World::new();
@@ -224,7 +226,7 @@ fn rules_of_an_administrator_are_added_to_those_of_files() {
 }
 
 #[test]
-fn a_rule_for_good_is_added_once_and_not_for_what_runs_everything() {
+fn amend_adds_a_rule_once_and_refuses_programs_that_run_anything() {
     let world = World::new();
     let home = world.project().join("codex");
     std::fs::create_dir(&home).unwrap();

@@ -24,7 +24,7 @@ use crate::{
 
 const THREAD: &str = "01a2048a-f761-7de1-9a76-25c6103dc4be";
 const SOON: Duration = Duration::from_secs(30);
-/// So long nothing comes where nothing may.
+/// The time to wait before a test concludes that no message arrives.
 const NEVER: Duration = Duration::from_millis(600);
 
 /// A server with one conversation, in the project.
@@ -79,7 +79,8 @@ impl Server {
     }
 }
 
-/// Answers what a client has to call, sends what the test wants, and passes on what else is said.
+/// Answers the calls that a client has to make, sends the messages of the test, and passes on all
+/// other messages that it receives.
 fn serve(
     mut socket: WebSocket<UnixStream>,
     cwd: &str,
@@ -180,7 +181,7 @@ const POLICY: &str =
     "[permissions]\ndeny = [\"Bash(rm *)\"]\nallow = [\"Bash(git log *)\", \"Bash(wc *)\"]\n";
 
 #[test]
-fn the_policy_answers_and_what_it_asks_is_left_without_a_terminal() {
+fn without_a_terminal_only_the_policy_answers() {
     let world = World::new().policy(POLICY);
     let server = Server::start(&world);
     let child = start(&world, &server, &[]);
@@ -220,7 +221,7 @@ fn the_policy_answers_and_what_it_asks_is_left_without_a_terminal() {
 
 /// Guards I19.
 #[test]
-fn what_only_a_person_may_answer_no_rule_allows() {
+fn no_rule_allows_requests_that_only_a_person_may_answer() {
     let world = World::new().policy(POLICY);
     let server = Server::start(&world);
     let child = start(&world, &server, &[]);
@@ -237,7 +238,7 @@ fn what_only_a_person_may_answer_no_rule_allows() {
 }
 
 #[test]
-fn a_directory_of_the_model_has_no_rules_of_its_own() {
+fn a_directory_chosen_by_the_model_adds_no_rules() {
     let world = World::new();
     let elsewhere = world.root().join("elsewhere");
     fs::create_dir_all(elsewhere.join(".openoxide")).unwrap();
@@ -331,7 +332,7 @@ fn changes_are_shown_and_answered() {
     terminal.end();
 }
 
-/// Has a call of a tool begin, and Codex ask about it.
+/// Starts a tool call, and sends Codex's question about it.
 fn call(world: &World, server: &Server, id: i64, arguments: &Value) {
     let mut begins = recorded(world, r#"item/started","params":{"item":{"type":"mcpToolCall""#);
     begins["params"]["item"]["arguments"] = arguments.clone();
@@ -382,7 +383,7 @@ fn a_tool_is_answered_by_the_policy_or_by_the_person() {
 }
 
 #[test]
-fn what_is_answered_elsewhere_goes_away() {
+fn a_request_that_is_answered_elsewhere_is_withdrawn() {
     let world = World::new();
     let server = Server::start(&world);
     let mut terminal = at_terminal(&world, &server);
@@ -441,7 +442,7 @@ fn control_c_answers_nothing() {
 }
 
 #[test]
-fn a_server_that_goes_or_says_too_much_is_left() {
+fn a_server_that_ends_or_sends_too_much_ends_the_review() {
     let world = World::new();
     let server = Server::start(&world);
     let terminal = at_terminal(&world, &server);
@@ -477,7 +478,7 @@ fn one_request_may_be_all() {
 }
 
 #[test]
-fn nothing_is_sent_to_a_socket_that_others_could_have_put_there() {
+fn no_data_is_sent_to_a_socket_that_others_could_have_created() {
     let world = World::new();
     let review = |path: &str| world.run(&["codex", "review", "--socket", path], b"");
     let none = review("/not/there.sock");
@@ -507,7 +508,7 @@ fn nothing_is_sent_to_a_socket_that_others_could_have_put_there() {
 }
 
 #[test]
-fn the_usual_socket_lies_in_the_home_of_codex() {
+fn the_default_socket_is_in_the_home_of_codex() {
     let world = World::new();
     let mut command = world.command(&["codex", "review"]);
     let said = stderr(&command.env("CODEX_HOME", "/not/there").output().unwrap());

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Stands for the directory of the policy file, and for the project's directory.
+/// Placeholders for the directory of the policy file and for the project directory.
 const POLICY_DIR: &str = "%%D";
 const PROJECT_DIR: &str = "%%P";
 /// Published ways round an approval, and harmless calls under the same rules.
@@ -49,7 +49,7 @@ struct Case {
     permission: Option<String>,
     patterns: Option<Vec<String>>,
     cwd: String,
-    /// Files, directories (`x/`) and links (`x -> y`) beside the project's directory, which is `p`.
+    /// Files, directories (`x/`) and links (`x -> y`) next to the project directory, which is `p`.
     #[serde(default)]
     disk: Vec<String>,
     decision: Effect,
@@ -127,7 +127,7 @@ impl Case {
         }
     }
 
-    /// Says in what the answer differs from what was worked out.
+    /// Returns the differences between an answer and the expected one.
     fn differs(&self, answer: &Value) -> Vec<String> {
         let mut all = Vec::new();
         let mut same = |what: &str, expected: Option<Value>, found: Value| {
@@ -152,8 +152,8 @@ impl Case {
     }
 }
 
-/// Returns a part with nothing but what a case says of it. A word that is not known is `{ unknown = true }` there, because
-/// TOML has no null.
+/// Returns a part with only the fields that a case states. An unknown word is `{ unknown = true }`
+/// there, because TOML has no null.
 fn plain(part: &Value) -> Value {
     let mut plain = json!({ "access": part["access"], "decision": part["decision"] });
     for key in ["path", "host"] {
@@ -231,7 +231,7 @@ impl World {
         path
     }
 
-    /// Writes policy files, the most precedent first, into directories of their own.
+    /// Writes policy files into separate directories, the file with the highest precedence first.
     fn policies(&self, name: &str, texts: &[String]) -> Vec<PathBuf> {
         let write = |(index, text): (usize, &String)| {
             let path = self.make(&format!("{name}-{index}")).join("policy.toml");
@@ -277,7 +277,7 @@ impl World {
     }
 }
 
-/// Runs a program with this input, and returns its output with what it said on standard error.
+/// Runs a program with this input. Returns its standard output and its standard error.
 fn talk(command: &mut Command, input: &str) -> String {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -308,7 +308,7 @@ fn mismatch(case: &Case, differences: &[String]) -> String {
 }
 
 #[test]
-fn ids_are_unique_and_every_case_says_where_it_comes_from() {
+fn ids_are_unique_and_every_case_names_its_source() {
     let cases = cases();
     let ids: BTreeSet<_> = cases.iter().map(|case| &case.id).collect();
     assert_eq!(ids.len(), cases.len());
@@ -431,7 +431,7 @@ fn hooked(world: &World, cases: &[Case]) -> Vec<String> {
         let output = talk(world.program(HOME, &config).args(["hook", "claude"]), &payload(&case));
         let answer: Value = serde_json::from_str(output.trim()).unwrap_or_default();
         let decision = &answer["hookSpecificOutput"]["permissionDecision"];
-        // A tool that asks the person by itself gets a deny or no answer.
+        // A tool that asks the person directly gets a deny or no answer.
         let is_left = case.call().is_some_and(|(tool, _)| agent_hook::is_user_prompt_tool(tool));
         let expected = match case.decision {
             Effect::Allow | Effect::Ask if is_left => Value::Null,
@@ -516,7 +516,7 @@ fn attacks(project: &Path, name: &str) -> Vec<Attack> {
     table(&corpus(name), columns).into_iter().map(attack).collect()
 }
 
-/// Returns the policy file and the mode that a row's third column stands for.
+/// Returns the policy file and the mode that the third column of a row stands for.
 fn ruled(naive: &str) -> (String, Option<&'static str>) {
     match naive.split_once(':') {
         Some(("deny", rule)) => (policy(&["Bash"], &[], &[rule]), None),
@@ -541,7 +541,8 @@ fn unreachable_row(columns: &[String]) -> ! {
     panic!("not enough columns: {columns:?}")
 }
 
-/// Returns the ids of what does not hold yet. The reason stands behind an id, or in the heading above it.
+/// Returns the ids of the cases that do not hold yet. The reason follows an id, or is in the
+/// heading above it.
 fn not_yet(name: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(corpus(name)).unwrap();
     let mut heading = "";
@@ -606,7 +607,7 @@ fn no_published_bypass_is_allowed_under_the_rule_that_looks_harmless() {
 
 /// Safety that is bought by refusing everything would show here.
 #[test]
-fn what_is_harmless_stays_allowed_under_the_same_rules() {
+fn harmless_calls_stay_allowed_under_the_same_rules() {
     let answered = answered(STILL_ALLOWED);
     let refused = answered.iter().filter(|(_, answer)| answer["decision"] != "allow");
     let wrong: Vec<_> =
@@ -616,7 +617,7 @@ fn what_is_harmless_stays_allowed_under_the_same_rules() {
 }
 
 #[test]
-fn every_published_bypass_is_new_and_says_where_it_comes_from() {
+fn every_published_bypass_is_new_and_names_its_source() {
     let published = table(&corpus(PUBLISHED), 6);
     let ids: BTreeSet<_> = published.iter().map(|row| &row[0]).collect();
     let mut attacks: BTreeSet<_> = table(&corpus("bypasses/attacks.tsv"), 6)
@@ -631,7 +632,7 @@ fn every_published_bypass_is_new_and_says_where_it_comes_from() {
     assert!(published.len() >= 500, "{}", published.len());
 }
 
-/// What Claude Code has decided about one call.
+/// A decision of Claude Code about one call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Theirs {
     mode: String,
@@ -653,7 +654,7 @@ fn theirs(columns: &[String]) -> Theirs {
 }
 
 #[test]
-fn what_claude_code_denies_or_asks_about_is_not_allowed() {
+fn calls_that_claude_code_denies_or_asks_about_are_not_allowed() {
     let world = World::new();
     let (project, home) = project(&world);
     let rows: Vec<_> =

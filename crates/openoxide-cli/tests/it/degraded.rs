@@ -1,5 +1,5 @@
-//! `sandbox status` on machines that lack something. They are made of this one, inside namespaces and filters of their own: nothing of
-//! the machine is changed.
+//! Tests of `sandbox status` on machines that lack something. These machines are simulated in
+//! separate namespaces and with seccomp filters; the real machine is not changed.
 
 use std::process::{Command, Output};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{OPENOXIDE, code, stderr, stdout};
 
-/// Runs a script in namespaces of its own, as root in them; `$1` is our program.
+/// Runs a script as root in separate namespaces; `$1` is our program.
 fn in_namespaces(script: &str) -> Value {
     answer(&run_in_namespaces(script))
 }
@@ -111,9 +111,10 @@ fn where_a_new_proc_is_refused_other_processes_would_be_seen_and_nothing_is_used
     assert_eq!(status["backend"], Value::Null);
 }
 
-/// A listener's place is taken as long as somebody holds its descriptor: the parent here.
+/// The only seccomp listener is taken as long as a process has its descriptor open; here the parent
+/// has.
 #[test]
-fn where_a_supervisor_listens_already_less_is_let_through_and_said() {
+fn an_existing_seccomp_listener_makes_enforcement_stricter() {
     let status = under_filter(
         r"
 install(8, [ALLOW])
@@ -130,7 +131,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 }
 
 #[test]
-fn without_landlock_the_second_lock_is_missing_and_said() {
+fn a_missing_landlock_is_reported_as_a_missing_second_lock() {
     let status = under_filter(
         r"
 install(0, [(0x20, 0, 0, 0), (0x15, 0, 1, 444), (0x06, 0, 0, 0x00050000 | 38), ALLOW])
@@ -147,7 +148,7 @@ os.execv(sys.argv[1], ['openoxide', 'sandbox', 'status', '--json'])
 }
 
 #[test]
-fn people_read_why_and_what_to_do() {
+fn the_text_output_explains_the_reasons_and_the_fixes() {
     let script = "mount -t tmpfs none /proc/tty; exec \"$1\" --color never sandbox status";
     let mut command = Command::new("unshare");
     command.args([
@@ -174,7 +175,8 @@ fn people_read_why_and_what_to_do() {
     assert!(!text.contains('\x1b'));
 }
 
-/// Where changes cannot be held, nothing runs that was to be asked about them.
+/// A live run is refused where the changes that it has to ask about cannot be intercepted.
+///
 /// Guards I23.
 #[test]
 fn where_calls_cannot_be_heard_of_nothing_runs_live() {

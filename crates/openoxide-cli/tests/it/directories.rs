@@ -1,4 +1,4 @@
-//! Additional directories: `directories` in a policy file, and what it says in other formats.
+//! Additional directories: `directories` in a policy file, and the equivalents in other formats.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -10,7 +10,7 @@ use crate::{
     support::{World, code, stderr, stdout},
 };
 
-/// A project with two directories beside it, and a file in each.
+/// Creates a project with two directories next to it, and files in each.
 fn world() -> World {
     let world = World::new();
     fs::create_dir_all(world.project().join(".openoxide")).unwrap();
@@ -29,8 +29,9 @@ fn in_project(world: &World, text: &str) {
 const HERE: &str = "directories = [\"../lib\"]\n";
 
 #[test]
-fn an_additional_directory_counts_as_the_project_does_and_no_more() {
-    // From the user's file a path counts from that file; home lies two floors above it.
+fn an_additional_directory_is_treated_like_the_project() {
+    // A path in the user's file is relative to that file. The home directory is two levels above
+    // it.
     let world = world().policy("directories = [\"../../lib\"]\n");
     for (args, script, expected) in [
         (&[][..], "cat ../lib/a.txt", "allow"),
@@ -92,7 +93,7 @@ fn a_project_widens_nothing_until_it_is_trusted_and_a_link_that_changes_ends_tha
 }
 
 #[test]
-fn a_link_in_a_persons_own_file_is_vouched_for_as_well() {
+fn a_link_in_a_persons_own_file_also_requires_trust() {
     let world = world().policy("directories = [\"~/link\"]\n");
     symlink(world.root().join("lib"), world.root().join("link")).unwrap();
     let read = || decision(&world, &[], "cat ~/link/a.txt");
@@ -111,7 +112,7 @@ fn a_link_in_a_persons_own_file_is_vouched_for_as_well() {
 }
 
 #[test]
-fn what_would_open_more_than_anybody_means_is_an_error_with_its_line() {
+fn a_directory_that_is_too_broad_is_an_error_with_its_line() {
     for text in ["/", "~", "~/.ssh", "/etc", "../../.."] {
         let world = world().policy(&format!("mode = \"plan\"\ndirectories = [\"{text}\"]\n"));
         let output = world.run(&["check", "-c", "ls"], b"");

@@ -1,4 +1,4 @@
-//! Policies of other programs: `--format`, `--exact`, and what cannot be said in our rules.
+//! Policies of other programs: `--format`, `--exact`, and rules that OpenOxide cannot express.
 
 use serde_json::{Value, json};
 
@@ -109,7 +109,7 @@ fn claude_code_is_answered_to_the_letter_and_as_a_layer() {
 }
 
 #[test]
-fn what_cannot_be_read_or_said_is_an_error_and_never_passed_over() {
+fn unreadable_and_inexpressible_rules_are_errors() {
     let world = World::new();
     for (name, text, message) in [
         ("x.rules", "prefix_rule(pattern=[a])", "Variable `a` not found"),
@@ -168,7 +168,7 @@ fn codex_to_the_letter_asks_about_all_that_no_rule_allows() {
     assert!(stderr(&output).contains("wrong.rules"), "{}", stderr(&output));
 }
 
-/// What people write, in every shape that rules of commands have there.
+/// Configurations that people write, with every form that command rules have in OpenCode.
 const CONFIGURATIONS: &[&str] = &[
     r#""ask""#,
     r#""allow""#,

@@ -1,4 +1,4 @@
-//! What a person types and sees: transcripts that are run.
+//! Transcripts of commands and their output, which are run as tests.
 
 #[test]
 fn transcripts_are_true() {

@@ -1,12 +1,17 @@
-//! The guide is true: every transcript in it is played again, chapter by chapter, each in a home and project of its own.
+//! Tests of the guide: every transcript in it is run again, chapter by chapter, each chapter in a
+//! separate home and project.
 //!
-//! - A block that begins with ```` ```toml file=NAME ```` (or `json`, `sh`) is written to that file: `~/…` in the home, others in the project.
-//! - In a `console` block each line that begins with `$ ` is run by bash. What it prints must stand below it, and `? N` if it ends
-//!   with another status than 0. `[..]` stands for any text in a line, `...` for any lines.
-//! - In a `screen keys=…` block the command runs in a terminal, and the keys are pressed when it asks, those behind a dot in the
-//!   second step of `p`; what stands on the screen at the end must stand below it.
+//! - A block that begins with ```` ```toml file=NAME ```` (or `json`, `sh`) is written to that
+//!   file: `~/…` in the home, others in the project.
+//! - In a `console` block each line that begins with `$ ` is run by bash. Its output must
+//!   follow, and `? N` if it ends with a status other than 0. `[..]` stands for any text in a
+//!   line, `...` for any lines.
+//! - In a `screen keys=…` block the command runs in a terminal, and the keys are pressed when
+//!   it asks, those after a dot in the second step of `p`. The final content of the screen must
+//!   follow.
 //!
-//! The home is `/home/ann`, the project `/home/ann/project`. That of the chapter about the sandbox does not lie below `/tmp`.
+//! The home is `/home/ann`, the project `/home/ann/project`. The home of the chapter about the
+//! sandbox is not below `/tmp`.
 
 use std::{
     fs,
@@ -44,7 +49,7 @@ fn word<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     info.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Returns the commands of a block, each with what stands below it.
+/// Returns the commands of a block, each with its expected output.
 fn commands<'a>(block: &Block<'a>) -> Vec<(&'a str, Vec<&'a str>)> {
     let mut commands: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in &block.text {

@@ -1,4 +1,5 @@
-//! `hook claude` with good, bad and hostile input: it always answers, and never with an allow that nobody decided.
+//! Tests of `hook claude` with good, bad and hostile input: it always answers, and it never allows
+//! a call without a decision to allow it.
 
 use std::{fs, process::Command, time::Instant};
 
@@ -69,7 +70,7 @@ fn a_cached_policy_answers_as_a_fresh_one() {
 }
 
 #[test]
-fn what_is_no_payload_asks() {
+fn an_invalid_payload_asks() {
     let world = World::new().policy("[permissions]\nallow = [\"*\"]\n");
     let deep = format!("{{\"hook_event_name\":\"PreToolUse\",\"x\":{}", "[".repeat(200_000));
     let hostile: [&[u8]; 7] =
@@ -201,7 +202,7 @@ fn a_permission_request_is_left_to_the_person_unless_the_policy_decides() {
 }
 
 #[test]
-fn a_relative_rule_counts_from_the_project_wherever_the_agent_went() {
+fn relative_rules_are_resolved_from_the_project_in_any_directory() {
     let rules = "[permissions]\nallow = [\"Edit(src/**)\"]\ndeny = [\"Read(private/**)\"]\n";
     let world = World::new().policy(rules);
     for place in [".git", "lib/src", "src", "private"] {
@@ -228,7 +229,7 @@ fn a_relative_rule_counts_from_the_project_wherever_the_agent_went() {
 }
 
 #[test]
-fn the_clients_mode_counts() {
+fn the_mode_of_the_client_applies() {
     let world = World::new();
     let edit = |mode: &str| {
         let input = json!({ "file_path": world.project().join("a.txt"), "content": "x" });
@@ -270,7 +271,7 @@ fn a_policy_that_turns_wrong_keeps_its_last_denies_and_loses_its_allows() {
         answer(&world, &payload(&world, "Bash", json!({ "command": "touch denied" })));
     assert_eq!(said, "deny");
     assert!(why.contains("is denied by user policy in its last good version"), "{why}");
-    // A policy that was named stands for itself.
+    // A policy that was named on the command line is used alone, without a last good version.
     let policy = world.user_policy();
     let named = ["run", "--no-input", "--policy", policy.to_str().unwrap(), "-c", "touch denied"];
     assert_eq!(code(&world.run(&named, b"")), 4);
@@ -351,7 +352,7 @@ fn a_hook_of_the_policy_that_takes_too_long_is_answered_for() {
 
 /// The shell functions `grep` and `find` of Claude Code run `"$CLAUDE_CODE_EXECPATH"`, and it makes `/dev/null` of `nul` behind a `>`.
 #[test]
-fn what_the_client_makes_of_a_script_asks() {
+fn scripts_that_the_client_rewrites_ask() {
     let world = World::new().policy("[permissions]\nallow = [\"Bash(cat *)\"]\n");
     for (command, expected) in [
         ("CLAUDE_CODE_EXECPATH=./evil; grep x src/a.rs", "ask"),
@@ -367,7 +368,8 @@ fn what_the_client_makes_of_a_script_asks() {
     }
 }
 
-/// What the environment of the client has, programs see however a script assigns it.
+/// Programs see every assignment of a script to a variable that is in the environment of the
+/// client.
 #[test]
 fn assigned_variables_of_the_environment_ask() {
     let world = World::new();
@@ -400,9 +402,10 @@ fn a_shell_that_stays_among_other_settings_asks() {
     }
 }
 
-/// Where `Shot AM.png` is missing, Claude Code reads the file with a narrow space before `AM`, and the other way round.
+/// If `Shot AM.png` is missing, Claude Code reads the file with a narrow space before `AM`, and the
+/// reverse.
 #[test]
-fn the_other_name_of_a_screenshot_is_judged() {
+fn the_other_name_of_a_screenshot_is_checked() {
     let world = World::new();
     let read = |name: &str| {
         let input = json!({ "file_path": world.project().join(name) });

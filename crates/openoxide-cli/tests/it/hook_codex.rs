@@ -1,4 +1,5 @@
-//! `hook codex`: it never answers with what Codex takes for a yes, or for nothing, where a person has to be asked.
+//! Tests of `hook codex`: where a person has to be asked, it never gives an answer that Codex takes
+//! for an approval or for no answer.
 
 use serde_json::{Value, json};
 
@@ -27,7 +28,7 @@ fn answer(world: &World, args: &[&str], input: &[u8]) -> Option<Value> {
     Some(said.get("hookSpecificOutput").cloned().unwrap_or_default())
 }
 
-/// What is no JSON is null, and no answer that any test wants.
+/// Parses JSON. Invalid JSON becomes null, which no test accepts as an answer.
 fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
@@ -37,7 +38,7 @@ fn before(world: &World, args: &[&str], cwd: &str, command: &str) -> Option<Valu
 }
 
 #[test]
-fn before_a_tool_codex_goes_on_with_what_is_allowed_and_with_nothing_else() {
+fn before_a_tool_codex_continues_only_with_allowed_calls() {
     let world = World::new().policy(POLICY);
     let here = world.project().display().to_string();
     for (command, goes_on) in [
@@ -78,7 +79,7 @@ fn where_codex_asks_about_everything_a_question_is_left_to_it() {
 
 /// The model chooses the directory of each command; the project is the one that Codex was started in.
 #[test]
-fn a_directory_of_the_model_is_no_project() {
+fn a_directory_chosen_by_the_model_is_not_a_project() {
     let world = World::new();
     let args = ["hook", "codex"];
     assert_eq!(before(&world, &args, &world.project().display().to_string(), "cat notes"), None);
@@ -101,7 +102,7 @@ fn a_request_is_answered_by_the_policy_or_by_the_person() {
 }
 
 #[test]
-fn what_is_no_payload_is_blocked() {
+fn an_invalid_payload_is_blocked() {
     let world = World::new().policy("[permissions]\nallow = [\"*\"]\n");
     let deep = format!("{{\"hook_event_name\":\"PreToolUse\",\"x\":{}", "[".repeat(200_000));
     let hostile: [&[u8]; 6] =
@@ -112,9 +113,10 @@ fn what_is_no_payload_is_blocked() {
     }
 }
 
-// Codex 0.169 applies such a script itself, and starts nothing: what a rule says of `apply_patch` is not said of its files.
+// Codex 0.169 applies such a script itself and starts no program. A rule for `apply_patch` does not
+// cover the files of the patch.
 #[test]
-fn the_files_of_a_patch_in_a_script_are_judged_at_their_places() {
+fn the_files_of_a_patch_in_a_script_are_checked_by_their_paths() {
     let policy = "[permissions]\nallow = [\"Bash(apply_patch)\", \"Bash(cd *)\", \"Edit(**)\"]\ndeny = [\"Edit(kept/**)\"]\n";
     let world = World::new().policy(policy);
     let here = world.project().display().to_string();
@@ -138,8 +140,9 @@ fn the_files_of_a_patch_in_a_script_are_judged_at_their_places() {
     }
 }
 
-/// The model chooses the shell of `exec_command`, and the hook is not told: what bash, dash and zsh do not read alike is blocked, also
-/// under a rule that would allow it.
+/// The model chooses the shell of `exec_command`, and the hook does not receive this choice.
+/// Scripts that bash, dash and zsh read differently are blocked, even under a rule that would allow
+/// them.
 #[test]
 fn scripts_that_the_shell_of_the_model_could_read_otherwise_are_blocked() {
     let world = World::new().policy("[permissions]\nallow = [\"Bash(echo *)\", \"Bash(cat *)\"]\n");

@@ -1,4 +1,4 @@
-//! Hooks from outside: programs that have their say before the rules, in `run` and in an agent's hook.
+//! Hooks from outside: programs that are asked before the rules, in `run` and in an agent's hook.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
 
@@ -62,7 +62,7 @@ fn world(script: &str) -> World {
 }
 
 #[test]
-fn a_hook_has_its_say_before_the_rules_and_not_above_them() {
+fn a_hook_is_asked_before_the_rules_and_cannot_lift_a_deny() {
     let commands = ["touch a", "git push x", "npm publish", "rm a", "deploy a", "echo x > .bashrc"];
     let rows = [
         ("true".to_owned(), ["allow", "ask", "ask", "deny", "ask", "ask"]),
@@ -105,7 +105,7 @@ fn the_reason_and_the_audit_name_the_hook() {
 }
 
 #[test]
-fn what_a_hook_said_is_written_down_also_where_a_rule_decided() {
+fn hook_decisions_are_recorded_even_if_a_rule_decides() {
     let world = world("echo \"password=hunter2hunter2\" >&2; exit 1");
     assert_eq!(decision(&world, "rm a"), "deny");
     let log = stdout(&world.run(&["audit", "log", "--json"], b""));
@@ -120,7 +120,7 @@ fn what_a_hook_said_is_written_down_also_where_a_rule_decided() {
 }
 
 #[test]
-fn run_asks_hooks_and_does_what_they_say() {
+fn run_asks_hooks_and_applies_their_decisions() {
     let allows = world(&says("allow"));
     let output = allows.run(&["run", "-c", "mkdir made"], b"");
     assert_eq!(code(&output), 0, "{}", stderr(&output));
@@ -161,7 +161,7 @@ fn a_permission_request_does_not_pass_by_a_hooks_question() {
 }
 
 #[test]
-fn nothing_but_run_and_the_agents_hook_runs_hooks() {
+fn only_run_and_the_agent_hook_run_hooks() {
     let world = world("touch ran");
     let check = world.run(&["check", "-c", "touch a"], b"");
     assert_eq!(code(&check), 0);
@@ -189,7 +189,7 @@ fn hooks_of_hooks_are_a_question() {
 }
 
 #[test]
-fn a_projects_hook_counts_once_a_person_has_vouched_for_it_and_its_script() {
+fn a_project_hook_applies_once_it_and_its_script_are_trusted() {
     let world = World::new();
     let script = world.project().join(".openoxide/guard.sh");
     fs::create_dir(world.project().join(".openoxide")).unwrap();
@@ -229,7 +229,7 @@ fn block<'a>(document: &'a str, language: &str) -> &'a str {
 }
 
 #[test]
-fn the_example_of_the_document_does_what_it_says() {
+fn the_example_in_the_documentation_works() {
     if Command::new("python3").arg("--version").output().is_err() {
         return; // The example is in Python.
     }
@@ -249,7 +249,7 @@ fn the_example_of_the_document_does_what_it_says() {
     assert!(answer(&world, "make test").1.contains("tests may run"));
 }
 
-/// Says whether a process is gone, or has ended and only waits to be buried.
+/// Returns whether a process is gone or is a zombie.
 fn is_gone(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))

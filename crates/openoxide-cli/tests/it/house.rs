@@ -129,7 +129,7 @@ fn outside_crates_stay_in_their_rooms() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// What of the permission crate makes a decision.
+/// The names in the permission crate that make a decision.
 const DECIDES: &[&str] =
     &["PermissionGate", "decide_access", "evaluate", "evaluate_effect", "evaluate_with_hooks"];
 
@@ -164,8 +164,9 @@ fn engine_privileges(text: &str) -> Vec<&'static str> {
     all.into_iter().filter(|(_, holds)| *holds).map(|(what, _)| what).collect()
 }
 
-/// A caller that decides by itself can forget a limited grant, a hook or the record. The crates that the engine is built on own what
-/// it uses, and test it without the engine.
+/// A caller that decides without the engine can forget a limited grant, a hook or the record. The
+/// crates that the engine is built on own the parts that it uses, and test them without the engine.
+///
 /// Guards I24.
 #[test]
 fn only_the_engine_decides_uses_grants_up_and_writes_records() {
@@ -209,7 +210,7 @@ fn sources() -> Vec<(PathBuf, String)> {
 }
 
 #[test]
-fn every_module_says_in_its_first_line_what_it_is_for() {
+fn every_module_begins_with_a_description() {
     let silent: Vec<_> = sources()
         .into_iter()
         .filter(|(path, text)| !text.starts_with("//!") && !path.ends_with("tests.rs"))
@@ -275,7 +276,7 @@ fn invariants_and_the_tests_that_guard_them_name_each_other() {
     assert_eq!((only_listed, only_in_tests), (vec![], vec![]));
 }
 
-/// Each row of a table says a behaviour, what is done here, and the tests that hold it.
+/// Each row of a table names a behaviour, what OpenOxide does, and the tests that verify it.
 #[test]
 fn the_tests_that_the_pages_of_compatibility_name_exist() {
     let sources = sources();

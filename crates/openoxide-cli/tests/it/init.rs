@@ -1,4 +1,4 @@
-//! `init`: agents call us, and what stood in their settings stays.
+//! Tests of `init`: agents call OpenOxide, and the previous content of their settings is kept.
 
 use std::{fs, path::PathBuf};
 
@@ -93,7 +93,7 @@ fn where_no_agent_is_one_has_to_be_named() {
     assert_eq!(init(&world, &["emacs"]).0, 2);
 }
 
-/// What `init` wires, run as the agents run it: by a shell.
+/// The command that `init` installs is run in the same way as agents run it: by a shell.
 #[test]
 fn a_wired_program_that_is_missing_or_crashes_blocks() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! The layers on disk: which files count, and which of them have to be vouched for.
+//! The policy layers on disk: which files apply, and which of them require trust.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ fn with_project_policy(text: &str) -> World {
     world
 }
 
-/// Returns what is decided about a script.
+/// Returns the decision about a script.
 pub(crate) fn decision(world: &World, args: &[&str], script: &str) -> String {
     let output = world.run(&[&["check", "--json", "-c", script], args].concat(), b"");
     let answer: Value = serde_json::from_slice(&output.stdout)
@@ -36,7 +36,7 @@ pub(crate) fn answer_trust(world: &World, key: &str) -> (u32, String) {
 
 /// Guards I10.
 #[test]
-fn a_project_counts_once_a_person_has_vouched_for_its_content() {
+fn a_project_policy_applies_once_its_content_is_trusted() {
     let world = with_project_policy(LOOSENING);
     assert_eq!(decision(&world, &[], "touch x"), "ask");
     assert_eq!(decision(&world, &[], "git push"), "deny", "what tightens counts at once");
@@ -56,7 +56,7 @@ fn a_project_counts_once_a_person_has_vouched_for_its_content() {
 }
 
 #[test]
-fn trust_in_what_is_not_there_is_a_mistake() {
+fn trusting_a_missing_directory_is_an_error() {
     let world = World::new();
     fs::create_dir_all(world.project().join(".openoxide")).unwrap();
     fs::write(world.project().join(".openoxide/policy.toml"), LOOSENING).unwrap();
@@ -97,7 +97,7 @@ fn a_project_that_moved_is_another_one() {
 }
 
 #[test]
-fn without_a_terminal_nobody_vouches_for_anything() {
+fn without_a_terminal_no_project_can_be_trusted() {
     let world = with_project_policy(LOOSENING);
     let output = world.run(&["trust"], b"y\n");
     assert_eq!(code(&output), 4, "{}", stderr(&output));
@@ -197,7 +197,7 @@ fn a_policy_that_all_can_write_allows_nothing() {
 }
 
 #[test]
-fn a_yes_for_good_is_kept_until_it_is_taken_back() {
+fn a_project_grant_is_kept_until_it_is_revoked() {
     let world = World::new();
     let mut terminal = Terminal::run(&world, &["run", "-c", "touch one"]);
     terminal.wait_for("[p]");
@@ -221,7 +221,7 @@ fn a_yes_for_good_is_kept_until_it_is_taken_back() {
 }
 
 #[test]
-fn a_forged_grant_is_no_grant() {
+fn a_forged_grant_is_not_valid() {
     let world = World::new();
     fs::create_dir(world.project().join(".openoxide")).unwrap();
     let mac = "00".repeat(32);
@@ -236,7 +236,7 @@ fn a_forged_grant_is_no_grant() {
 }
 
 #[test]
-fn a_grant_with_bounds_counts_within_them() {
+fn a_limited_grant_is_valid_within_its_limits() {
     let world = World::new();
     std::fs::create_dir_all(world.project().join("sub/deep")).unwrap();
     let grant = |arguments: &[&str]| {
@@ -255,7 +255,7 @@ fn a_grant_with_bounds_counts_within_them() {
         assert_eq!(check(elsewhere), 4, "{elsewhere}");
     }
     let from_sub = |script: &str| code(&world.run(&["check", "--cwd", "sub", "-c", script], b""));
-    // Which of the two it is cannot be told, and that is no place below.
+    // The working directory is one of two. A directory that is not known does not match `--below`.
     assert_eq!(from_sub("test -d x && cd deep; touch below a"), 4);
     assert_eq!(from_sub("touch below a"), 0);
     std::os::unix::fs::symlink("..", world.project().join("sub/up")).unwrap();
@@ -291,7 +291,7 @@ fn a_grant_with_bounds_counts_within_them() {
 }
 
 #[test]
-fn a_grant_with_bounds_stands_in_no_other_rules_way() {
+fn a_limited_grant_does_not_block_other_rules() {
     let world = World::new().policy("[permissions]\nallow = [\"Bash(touch *)\"]\n");
     let once = ["grants", "add", "Bash(touch *)", "--times", "1"];
     assert_eq!(code(&world.run(&once, b"")), 0);

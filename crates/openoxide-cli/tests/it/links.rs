@@ -16,7 +16,7 @@ fn documents() -> Vec<PathBuf> {
     let listed = list.args(["ls-files", "--cached", "--others", "--exclude-standard", "*.md"]);
     let listed =
         String::from_utf8(listed.current_dir(workspace()).output().unwrap().stdout).unwrap();
-    // What lies in the corpus is no document, but what one is written from.
+    // Files in the corpus are not documents, but the sources of documents.
     let listed = listed.lines().filter(|name| !name.starts_with("corpus/"));
     listed.map(|name| workspace().join(name)).filter(|path| path.exists()).collect()
 }
@@ -56,7 +56,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     names
 }
 
-/// Says what is wrong with a link of a document, if anything is.
+/// Returns the problem with a link of a document, if there is one.
 fn wrong(document: &Path, link: &str) -> Option<String> {
     if link.contains("://") || link.starts_with("mailto:") {
         return None; // Other machines are asked by nobody here.

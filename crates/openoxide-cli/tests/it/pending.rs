@@ -62,7 +62,7 @@ fn there(world: &World, name: &str) -> bool {
 }
 
 #[test]
-fn a_yes_from_elsewhere_runs_what_was_shown_once() {
+fn an_approval_from_elsewhere_runs_the_shown_command_once() {
     let world = World::new();
     let asker = ask(&world, &["-c", "touch a"]);
     let request = asked(&world, "touch a");
@@ -121,7 +121,7 @@ fn a_no_comes_back_with_its_message_and_ends_the_session() {
 }
 
 #[test]
-fn a_yes_for_the_project_is_kept_and_covers_what_waits() {
+fn a_project_approval_is_saved_and_covers_pending_requests() {
     let world = World::new();
     let first = ask(&world, &["-c", "touch a"]);
     let request = asked(&world, "touch a");
@@ -140,7 +140,7 @@ fn a_yes_for_the_project_is_kept_and_covers_what_waits() {
 }
 
 #[test]
-fn a_yes_for_the_session_covers_exactly_the_same() {
+fn a_session_approval_covers_only_identical_requests() {
     let world = World::new();
     let ask = |script| ask(&world, &["--session", SESSION, "-c", script]);
     let (one, two) = (ask("touch a"), ask("touch a"));
@@ -160,7 +160,7 @@ fn a_yes_for_the_session_covers_exactly_the_same() {
 }
 
 #[test]
-fn what_needs_a_yes_of_its_own_gets_none_in_passing() {
+fn explicit_approval_requests_need_their_own_approval() {
     let world = World::new();
     let script = "rm -rf /nowhere/../etc";
     let asker = ask(&world, &["-c", script]);
@@ -180,7 +180,7 @@ fn what_needs_a_yes_of_its_own_gets_none_in_passing() {
     assert_eq!(pending(&world).len(), 1);
     assert_eq!(answer(&world, &["deny", id(&request)]).0, 0);
     assert_eq!(code(&end(asker)), 126);
-    // What holds the digest against what is shown takes the right one.
+    // An approval with the digest that was shown is accepted.
     let asker = ask(&world, &["-c", "touch a"]);
     let request = asked(&world, "touch a");
     let digest = request["digest"].as_str().unwrap();
@@ -191,9 +191,10 @@ fn what_needs_a_yes_of_its_own_gets_none_in_passing() {
     assert_eq!(code(&end(asker)), 0);
 }
 
-/// A rule allows the command, a hook asks about it: what else happens in the data base is no answer to the hook.
+/// A rule allows the command and a hook asks about it. Other changes of the database do not answer
+/// the question of the hook.
 #[test]
-fn what_a_hook_asks_about_is_answered_by_no_rule() {
+fn no_rule_answers_a_question_of_a_hook() {
     let asks =
         r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask"}}"#;
     let script = format!("grep -q 'touch hooked' && echo '{asks}'; true");
@@ -214,7 +215,7 @@ fn what_a_hook_asks_about_is_answered_by_no_rule() {
 }
 
 #[test]
-fn who_waits_too_long_or_is_told_to_end_runs_nothing() {
+fn a_timeout_or_a_termination_signal_runs_nothing() {
     let world = World::new();
     let output = world.run(&["run", "--wait=1", "-c", "touch a"], b"");
     assert_eq!(code(&output), 5, "{}", stderr(&output));
@@ -235,7 +236,7 @@ fn who_waits_too_long_or_is_told_to_end_runs_nothing() {
 }
 
 #[test]
-fn what_a_killed_process_asked_waits_no_more() {
+fn the_request_of_a_killed_process_is_abandoned() {
     let world = World::new();
     let mut asker = ask(&world, &["-c", "touch a"]);
     let request = asked(&world, "touch a");
@@ -316,7 +317,7 @@ fn an_answer_in_the_prompt_is_seen_elsewhere() {
 
 /// Guards I20.
 #[test]
-fn what_a_rule_decides_never_opens_the_data_base() {
+fn decisions_by_rules_never_open_the_database() {
     let policy = "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(mkdir *)\"]\n";
     let world = World::new().policy(policy);
     assert_eq!(code(&world.run(&["run", "--wait", "-c", "touch a"], b"")), 0);
@@ -327,7 +328,7 @@ fn what_a_rule_decides_never_opens_the_data_base() {
 }
 
 #[test]
-fn an_agent_may_look_at_what_waits_and_not_answer_it() {
+fn an_agent_may_list_pending_requests_but_not_answer_them() {
     let world = World::new();
     for (script, answers) in [
         ("openoxide pending --json", false),
@@ -341,7 +342,7 @@ fn an_agent_may_look_at_what_waits_and_not_answer_it() {
     }
 }
 
-/// Returns how `run --wait` ends where the data base cannot be used, and what it says.
+/// Runs `run --wait` where the database cannot be used, and returns its standard error.
 fn fails(world: &World) -> String {
     let output = world.run(&["run", "--wait=60", "-c", "touch a"], b"");
     assert_eq!(code(&output), 4, "{}", stderr(&output));
@@ -396,11 +397,12 @@ fn a_state_that_cannot_be_written_means_ask() {
 }
 
 #[test]
-fn a_full_disk_means_ask_and_what_waits_goes_on_waiting() {
+fn a_full_disk_asks_and_keeps_pending_requests() {
     let world = World::new();
     let waits = ask(&world, &["-c", "touch b"]);
     let request = asked(&world, "touch b");
-    // A file that may not grow beyond so many blocks is as good as a full disk; without the trap the signal would kill.
+    // A limit on the file size has the same effect as a full disk. Without the trap, the signal
+    // would kill the process.
     let script = format!("trap '' XFSZ; ulimit -f 1; exec {OPENOXIDE} run --wait=60 -c 'touch a'");
     let command = world.command(&[]);
     let mut full = Command::new("bash");

@@ -1,4 +1,4 @@
-//! `run` in a pseudo-terminal: the person's keys, and what becomes of the command.
+//! Tests of `run` in a pseudo-terminal: the person's keys, and their effect on the command.
 
 use std::{
     io::{Read as _, Write},
@@ -15,7 +15,7 @@ fn size(count: u16) -> NonZeroU16 {
     NonZeroU16::new(count).unwrap()
 }
 
-/// A program in a terminal of its own.
+/// A program in a separate terminal.
 pub(crate) struct Terminal {
     keys: Box<dyn Write + Send>,
     screen: Arc<Mutex<vt100::Parser>>,
@@ -83,14 +83,14 @@ impl Terminal {
         }
     }
 
-    /// Types as a person does who reads first: no key counts before the question can have been read.
+    /// Types like a person who reads first: keys are ignored until the question can have been read.
     pub(crate) fn press(&mut self, keys: &str) {
         std::thread::sleep(Duration::from_millis(450));
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.keys.flush().unwrap();
     }
 
-    /// Waits for the end, and returns the exit code and what stands on the screen.
+    /// Waits for the end, and returns the exit code and the content of the screen.
     pub(crate) fn end(mut self) -> (u32, String) {
         let start = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
@@ -119,7 +119,7 @@ fn touch(keys: &str) -> (u32, String, bool) {
 }
 
 #[test]
-fn yes_runs_the_command() {
+fn an_approval_runs_the_command() {
     let (code, text, there) = touch("y");
     assert_eq!((code, there), (0, true), "{text}");
     assert!(text.contains("git version"), "{text}");
@@ -151,7 +151,7 @@ fn no_escape_and_interrupt_run_nothing() {
 }
 
 #[test]
-fn at_a_terminal_what_a_rule_decides_waits_for_nobody() {
+fn at_a_terminal_decisions_by_rules_do_not_wait() {
     let policy = "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(touch denied)\"]\n";
     for (script, expected) in [("touch a", 0), ("touch denied", 126)] {
         let world = World::new().policy(policy);
@@ -161,7 +161,7 @@ fn at_a_terminal_what_a_rule_decides_waits_for_nobody() {
 }
 
 #[test]
-fn what_the_person_said_is_written_down() {
+fn the_answer_of_the_person_is_recorded() {
     let world = World::new();
     for (key, choice) in [
         ("y", r#"approved","scope":"once"#),
@@ -198,7 +198,7 @@ fn a_message_comes_back() {
 }
 
 #[test]
-fn what_is_allowed_runs_without_a_question_and_passes_its_status_on() {
+fn an_allowed_command_runs_without_a_question_and_returns_its_status() {
     let world =
         World::new().policy("[permissions]\nallow = [\"Bash(bash -c *)\", \"Bash(exit *)\"]\n");
     let output = world.run(&["run", "-c", "exit 7"], b"");
@@ -220,7 +220,7 @@ fn without_a_terminal_nothing_runs_and_the_command_to_answer_is_shown() {
 }
 
 #[test]
-fn what_is_denied_is_refused_with_its_rule() {
+fn a_denied_command_is_refused_with_its_rule() {
     let world = World::new().policy("[permissions]\ndeny = [\"Bash(touch *)\"]\n");
     let output = world.run(&["run", "--", "touch", "notes.txt"], b"");
     assert_eq!(code(&output), 126);
@@ -238,7 +238,7 @@ fn a_program_is_run_as_it_is_and_may_be_missing() {
 }
 
 #[test]
-fn exported_functions_and_bash_env_do_not_stand_in_for_programs() {
+fn exported_functions_and_bash_env_do_not_replace_programs() {
     let world = World::new().policy("[permissions]\nallow = [\"Bash(git *)\"]\n");
     let mut command = world.command(&["run", "-c", "git --version"]);
     command.env("BASH_FUNC_git%%", "() { touch pwned; }").env("BASH_ENV", "/dev/stdin");

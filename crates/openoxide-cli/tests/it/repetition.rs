@@ -21,7 +21,7 @@ fn decision(world: &World, session: &str, command: &str) -> String {
     found["hookSpecificOutput"]["permissionDecision"].as_str().unwrap().to_owned()
 }
 
-/// DECISIONS 12: the third call that says the same is asked about.
+/// DECISIONS 12: the third identical call requires approval.
 #[test]
 fn the_third_call_is_asked_about_where_a_rule_wants_it() {
     let world = World::new().policy("[permissions]\nallow = [\"Bash\"]\nask = [\"DoomLoop\"]\n");

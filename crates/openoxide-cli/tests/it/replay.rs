@@ -1,4 +1,4 @@
-//! What was recorded, decided again; and what of a person's choice is recorded.
+//! Replay of recorded decisions, and the recording of a person's choices.
 
 use std::fs;
 
@@ -64,7 +64,7 @@ fn under_the_same_policy_nothing_comes_out_otherwise() {
 }
 
 #[test]
-fn what_another_policy_would_say_is_shown_and_counted() {
+fn differences_under_another_policy_are_shown_and_counted() {
     let world = World::new().policy(RULES);
     commands(&world, &["npm test", "npm test", "touch a", "git push", "touch denied"]);
     call(&world, "Read", &json!({ "file_path": "/etc/hosts" }));
@@ -97,7 +97,7 @@ fn what_another_policy_would_say_is_shown_and_counted() {
 }
 
 #[test]
-fn what_was_redacted_or_cut_or_hooked_is_counted_and_not_guessed() {
+fn redacted_truncated_and_hooked_records_are_counted_not_replayed() {
     let world = World::new().policy(&format!(
         "{RULES}[[hooks]]\nevent = \"pre_tool_use\"\nmatcher = \"Edit\"\ncommand = \"exit 2\"\n"
     ));
@@ -119,7 +119,7 @@ fn what_was_redacted_or_cut_or_hooked_is_counted_and_not_guessed() {
 }
 
 #[test]
-fn two_policies_are_compared_by_what_was_recorded() {
+fn two_policies_are_compared_on_the_recorded_calls() {
     let world = World::new().policy(RULES);
     commands(&world, &["npm test", "npm test", "touch a", "git push"]);
     let old = world.file("old.toml", "[permissions]\nallow = [\"Bash(npm *)\"]\n");
@@ -145,7 +145,7 @@ fn two_policies_are_compared_by_what_was_recorded() {
 }
 
 #[test]
-fn an_empty_past_has_no_difference() {
+fn an_empty_journal_has_no_differences() {
     let world = World::new().policy(RULES);
     let (exit, differences, counts) = replay(&world, &[]);
     assert_eq!((exit, differences.len(), &counts["same"]), (0, 0, &json!(0)));
@@ -170,7 +170,7 @@ fn records_of_before_are_read_and_verified() {
     assert!(stdout(&world.run(&["audit", "verify"], b"")).starts_with("14 records"));
 }
 
-/// Returns what the last decision's record says of the answer, and the line that a person is shown.
+/// Returns the answer in the record of the last decision, and the line that a person is shown.
 fn recorded(world: &World) -> (Value, String) {
     let text = stdout(&world.run(&["audit", "log", "--json"], b""));
     let mut records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -192,7 +192,7 @@ fn keys(world: &World, keys: &[&str]) {
 }
 
 #[test]
-fn what_a_person_chose_is_recorded() {
+fn the_choice_of_a_person_is_recorded() {
     let world = World::new();
     keys(&world, &["p", "1", "5"]);
     let (answer, shown) = recorded(&world);

@@ -56,7 +56,7 @@ fn unwritable(world: &World, args: &[&str]) -> Command {
     command
 }
 
-/// A limit on the length of files stands in for the end of the disk.
+/// Returns a command that runs with a limit on the file size, which simulates a full disk.
 fn on_a_full_disk(world: &World, args: &str) -> Command {
     let usual = world.command(&[]);
     let mut command = Command::new("bash");
@@ -74,12 +74,13 @@ fn hook(world: &World, command: Command, script: &str) -> String {
 
 /// Guards I28.
 #[test]
-fn what_cannot_be_written_down_is_asked_about() {
+fn an_operation_that_cannot_be_recorded_asks() {
     let world = world();
     assert_eq!(hook(&world, world.command(&["hook", "claude"]), "touch a"), "allow");
     assert_eq!(hook(&world, unwritable(&world, &["hook", "claude"]), "touch a"), "ask");
     assert_eq!(hook(&world, unwritable(&world, &["hook", "claude"]), "touch denied"), "deny");
-    // In this mode nobody is asked, and in this one all is allowed but for what must be asked.
+    // In `dontAsk` mode no person is asked. In `bypassPermissions` mode everything is allowed
+    // except the calls that must be asked about.
     for (mode, expected) in [("dontAsk", "deny"), ("bypassPermissions", "ask")] {
         let (decision, reason) =
             answered(&world, unwritable(&world, &["hook", "claude"]), mode, "touch a");
@@ -91,7 +92,7 @@ fn what_cannot_be_written_down_is_asked_about() {
 
 /// Guards I28.
 #[test]
-fn a_full_disk_and_a_journal_that_cannot_be_continued_are_no_allow() {
+fn a_full_disk_or_an_unusable_journal_does_not_allow() {
     let world = world();
     assert_eq!(hook(&world, world.command(&["hook", "claude"]), "touch a"), "allow");
     assert_eq!(hook(&world, on_a_full_disk(&world, "hook claude"), "touch a"), "ask");
@@ -103,7 +104,7 @@ fn a_full_disk_and_a_journal_that_cannot_be_continued_are_no_allow() {
 }
 
 #[test]
-fn a_run_that_cannot_be_written_down_does_not_run_unless_a_person_says_so() {
+fn a_run_without_a_record_needs_approval() {
     let world = world();
     let run = |command: &mut Command| {
         let output = command.stdin(Stdio::null()).output().unwrap();
@@ -121,7 +122,7 @@ fn a_run_that_cannot_be_written_down_does_not_run_unless_a_person_says_so() {
     assert_eq!(code(&world.run(&["run", "-c", "touch a"], b"")), 0);
 }
 
-/// Presses keys at each question that says why it is asked; returns the exit code and the screen.
+/// Presses a key at each question after its reason is shown. Returns the exit code and the screen.
 fn at_the_terminal(world: &World, script: &str, keys: &[&str]) -> (u32, String) {
     let path = |name: &str| world.root().join(name).display().to_string();
     let environment = [
@@ -148,7 +149,7 @@ fn a_person_is_asked_whether_it_shall_run_unwritten() {
     assert!(!text.contains("[p]"), "nothing of it can be kept: {text}");
     let (code, text) = at_the_terminal(&world, "touch b", &["n"]);
     assert_eq!((code, world.project().join("b").exists()), (126, false), "{text}");
-    // A yes that nobody knew would not be written down is no yes to that.
+    // An approval does not cover a missing record unless the question mentions it.
     let (code, text) = at_the_terminal(&world, "make b", &["y", "n"]);
     assert_eq!(code, 126, "{text}");
 }
@@ -184,7 +185,7 @@ fn the_compiled_policy_demands_it_too() {
 }
 
 #[test]
-fn what_only_looks_says_that_it_is_demanded_and_writes_nothing() {
+fn check_and_explain_show_the_obligation_and_write_nothing() {
     let world = world();
     let look = |args: &[&str]| {
         let output = unwritable(&world, args).output().unwrap();
@@ -200,7 +201,7 @@ fn what_only_looks_says_that_it_is_demanded_and_writes_nothing() {
 }
 
 #[test]
-fn what_is_written_wrongly_is_shown_with_its_line() {
+fn an_invalid_audit_setting_is_reported_with_its_line() {
     for (text, wrong) in [
         ("audit = true\n", "`audit` must be a table"),
         ("[audit]\nrequired = \"yes\"\n", "write `true` or `false`"),

@@ -1,4 +1,4 @@
-//! A command that the sandbox has stopped: what is offered, to whom, and what comes of the answer.
+//! Commands that the sandbox has stopped: what is offered, to whom, and the effect of the answer.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
 
@@ -40,7 +40,7 @@ fn joined(text: &str) -> String {
 }
 
 #[test]
-fn a_yes_to_the_directory_of_a_new_file_lets_it_be_written() {
+fn approving_the_directory_of_a_new_file_lets_it_be_written() {
     let outside = Outside::new("echo done > OUT/new");
     let mut terminal = outside.terminal();
     terminal.wait_for("writable?");
@@ -57,7 +57,7 @@ fn a_yes_to_the_directory_of_a_new_file_lets_it_be_written() {
 
 /// Guards I32.
 #[test]
-fn a_file_that_is_there_is_opened_and_nothing_beside_it() {
+fn only_an_existing_file_becomes_writable_not_its_siblings() {
     let outside = Outside::new("echo more >> OUT/there || exit 1; echo no > OUT/beside; exit 0");
     fs::write(outside.path("there"), "").unwrap();
     let mut terminal = outside.terminal();
@@ -87,7 +87,7 @@ fn a_no_leaves_the_status_of_the_command_and_both_are_written_down() {
 
 /// Guards I32.
 #[test]
-fn what_is_protected_is_explained_and_not_offered() {
+fn a_denial_of_a_protected_path_is_explained_without_a_retry() {
     let outside = Outside::new("echo x > .git/config || exit 3");
     let (code, text) = outside.terminal().end();
     assert_eq!(code, 3, "{text}");
@@ -96,7 +96,7 @@ fn what_is_protected_is_explained_and_not_offered() {
 }
 
 #[test]
-fn a_rule_that_denies_is_asked_nobody_about() {
+fn no_retry_is_offered_for_a_rule_that_denies() {
     let outside = Outside::new("echo x > OUT/new || exit 3");
     let directory = outside.path("").display().to_string();
     let rule = format!("Edit(/{}/**)", directory.trim_end_matches('/'));
@@ -112,7 +112,7 @@ fn a_rule_that_denies_is_asked_nobody_about() {
 }
 
 #[test]
-fn without_a_terminal_nobody_is_asked_and_what_to_do_is_said() {
+fn without_a_terminal_no_retry_is_offered_and_a_hint_is_shown() {
     let outside = Outside::new("echo done > OUT/new || exit 42");
     let output = outside.world.run(&["run", "-c", "./write"], b"y\n");
     let said = stderr(&output);
@@ -127,7 +127,7 @@ fn without_a_terminal_nobody_is_asked_and_what_to_do_is_said() {
 }
 
 #[test]
-fn what_only_looks_like_a_refusal_is_none() {
+fn output_that_looks_like_a_denial_is_not_a_denial() {
     let outside = Outside::new("echo \"cat: $PWD/sandbox/x: Permission denied\" >&2; exit 5");
     let (code, text) = outside.terminal().end();
     assert_eq!(code, 5, "{text}");
@@ -165,7 +165,7 @@ const PLANTS: &str =
     "git init -q new; echo 'echo planted' > new/.git/hooks/update; chmod +x new/.git/hooks/update";
 
 #[test]
-fn a_hook_that_was_put_aside_goes_back_with_a_yes_to_what_it_says() {
+fn a_quarantined_hook_is_restored_after_its_content_is_approved() {
     let outside = Outside::new(PLANTS);
     let mut terminal = outside.terminal();
     terminal.wait_for("to where programs execute or read it?");
@@ -180,7 +180,7 @@ fn a_hook_that_was_put_aside_goes_back_with_a_yes_to_what_it_says() {
 }
 
 #[test]
-fn a_hook_stays_aside_with_a_no_and_where_nobody_can_be_asked() {
+fn a_hook_stays_quarantined_after_a_denial_or_without_a_terminal() {
     let outside = Outside::new(PLANTS);
     let hook = outside.world.project().join("new/.git/hooks/update");
     let aside = hook.with_extension("held-by-openoxide");
@@ -194,9 +194,9 @@ fn a_hook_stays_aside_with_a_no_and_where_nobody_can_be_asked() {
     assert_eq!((code(&out), hook.exists(), aside.exists()), (0, false, true));
 }
 
-/// What a command leaves in place of a hook may be anything; nobody waits for it.
+/// A command can leave any kind of file in place of a hook. Reading it must not block.
 #[test]
-fn a_hook_that_is_no_file_is_not_read() {
+fn a_hook_that_is_not_a_regular_file_is_not_read() {
     // In place at once: what watches the directory would move it before its mode is set.
     let outside = Outside::new("git init -q new; mkfifo -m 755 f; mv f new/.git/hooks/update");
     let mut terminal = outside.terminal();

@@ -1,4 +1,5 @@
-//! `rules`: what it finds, what it changes, and what becomes of a policy in another program's words.
+//! Tests of `rules`: its findings, its changes, and the conversion of policies to the formats of
+//! other programs.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Stdio};
 
@@ -104,7 +105,8 @@ const TARGETS: &[(&str, &str)] = &[
     ("llm-do", "out.yaml"),
 ];
 
-// Whatever is said in another program's words is never looser; what would be is refused.
+// A policy in the format of another program is never less strict. Rules that would be less strict
+// are refused.
 /// Guards I27.
 #[test]
 fn a_converted_policy_is_never_looser() {
@@ -142,7 +144,8 @@ fn a_converted_policy_is_never_looser() {
 #[test]
 fn a_policy_comes_back_from_our_own_words_unchanged() {
     let (world, calls) = (World::new(), calls());
-    // There who may not read may still change; names that end in a suffix we cannot say.
+    // In these formats, a denial to read does not deny changes, and names can end in a suffix that
+    // our rules cannot express.
     let otherwise = ["opencode.json", "x.yaml"];
     for (name, text) in POLICIES.iter().filter(|(name, _)| !otherwise.contains(name)) {
         let file = world.file(name, text);
@@ -202,7 +205,7 @@ fn rules_that_are_added_and_removed_at_once_are_all_kept() {
 }
 
 #[test]
-fn the_project_has_files_of_its_own() {
+fn the_project_has_separate_policy_files() {
     let world = World::new();
     for (flag, name) in [("--project", "policy.toml"), ("--local", "local.toml")] {
         let output = world.run(&["rules", "add", flag, "allow", "Bash(make *)"], b"");
@@ -280,7 +283,7 @@ fn a_difference_can_be_asked_of_commands() {
 }
 
 #[test]
-fn the_order_of_rules_survives_where_it_counts() {
+fn the_order_of_rules_is_kept_where_it_matters() {
     let world = World::new();
     let file = world.file("order.toml", POLICIES[2].1);
     let output = world.run(&["rules", "export", "--format", "opencode", &file], b"");

@@ -1,4 +1,4 @@
-//! Whole sandboxes: what is done inside, and what the host looks like afterwards.
+//! Tests of complete sandboxes: the actions inside, and the state of the host afterwards.
 
 mod abrupt;
 mod battery;
@@ -21,7 +21,7 @@ use std::{
 
 use crate::support::OPENOXIDE;
 
-/// A workspace that no private temporary directory hides, and a home beside it.
+/// A workspace that no private temporary directory hides, with a home directory next to it.
 pub(crate) struct Arena {
     directory: tempfile::TempDir,
 }
@@ -58,7 +58,7 @@ impl Arena {
         command
     }
 
-    /// What is left in the registry.
+    /// Returns the entries that are left in the registry.
     pub(crate) fn registered(&self) -> Vec<PathBuf> {
         names(&self.path("home/.local/state/openoxide/sandbox"))
     }

@@ -1,4 +1,5 @@
-//! The table `[sandbox]` of a policy file, from outside: what the kernel then holds, and who can say it.
+//! Tests of the `[sandbox]` table of a policy file from outside: what the kernel then enforces, and
+//! which layers may set it.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
@@ -11,7 +12,7 @@ use crate::{
 
 const RULES: &str = "[permissions]\nallow = [\"Bash(./do.sh)\", \"Bash(env)\"]\n";
 
-/// A project beside a home. The temporary directory of a sandbox must hide neither.
+/// A project next to a home directory. The temporary directory of a sandbox must hide neither.
 struct Place {
     arena: Arena,
 }
@@ -37,7 +38,7 @@ impl Place {
         self.arena.path(name).exists()
     }
 
-    /// Runs the program; returns its exit code, what it said, and what was said of it.
+    /// Runs the program. Returns its exit code, its standard output and its standard error.
     fn openoxide(&self, args: &[&str]) -> (i32, String, String) {
         let mut command = self.arena.command();
         command.args(args).env("SECRET_TOKEN", "t0ps3cret").env("BASH_ENV", "/nowhere");
@@ -45,7 +46,7 @@ impl Place {
         (code(&output), stdout(&output), stderr(&output))
     }
 
-    /// Runs a script of the project, of which nobody looks what it does, confined.
+    /// Runs a script of the project, whose content is not analysed, in the sandbox.
     fn sh(&self, script: &str) -> (i32, String, String) {
         self.script(script, &[])
     }
@@ -59,7 +60,7 @@ impl Place {
 }
 
 #[test]
-fn what_the_users_policy_says_is_held() {
+fn the_sandbox_settings_of_the_user_are_enforced() {
     let place = Place::new(
         "[sandbox]\nwritable = [\"~/cache\"]\nunreadable = [\"~/company\"]\nprotected = [\"~/cache/kept\"]\nenvironment = [\"SECRET_TOKEN\", \"BASH_ENV\"]\n",
     );
@@ -100,7 +101,7 @@ fn a_project_tightens_without_trust_and_loosens_with_it() {
 
 /// Guards I36.
 #[test]
-fn whoever_requires_it_nobody_switches_it_off() {
+fn a_required_sandbox_cannot_be_disabled() {
     for (user, project, line) in [
         ("[sandbox]\nrequire = \"fail_fast\"\n", "", "policy.toml:2"),
         ("", "\n[sandbox]\nrequire = \"refuse_tools\"\n", "policy.toml:3"),
@@ -121,7 +122,7 @@ fn whoever_requires_it_nobody_switches_it_off() {
 }
 
 #[test]
-fn what_a_pattern_denies_is_held_inside_and_what_merely_asks_is_not() {
+fn deny_patterns_are_enforced_inside_and_ask_patterns_are_not() {
     let place = Place::new("");
     let rules = "[permissions]\nallow = [\"Bash(./do.sh)\"]\ndeny = [\"Read(//**/*.pem)\", \"Edit(//**/migrations/**)\"]\n";
     place.file("home/.config/openoxide/policy.toml", rules);
@@ -213,7 +214,7 @@ fn an_agent_is_asked_about_whatever_starts_something_unjudged() {
 }
 
 #[test]
-fn differences_and_layout_keep_what_is_said() {
+fn diff_and_fmt_keep_the_sandbox_settings() {
     let world = World::new();
     let old = world.file("old.toml", "[sandbox]\nnetwork='on'\nenvironment=['A','B']\n");
     let new = world.file(
@@ -237,7 +238,7 @@ fn differences_and_layout_keep_what_is_said() {
 }
 
 #[test]
-fn the_compiled_policy_says_the_same() {
+fn the_compiled_policy_has_the_same_sandbox_settings() {
     let place = Place::new("[sandbox]\nrequire = \"fail_fast\"\nunreadable = [\"~/company\"]\n");
     place.file("home/company/plan", "secret");
     // A file that has just changed is not kept.

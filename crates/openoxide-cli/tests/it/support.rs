@@ -70,7 +70,7 @@ impl World {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // A program that does not read all of it closes the pipe; what it answers is what counts.
+        // A program that does not read all of its input closes the pipe. Only its answer matters.
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
         let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));

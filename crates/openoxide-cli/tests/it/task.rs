@@ -1,4 +1,4 @@
-//! A yes for this task: a job of the shell, or what a person asked an agent to do.
+//! Approvals for one task: a job of the shell, or a prompt that a person gave to an agent.
 
 use std::{os::unix::process::CommandExt as _, process::Command};
 
@@ -10,7 +10,7 @@ use crate::{
     support::{OPENOXIDE, World, code, stderr, stdout},
 };
 
-/// Runs a script that leads a job of its own; returns what it prints.
+/// Runs a script as the leader of a separate job, and returns its output.
 fn job(world: &World, script: &str) -> String {
     let mut bash = Command::new("bash");
     bash.args(["-c", &script.replace("OX", OPENOXIDE)]).current_dir(world.project());
@@ -47,7 +47,7 @@ fn a_grant_for_a_job_ends_with_it() {
 }
 
 #[test]
-fn where_no_end_of_a_task_can_be_told_the_bound_is_refused() {
+fn a_task_limit_is_refused_if_the_task_is_unknown() {
     let world = World::new();
     // It leads its own job: the shell puts itself in its place.
     let text = job(&world, "exec OX grants add 'Bash(touch *)' --task 2>&1");

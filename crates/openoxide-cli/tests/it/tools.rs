@@ -20,7 +20,7 @@ fn a_tool_is_listed_when_every_call_of_it_would_be_denied() {
 }
 
 #[test]
-fn the_mode_counts_and_the_reason_is_told() {
+fn the_mode_applies_and_the_reason_is_shown() {
     let world = World::new().policy(POLICY);
     let args = ["tools", "filter", "--json", "--mode", "dont_ask"];
     let tools = ["Bash", "Read", "apply_patch", "WebFetch", "Task", "mcp__mail__send", "TodoWrite"];

@@ -9,8 +9,9 @@ use crate::support::{OPENOXIDE, World, code, stderr, stdout};
 
 const DENY: &str = "[permissions]\\ndeny = [\"Bash(ls *)\", \"Read(~/notes/**)\"]\\nallow = [\"Bash(touch *)\"]\\n";
 
-/// Runs a script in namespaces of its own, as root in them, with an `/etc` of its own in which the account's home is
-/// `$ACCOUNT`. `ox` is our program without any capability, so that modes of files count for root as well.
+/// Runs a script as root in separate namespaces. They have a separate `/etc`, in which the
+/// account's home is `$ACCOUNT`. `ox` is our program without any capability, so that file modes
+/// apply to root as well.
 fn in_own_etc(world: &World, script: &str) -> String {
     let prelude = format!(
         r#"
@@ -85,7 +86,7 @@ judge "cat $ACCOUNT/notes/x"
 }
 
 #[test]
-fn what_the_accounts_policy_allows_is_not_valid_under_another_home() {
+fn allows_of_the_account_policy_do_not_apply_under_another_home() {
     let script = r#"
 deny "$POLICY"
 judge 'touch a'; HOME="$OTHER"; judge 'touch a'; ox config path | grep -c "^user  *tightens  *$POLICY" >&2
@@ -109,7 +110,8 @@ export HOME="$OTHER"; judge 'ls -la'
     assert!(found[0].1.contains("set HOME to an existing directory"), "{found:?}");
 }
 
-/// Each state of a directory or file in which the file may exist: what is done to `$D/openoxide/FILE`.
+/// The states of a directory or file in which the file may exist. Each entry has the command that
+/// creates the state for `$D/openoxide/FILE`.
 const STATES: [(&str, &str); 8] = [
     ("chmod 000 $D/openoxide", "chmod 755 $D/openoxide"),
     ("chmod 000 $D/openoxide/$F", "chmod 644 $D/openoxide/$F"),
@@ -129,7 +131,8 @@ restore() {
 }
 "#;
 
-/// The compiled policy of "there is no file" is on disk when the file appears in a state in which it cannot be read.
+/// Returns the answers in each state. The compiled policy for "there is no file" is on disk when
+/// the file appears in a state in which it cannot be read.
 fn each_state(directory: &str, file: &str) -> Vec<(String, String)> {
     let mut script = format!(
         "D=\"{directory}\"; F={file}\nmkdir -p $D/openoxide\n{RESTORE}\n\
@@ -187,7 +190,7 @@ printf 'gitdir: /elsewhere\n' > "$P/inner/.git"; chmod 000 "$P/inner/.git"; judg
 }
 
 #[test]
-fn what_is_executed_is_judged_by_the_managed_policy_too() {
+fn the_managed_policy_also_applies_to_executed_commands() {
     let script = r#"
 deny /etc/openoxide/managed.toml; chmod 644 /etc/openoxide/managed.toml
 printf '[permissions]\nallow = ["Bash(ls *)"]\n' > "$ACCOUNT/p.toml"
@@ -241,7 +244,7 @@ fn a_state_directory_that_others_can_write_grants_and_trusts_nothing() {
 }
 
 #[test]
-fn a_damaged_key_is_reported_with_what_to_do() {
+fn a_damaged_key_is_reported_with_a_fix() {
     let world = World::new();
     assert_eq!(code(&world.run(&["grants", "add", "Bash(make *)"], b"")), 0);
     let key = world.root().join(".local/state/openoxide/key");

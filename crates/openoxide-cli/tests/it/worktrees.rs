@@ -1,4 +1,5 @@
-//! Linked worktrees of git, made by git itself: what of the main checkout counts in them, and what of a stranger's does not.
+//! Linked worktrees of git, created by git itself: which settings of the main checkout apply in
+//! them, and which of an unrelated checkout do not.
 
 use std::{fs, path::Path, process::Command};
 
@@ -18,7 +19,7 @@ fn git(world: &World, args: &[&str]) {
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A project that somebody vouched for, with a worktree beside it.
+/// Creates a trusted project with a worktree next to it.
 fn world() -> World {
     with_policy(POLICY)
 }
@@ -72,7 +73,7 @@ fn a_worktree_has_the_trust_of_its_main_checkout_for_the_same_content() {
 }
 
 #[test]
-fn what_a_person_keeps_for_themselves_in_the_main_checkout_counts_in_each_worktree() {
+fn local_settings_of_the_main_checkout_apply_in_each_worktree() {
     let world = world();
     let local = "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Read(/secret/**)\"]\n";
     fs::write(world.project().join(".openoxide/local.toml"), local).unwrap();
@@ -86,7 +87,7 @@ fn what_a_person_keeps_for_themselves_in_the_main_checkout_counts_in_each_worktr
 }
 
 #[test]
-fn a_hook_is_vouched_for_in_a_worktree_while_its_script_is_the_same() {
+fn a_hook_is_trusted_in_a_worktree_while_its_script_is_the_same() {
     let world = with_policy("[[hooks]]\nevent = \"pre_tool_use\"\ncommand = \"./guard.sh\"\n");
     let shown = || stdout(&world.run(&["trust", "--show", "../w"], b""));
     assert!(
@@ -153,7 +154,7 @@ fn a_strangers_directory_that_names_a_project_has_nothing_of_it() {
 }
 
 #[test]
-fn a_worktree_that_was_moved_or_copied_is_a_project_of_its_own() {
+fn a_moved_or_copied_worktree_is_a_separate_project() {
     let world = world();
     let (worktree, moved) = (world.root().join("w"), world.root().join("moved"));
     let copied =
@@ -167,7 +168,7 @@ fn a_worktree_that_was_moved_or_copied_is_a_project_of_its_own() {
 }
 
 #[test]
-fn what_makes_a_directory_a_worktree_is_asked_about() {
+fn changes_to_worktree_metadata_ask() {
     let world = world();
     for script in ["git worktree repair", "git worktree repair ../w", "git worktree move ../w ../x"]
     {

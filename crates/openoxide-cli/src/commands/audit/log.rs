@@ -17,9 +17,9 @@ use crate::{
     terminal_color, user_messages,
 };
 
-/// A person is shown so many records at first.
+/// The number of records that a person is shown by default.
 const DEFAULT_LIMIT: usize = 50;
-/// How often is looked for new records.
+/// The interval between two checks for new records.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Shows the records that are asked for.
@@ -64,7 +64,7 @@ pub(super) fn show_log(
     follow_log(&mut reader, journal, &text, segment_lengths(&segments))
 }
 
-/// Shows what is written from now on, until nobody reads it any more.
+/// Prints new records until the reader of the output closes it.
 fn follow_log(
     reader: &mut LogReader<'_>,
     journal: &Journal,
@@ -97,7 +97,7 @@ fn segment_lengths(segments: &[JournalSegment]) -> Vec<(String, u64)> {
 
 /// A record as it will be shown.
 enum LogEntry {
-    /// As it stands in the journal.
+    /// The line of the journal, unchanged.
     Line(String),
     /// For a person.
     Row(Box<AuditRecord>),
@@ -113,7 +113,8 @@ struct LogReader<'a> {
 }
 
 impl LogReader<'_> {
-    /// Returns the new records of a segment that are asked for. What is no record is left out: `verify` names it.
+    /// Returns the new records of a segment that match the arguments. Lines that are not records
+    /// are skipped; `verify` reports them.
     fn read_new_entries(&mut self, segment: &JournalSegment) -> Result<Vec<LogEntry>, AuditError> {
         let bytes = segment.read_all()?;
         let mut found = Vec::new();

@@ -8,9 +8,9 @@ use openoxide_tui::{LineMode, escape_text};
 
 use crate::{commands::check, terminal_color::paint_text};
 
-/// How many letters of a title are shown.
+/// The maximum number of characters of a title that are shown.
 const MAX_TITLE_CHARS: usize = 100;
-/// How wide the answer is: `ask, approved`.
+/// The width of the answer column, for example `ask, approved`.
 const ANSWER_WIDTH: usize = 14;
 
 /// Returns a record as lines of a table.
@@ -31,7 +31,7 @@ pub(super) fn render_row(record: &AuditRecord, colored: bool) -> String {
     }
 }
 
-/// Returns what each hook said that said anything.
+/// Returns a line for each hook that made a decision.
 fn hook_decision_lines(entry: &AuditEvent) -> impl Iterator<Item = String> {
     let decided = if let AuditEvent::Decision(decided) = entry { Some(decided) } else { None };
     let answers = decided.into_iter().flat_map(|decided| &decided.hooks);
@@ -43,7 +43,7 @@ fn hook_decision_lines(entry: &AuditEvent) -> impl Iterator<Item = String> {
     )
 }
 
-/// Returns for how long a yes counts, if that is more than once.
+/// Returns the duration and the limits of an approval that applies more than once.
 fn saved_grant_line(entry: &AuditEvent) -> Option<String> {
     let AuditEvent::Decision(decided) = entry else { return None };
     let answer = decided.answer.as_ref()?;
@@ -128,7 +128,7 @@ fn call_cells(decided: &DecisionRecord) -> (String, String) {
     (what, decided.rule.as_ref().map_or_else(|| line(&decided.reason), render_rule))
 }
 
-/// Returns a rule with where it stands.
+/// Returns a rule with its location.
 pub(super) fn render_rule(rule: &RuleRef) -> String {
     format!(
         "{}{}",

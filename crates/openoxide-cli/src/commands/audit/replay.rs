@@ -1,4 +1,4 @@
-//! `audit replay`: what the policy in force, or another one, would say of what was recorded.
+//! `audit replay`: the decisions of the current policy, or of another one, about recorded calls.
 
 use std::{collections::HashMap, path::PathBuf};
 
@@ -19,7 +19,7 @@ use crate::{
 
 const EFFECTS: [Effect; 3] = [Effect::Allow, Effect::Ask, Effect::Deny];
 
-/// Decides what was recorded again, and shows what comes out otherwise.
+/// Decides recorded calls again, and prints the decisions that differ.
 pub(super) fn replay_history(
     args: &ReplayArgs,
     global: GlobalArgs,
@@ -73,7 +73,7 @@ impl ProjectEngines<'_> {
     }
 }
 
-/// What came out.
+/// The result of a replay.
 #[derive(Default)]
 struct ReplayResult<'a> {
     unchanged: u64,

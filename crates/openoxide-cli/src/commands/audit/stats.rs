@@ -1,4 +1,4 @@
-//! `audit stats`: what is asked about, and which rules decide.
+//! `audit stats`: the most frequent questions, and the rules that decide.
 
 mod decision_counts;
 mod stats_chart;
@@ -12,7 +12,7 @@ use super::NO_RECORDS;
 use crate::{args::PolicyArgs, policy_args, program_exit::ProgramExit, user_messages};
 use decision_counts::DecisionCounts;
 
-/// Counts what was decided in the last days, today included.
+/// Counts the decisions of the last days, today included.
 pub(super) fn show_stats(
     as_json: bool,
     days: u16,

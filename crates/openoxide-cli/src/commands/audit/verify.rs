@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::NO_RECORDS;
 use crate::{program_exit::ProgramExit, user_messages};
 
-/// Follows the chain, and says what is wrong with it.
+/// Verifies the hash chain, and prints the first fault.
 pub(super) fn verify_journal(as_json: bool, journal: &Journal) -> Result<ProgramExit, AuditError> {
     let verdict = journal.verify()?;
     let text = if as_json { format!("{}\n", render_json(&verdict)) } else { render_text(&verdict) };

@@ -48,7 +48,8 @@ mod tests {
         result: String,
     }
 
-    // Each row is what Codex 0.169 has made of its own file (`cargo xtask codex-session --amendments`).
+    // Each row was recorded from Codex 0.169 and its own file (`cargo xtask codex-session
+    // --amendments`).
     #[test]
     fn rules_are_added_to_the_byte_as_codex_adds_them() {
         let cases: Vec<Case> =
@@ -61,7 +62,7 @@ mod tests {
                 fs::create_dir(file.parent().unwrap()).unwrap();
                 fs::write(&file, start).unwrap();
             }
-            // What is no rule is said to the person there, and written nowhere.
+            // Codex reports an invalid rule to the person, and does not write it.
             for line in case.lists.iter().filter_map(|list| render_prefix_rule(list).ok()) {
                 append_line_once(&file, &line).unwrap();
             }

@@ -21,7 +21,7 @@ use crate::{
     program_exit::ProgramExit,
 };
 
-/// A line: a call, an object in which it stands, or a patch.
+/// A line of input: a call's fields, an object that contains a call, or a patch.
 #[derive(Deserialize)]
 struct CodexDecideRow {
     #[serde(default)]

@@ -1,5 +1,6 @@
-//! `codex review`: a client of a running `codex app-server` that answers its requests for approvals, the policy first and the person
-//! second. The first answer of all clients counts; what is not answered here, another one still can.
+//! `codex review`: a client of a running `codex app-server` that answers its approval requests,
+//! first by the policy and then by the person. The first answer of all clients applies. Requests
+//! that are not answered here can be answered by another client.
 
 mod app_server;
 mod codex_threads;
@@ -29,7 +30,7 @@ use crate::{
     user_messages,
 };
 
-/// Attaches to a server, and answers until somebody ends it.
+/// Attaches to a server, and answers requests until it is interrupted.
 pub(super) fn run_review(
     args: &CodexReviewArgs,
     global: GlobalArgs,
@@ -65,7 +66,7 @@ pub(super) fn run_review(
     }))
 }
 
-/// Why nothing more is answered.
+/// The reason for which the client stops.
 #[derive(Debug)]
 enum ReviewStop {
     /// The person wants that.
@@ -74,7 +75,7 @@ enum ReviewStop {
     Disconnected(ServerError),
 }
 
-/// What became of a request.
+/// The disposition of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RequestDisposition {
     AnsweredHere,
@@ -93,9 +94,9 @@ struct CodexReviewer<'a> {
     queued_requests: VecDeque<ServerRequest>,
     /// The one that is being dealt with.
     current_request: Option<RequestId>,
-    /// Those that were answered here, until the server says so.
+    /// The requests that were answered here, until the server confirms them.
     answered_requests: BTreeSet<RequestId>,
-    /// The one that is being dealt with, once somebody else has answered it.
+    /// The current request, once another client has answered it.
     resolved_elsewhere: BTreeSet<RequestId>,
     file_changes: ItemChanges,
     running_calls: RunningCalls,
@@ -144,7 +145,7 @@ impl<'a> CodexReviewer<'a> {
         }
     }
 
-    /// Returns the oldest request whose conversation is known: the rules of its project judge it.
+    /// Returns the oldest request of a known conversation. The rules of its project apply to it.
     fn next_request(&mut self) -> Option<ServerRequest> {
         let known =
             |request: &ServerRequest| self.threads.cwd(request.params.thread_id()).is_some();

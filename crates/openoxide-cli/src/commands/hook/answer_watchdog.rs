@@ -1,5 +1,6 @@
-//! A hook that answers too late is as good as none: its client goes on without it. So a thread of its own answers when the time is
-//! over, whatever the rest of the program is waiting for.
+//! A watchdog for the answer of a hook. A late answer has no effect, because the client continues
+//! without it. A separate thread therefore answers when the time is over, whatever the rest of the
+//! program is waiting for.
 
 use std::{
     io::Write as _,
@@ -10,7 +11,7 @@ use std::{
 
 use super::{BLOCK_STATUS, hook_client::HookClient};
 
-/// How long the program may take for its own work. Without optimisations it takes several times as long.
+/// The time limit for the program's own work. Without optimizations it takes several times as long.
 const OWN_WORK_LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 6 } else { 2 });
 /// The answer is on its way this long before the client stops waiting.
 const ANSWER_MARGIN: Duration = Duration::from_secs(1);
@@ -21,24 +22,24 @@ const MIN_TIMEOUT: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 pub(super) struct AnswerWatchdog {
     state: Arc<(Mutex<WatchdogState>, Condvar)>,
-    /// When the client has to have its answer.
+    /// The time at which the client must have its answer.
     answer_deadline: Instant,
-    /// When the program's own work has to be done, hooks of the policy apart.
+    /// The time limit for the program's own work, without the policy's hooks.
     own_work_limit: Duration,
 }
 
 #[derive(Debug)]
 struct WatchdogState {
     deadline: Instant,
-    /// Whoever answers takes this.
+    /// True once a thread has claimed the right to answer.
     is_answered: bool,
 }
 
 impl AnswerWatchdog {
-    /// Starts the watch over a call, whose client waits for so many seconds.
+    /// Starts the watchdog for a call whose client waits for the given number of seconds.
     ///
     /// # Errors
-    /// When no thread can be started: then nothing guarantees an answer.
+    /// When no thread can be started, so that an answer is not guaranteed.
     pub(super) fn start(client: HookClient, seconds: u64) -> std::io::Result<Self> {
         let total = Duration::from_secs(seconds).saturating_sub(ANSWER_MARGIN).max(MIN_TIMEOUT);
         let own = OWN_WORK_LIMIT.min(total);

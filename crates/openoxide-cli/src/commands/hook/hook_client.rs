@@ -62,7 +62,7 @@ impl HookClient {
         }
     }
 
-    /// Returns what the agent does, or may do, beside what the call says.
+    /// Returns the actions that the agent takes, or may take, in addition to the call itself.
     pub(super) fn extra_action(self, call: &AgentHookCall) -> Vec<Action> {
         match self {
             Self::Claude => {
@@ -87,8 +87,8 @@ impl HookClient {
         }
     }
 
-    /// Returns the mode that the person chose in the client. What Codex calls `bypassPermissions` is that nobody is asked, and
-    /// no wish that everything be allowed.
+    /// Returns the mode that the person chose in the client. Codex's `bypassPermissions` only means
+    /// that no one is asked. It is not a request to allow everything.
     pub(super) fn selected_mode(self, call: &AgentHookCall) -> Option<PermissionMode> {
         match self {
             Self::Claude => call.mode.filter(|mode| *mode != PermissionMode::Default),

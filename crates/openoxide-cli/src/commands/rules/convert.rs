@@ -165,7 +165,7 @@ fn print_policy(
     Ok(user_messages::print_data(export.text.as_bytes(), ProgramExit::Success))
 }
 
-/// Says on standard error what cannot be said in the other format, and which hooks stay behind.
+/// Reports on standard error the rules that cannot be converted, and the hooks that are omitted.
 fn print_losses(file: &PolicyText, export: &PolicyExport, json: bool) {
     for hook in &file.policy_file.hooks {
         let what = format!("{} omitted: only rules are converted", hook.command);

@@ -124,7 +124,8 @@ fn diff_rules(old: &Layer, new: &Layer) -> Vec<PolicyDifference> {
     found
 }
 
-/// Directories are the same when they lie at the same place.
+/// Returns the additional directories that only one of the policies has. Directories are compared
+/// by path.
 fn diff_directories(old: &Engine, new: &Engine) -> Vec<PolicyDifference> {
     let missing = |from: &Engine, of: &Engine| -> Vec<AdditionalDirectory> {
         let there = |one: &AdditionalDirectory| {

@@ -1,4 +1,4 @@
-//! Additional directories in what `rules list` and `rules lint` say.
+//! Additional directories in the output of `rules list` and `rules lint`.
 
 use openoxide_engine::Engine;
 use openoxide_permission::{AdditionalDirectory, lint::LintLevel};
@@ -41,7 +41,8 @@ fn render_text(one: &ResolvedDirectory, origins: bool) -> String {
     if origins { format!("{row}  {}:{line}", shown(file)) } else { row }
 }
 
-/// What is wrong with the directories of a file, a line each: those that are not there, and those that lead where none may.
+/// Returns the problems of a file's directories, one line each: missing directories, and those that
+/// resolve to a forbidden location.
 pub(super) fn lint_directories(file: &PolicyText, json: bool) -> Vec<(LintLevel, String)> {
     let environment = UserEnvironment::from_process();
     let look = |one: &AdditionalDirectory| ResolvedDirectory::resolve(one.clone(), &environment);
@@ -75,7 +76,7 @@ fn directory_problem(one: &ResolvedDirectory) -> Option<(LintLevel, String)> {
     }
 }
 
-/// How bad it is, the line, the directory, and what is wrong with it.
+/// The level, the line, the directory and the message of a problem.
 type DirectoryLint<'a> = (LintLevel, u32, &'a str, &'a str);
 
 fn render_lint_text(file: &PolicyText, (level, line, text, why): DirectoryLint<'_>) -> String {

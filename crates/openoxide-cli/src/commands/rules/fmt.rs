@@ -11,7 +11,7 @@ use crate::{
     user_messages,
 };
 
-/// Lays out each file, or says which ones would change.
+/// Formats each file, or lists those that would change.
 pub(super) fn format_files(args: &FmtArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
     let lock =
         (!args.check).then(|| FileLock::acquire_policy_lock(&UserEnvironment::from_process()));

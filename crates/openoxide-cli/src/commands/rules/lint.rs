@@ -1,4 +1,4 @@
-//! `rules lint`: what is probably wrong with rules that can be read.
+//! `rules lint`: probable mistakes in valid rules.
 
 use openoxide_permission::{
     Pattern, SubjectKind,
@@ -20,7 +20,7 @@ use crate::{
     user_messages,
 };
 
-/// Looks at each file by itself.
+/// Checks each file separately.
 pub(super) fn lint_files(args: &LintArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
     let least = match args.level {
         LintThreshold::Note => LintLevel::Note,
@@ -50,7 +50,7 @@ pub(super) fn lint_files(args: &LintArgs, global: GlobalArgs) -> Result<ProgramE
     Ok(user_messages::print_data(text.as_bytes(), exit))
 }
 
-/// Rules that allow a program which runs whatever it is told.
+/// Returns a finding for each rule that allows a program which runs arbitrary code.
 fn find_launcher_rules(file: &PolicyText) -> Vec<PolicyLint> {
     let rules = file.policy_file.layer.rules.iter().enumerate();
     let allows = rules.filter(|(_, rule)| rule.effect == Effect::Allow);

@@ -1,4 +1,4 @@
-//! `rules list`: what is in force, hooks and rules.
+//! `rules list`: the hooks and rules in force.
 
 use openoxide_permission::{Hook, Layer, Rule};
 use openoxide_protocol::SCHEMA;
@@ -14,7 +14,8 @@ use crate::{
     user_messages,
 };
 
-/// Lists the hooks, which are asked first, those that nobody vouched for, too; and the rules, the most precedent layer first.
+/// Lists the hooks, which are asked first, including untrusted ones, and then the rules with the
+/// highest precedence first.
 pub(super) fn list_rules(
     policy: &PolicyArgs,
     origins: bool,
@@ -36,7 +37,7 @@ pub(super) fn list_rules(
         }
     }
     text += &directory_rows::render_directories(&engine, origins, json);
-    // What is wrong was said; the rules that are left are shown all the same.
+    // The problems were reported; the remaining rules are listed.
     Ok(user_messages::print_data(text.as_bytes(), sound.err().unwrap_or(ProgramExit::Success)))
 }
 
@@ -81,7 +82,7 @@ fn render_text(layer: &Layer, rule: &Rule, origins: bool) -> String {
     }
 }
 
-/// Says where the rules of a layer come from that no file holds.
+/// Returns the origin of the rules of a layer that has no file.
 fn layer_origin(layer: &Layer) -> &'static str {
     match layer.kind {
         openoxide_permission::LayerKind::Default => "built in",

@@ -16,7 +16,8 @@ pub(super) struct RenderedRule {
     pub(super) requires_human: bool,
 }
 
-/// Returns the rules of a layer in our words, in their order, and what they say otherwise.
+/// Returns the rules of a layer as OpenOxide rules in the same order, and the differences in
+/// meaning.
 pub(super) fn render_rules(layer: &Layer) -> (Vec<RenderedRule>, PolicyExport) {
     let (mut all, mut export): (Vec<RenderedRule>, _) = (Vec::new(), PolicyExport::default());
     for rule in &layer.rules {
@@ -46,7 +47,7 @@ fn rule_texts(
 ) -> Vec<(Effect, String)> {
     let root = AbsPath::root();
     let read = parse_rule(&rule.text, rule.effect, PathAnchors { home: None, base: &root });
-    // What counts from its file would count from another one.
+    // A path relative to its policy file would be relative to another file after the conversion.
     let own = rule.text.contains("(/") && !rule.text.contains("(//");
     if !own && read.is_ok_and(|read| read.patterns == rule.patterns) {
         return vec![(rule.effect, rule.text.clone())];
@@ -78,7 +79,7 @@ fn pattern_text(
         return spelled.map(|spelled| (Effect::Allow, spelled.text));
     }
     export.add_unsupported_rule(rule, ConversionLoss::Wider);
-    // Where the order decides, one that asks about more would lift what is denied before it.
+    // In an ordered policy, a wider `ask` rule would override an earlier deny.
     let ordered = combining == CombiningAlgorithm::LastMatch;
     let effect = if ordered { Effect::Deny } else { rule.effect };
     Some((

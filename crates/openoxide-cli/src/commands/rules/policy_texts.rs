@@ -37,7 +37,7 @@ impl PolicyText {
         Ok(Self { source, display_path: shown, text, policy_file: read })
     }
 
-    /// Shows what is wrong with it; then nothing should be done on its grounds.
+    /// Reports the problems of the file. If there are any, no decision should be based on it.
     pub(super) fn check_problems(&self, global: GlobalArgs) -> Result<(), ProgramExit> {
         self.policy_file.notes.iter().for_each(user_messages::print_note);
         if self.policy_file.problems.is_empty() {
@@ -51,14 +51,14 @@ impl PolicyText {
         Err(ProgramExit::Usage)
     }
 
-    /// Returns the column, from 1, at which a text stands on a line.
+    /// Returns the column of a text on a line, from 1.
     pub(super) fn text_column(&self, line: u32, text: &str) -> usize {
         let line = self.text.lines().nth(line.saturating_sub(1) as usize);
         let head = line.and_then(|line| line.split_once(text)).map(|(head, _)| head);
         head.map_or(0, |head| head.chars().count()) + 1
     }
 
-    /// Returns the line and column of a rule, from 1: where its text stands on its line.
+    /// Returns the line and column of a rule's text, from 1.
     pub(super) fn rule_position(&self, rule: usize) -> (u32, usize) {
         let rules = self.policy_file.layer.rules.as_slice();
         let Some(rule_at) = rules.get(rule) else { return (1, 1) };
@@ -95,7 +95,8 @@ pub(super) fn read_policies(
     }
     let cwd = policy_args::absolute_directory_or_cwd(None)?;
     let args = PolicyArgs { policy: files.to_vec(), format, ..PolicyArgs::default() };
-    // What `/` stands for in a file of a project is the project, also when the file is named.
+    // In a policy file of a project, `/` means the project, also when the file is named on the
+    // command line.
     let known = sources_in_force()?;
     let known = |source: PolicySource| {
         known.iter().find(|one| one.path == source.path).cloned().unwrap_or(source)

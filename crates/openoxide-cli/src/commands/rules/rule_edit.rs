@@ -21,12 +21,13 @@ pub(super) struct EditTarget {
     pub(super) source: PolicySource,
     pub(super) text: String,
     home: Option<AbsPath>,
-    /// Nobody else changes it meanwhile: what was read is what is replaced.
+    /// A lock that prevents changes between reading and replacing the file.
     _lock: FileLock,
 }
 
 impl EditTarget {
-    /// Finds the file that the arguments name, and waits until nobody else changes it. It need not be there.
+    /// Finds the file that the arguments select, and waits for its lock. The file does not have to
+    /// exist.
     pub(super) fn open(place: EditTargetArgs) -> Result<Self, String> {
         let kind = match place {
             EditTargetArgs { project: true, .. } => LayerKind::Project,
@@ -56,7 +57,7 @@ impl EditTarget {
         PathAnchors { home: self.home.as_ref(), base: &self.source.base }
     }
 
-    /// Says what is wrong with a text of this file, as it would be said when it is read.
+    /// Reports the problems of a text of this file in the same way as when the file is read.
     pub(super) fn check_text(&self, text: &str, global: GlobalArgs) -> Result<(), ProgramExit> {
         let name = self.source.path.to_string_lossy();
         let problems = read_policy(text, self.source.kind, &name, self.anchors()).problems;
@@ -68,7 +69,7 @@ impl EditTarget {
         Err(ProgramExit::Usage)
     }
 
-    /// Says what is probably wrong with the last rule of this text.
+    /// Reports the lint findings of the given rule in this text.
     fn print_lints(&self, text: &str, rule: &str) {
         let name = self.source.path.to_string_lossy();
         let layer = read_policy(text, self.source.kind, &name, self.anchors()).layer;
@@ -126,7 +127,7 @@ pub(super) fn add_rule(args: &RuleAddArgs, global: GlobalArgs) -> Result<Program
     Ok(user_messages::print_data(line.as_bytes(), ProgramExit::Success))
 }
 
-/// Removes a rule, wherever it stands in the file.
+/// Removes a rule from the file.
 pub(super) fn remove_rule(
     args: &RuleRemoveArgs,
     global: GlobalArgs,

@@ -1,17 +1,17 @@
-//! What two policies say of the sandbox, for `rules diff`.
+//! The sandbox settings of two policies, for `rules diff`.
 
 use std::collections::BTreeSet;
 
 use openoxide_engine::Engine;
 use openoxide_store::{SandboxLimits, SandboxSettings};
 
-/// Returns what one policy says and the other does not, in words.
+/// Returns the settings that one policy has and the other does not, as text.
 pub(super) fn find_missing_lines(from: &Engine, of: &Engine) -> Vec<String> {
     let there = settings_lines(of);
     settings_lines(from).into_iter().filter(|line| !there.contains(line)).collect()
 }
 
-/// Returns all that a policy says of the sandbox, a line each.
+/// Returns all sandbox settings of a policy, one line each.
 fn settings_lines(engine: &Engine) -> BTreeSet<String> {
     let SandboxSettings { require, network, unreadable, protected, environment, limits, .. } =
         engine.sandbox_settings();

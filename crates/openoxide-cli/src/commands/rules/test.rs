@@ -46,7 +46,7 @@ pub(super) fn test_files(args: &TestArgs, global: GlobalArgs) -> Result<ProgramE
     Ok(user_messages::print_data(text.as_bytes(), exit))
 }
 
-/// Counts the lists of examples; a file is only read if they are met.
+/// Counts the lists of examples. They all pass, because a file with a failing example has problems.
 fn count_examples(file: &PolicyText) -> usize {
     let example = |line: &&str| {
         let line = line.trim_start();
@@ -55,7 +55,7 @@ fn count_examples(file: &PolicyText) -> usize {
     file.text.lines().filter(example).count()
 }
 
-/// Returns what to say of a test that fails.
+/// Returns the message for a failing test.
 fn failure_message(file: &PolicyText, engine: &Engine, case: &PolicyTestCase) -> Option<String> {
     let call = EngineCall::from_tool(&case.tool, &case.input, engine.cwd().clone());
     let decision = engine.evaluate(&call.with_mode(case.mode)).decision;

@@ -15,18 +15,19 @@ pub(super) struct ApprovalResult {
     pub(super) review: Option<ReviewRecord>,
 }
 
-/// Whether an operation may be executed.
+/// The result of an approval.
 pub(super) enum ApprovalVerdict {
-    /// It may.
+    /// The operation may be executed.
     Allowed(ExecutionPermit),
-    /// It may not.
+    /// The operation may not be executed.
     Denied(OperationRefusal),
     /// A reviewer is needed, and none can be asked.
     Unanswerable(Box<ApprovalRequest>),
 }
 
 impl ApprovalResult {
-    /// Has a question answered until none is left. What must be recorded and cannot be is a second question.
+    /// Asks the reviewer until the outcome is final. If a required audit record cannot be written,
+    /// a second question follows.
     pub(super) fn from_outcome(
         mut outcome: CheckOutcome<'_>,
         review: Option<&ApprovalReview<'_>>,

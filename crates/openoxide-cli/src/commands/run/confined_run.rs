@@ -1,4 +1,4 @@
-//! Running what was permitted, confined to what was permitted.
+//! Running permitted commands in the sandbox.
 
 pub(crate) mod live_changes;
 mod run_context;
@@ -18,7 +18,7 @@ pub(crate) use sandbox_settings::render_text;
 /// The words by which this program is started again, to supervise.
 pub(crate) const SUPERVISOR_ARGS: [&str; 2] = ["sandbox", "supervise"];
 
-/// Says for the record how a command was held.
+/// Returns the record of a command's confinement.
 pub(super) fn confinement_record(report: &SandboxReport) -> ConfinementRecord {
     let stricter =
         report.plan.clauses.iter().filter(|(_, held, _)| *held != sandbox::Enforcement::Enforced);
@@ -33,7 +33,7 @@ pub(super) fn confinement_record(report: &SandboxReport) -> ConfinementRecord {
     }
 }
 
-/// Tells a person by what it was held where that is not the best, what was refused, and what they should look at.
+/// Reports the fallback backend if one was used, the denials, and the findings to review.
 pub(crate) fn print_report(report: &SandboxReport) {
     if Backend::HERE.first() != Some(&report.plan.backend) {
         user_messages::print_note(&fallback_note(&report.plan));
@@ -62,7 +62,7 @@ pub(crate) fn print_report(report: &SandboxReport) {
     }
 }
 
-/// Says that programs listened where nobody outside could connect to them.
+/// Returns a note that programs listened on ports which cannot be reached from outside.
 fn listening_note(ports: &[u16]) -> Option<String> {
     let ports: Vec<_> = ports.iter().map(ToString::to_string).collect();
     let plural = if ports.len() == 1 { "" } else { "s" };
@@ -74,7 +74,7 @@ fn listening_note(ports: &[u16]) -> Option<String> {
     })
 }
 
-/// What is different under another backend than the best.
+/// Returns a note about the differences of a fallback backend.
 fn fallback_note(plan: &EnforcementPlan) -> String {
     let stricter =
         plan.clauses.iter().filter(|(_, held, _)| *held == sandbox::Enforcement::Stricter);
@@ -104,7 +104,7 @@ fn describe_denial(denial: &SandboxDenial) -> String {
     }
 }
 
-/// What would let it pass.
+/// Returns a hint at a rule that would allow the denied access.
 fn remedy_hint(denial: &SandboxDenial) -> String {
     match denial {
         SandboxDenial::Connect { host, .. } => {
@@ -119,7 +119,8 @@ fn remedy_hint(denial: &SandboxDenial) -> String {
     }
 }
 
-/// Says that what the decision changes by name below a directory for temporary files is gone afterwards, where it is not there yet.
+/// Returns a note about files that the decision names below a temporary directory and that do not
+/// exist yet. They are lost after the run.
 pub(super) fn lost(decision: &Decision, roots: &[AbsPath]) -> Option<String> {
     let all = lost_temporary(decision, roots);
     let names: Vec<_> = all

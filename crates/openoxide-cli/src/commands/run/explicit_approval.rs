@@ -6,7 +6,8 @@ use openoxide_store::audit::RequestedConfinement;
 
 use super::{approval::ApprovalVerdict, confined_run::RunContext};
 
-/// Asks a person this about an operation, in its session. Rules and hooks may deny it; nothing but a person's yes grants it.
+/// Asks a person for explicit approval of an operation, in its session. Rules and hooks may deny
+/// it, but only the person can approve it.
 pub(super) fn ask_explicit_approval(
     context: &RunContext<'_>,
     operation: &Operation,

@@ -17,8 +17,8 @@ use crate::{commands::call_operation, user_messages};
 const MAX_SHOWN_FILES: usize = 8;
 const MAX_PREVIEW_BYTES: u64 = 2048;
 
-/// Asks whether what was put aside goes back to where git runs it: one question about all of it, as about an edit of these
-/// files. Without a yes it stays aside.
+/// Asks whether all quarantined files are restored to where git runs them. It is one question, as
+/// about an edit of these files. Without approval they stay in quarantine.
 pub(super) fn offer_restore(around: &RunContext<'_>, found: &[PostRunFinding]) {
     let held: Vec<_> = found.iter().filter_map(quarantined_paths).collect();
     if held.is_empty() || around.global.no_input || !can_ask() {
@@ -57,7 +57,7 @@ fn quarantined_paths(found: &PostRunFinding) -> Option<(&AbsPath, &AbsPath)> {
     }
 }
 
-/// Returns what a file begins with; of what is none, or cannot be read, nothing.
+/// Returns the beginning of a file, or an empty text if it is not a regular file or cannot be read.
 fn read_preview(file: &AbsPath) -> String {
     if !fs::symlink_metadata(file.as_str()).is_ok_and(|about| about.is_file()) {
         return String::new();

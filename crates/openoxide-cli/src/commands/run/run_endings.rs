@@ -1,4 +1,4 @@
-//! How a `run` ends that comes to nothing, and what is said then.
+//! Ends of a `run` that does not start the command, and their messages.
 
 use openoxide_adapters::quote_words;
 use openoxide_engine::{ReviewOutcome, ReviewRecord};
@@ -8,7 +8,7 @@ use openoxide_tui::{LineMode, escape_text};
 
 use crate::{args::RunArgs, commands::check, program_exit::ProgramExit, user_messages};
 
-/// Nobody reads more rules in one line.
+/// The maximum number of rules that are shown in one line.
 const MAX_SHOWN_RULES: usize = 20;
 
 pub(super) fn report_refusal(refusal: &OperationRefusal, nothing: &str) -> ProgramExit {
@@ -27,7 +27,7 @@ pub(super) fn report_refusal(refusal: &OperationRefusal, nothing: &str) -> Progr
     ProgramExit::Refused
 }
 
-/// Says why a question has no answer, if it has none.
+/// Reports the reason for which a request has no answer, if it has none.
 pub(super) fn report_unanswered(
     reviewed: &ReviewRecord,
     args: &RunArgs,
@@ -86,7 +86,7 @@ fn reconstruct_command(args: &RunArgs) -> Vec<String> {
     words
 }
 
-/// Says what to do where nobody can be asked.
+/// Reports that no person can be asked, and ways to answer.
 pub(super) fn report_unanswerable(
     request: &ApprovalRequest,
     args: &RunArgs,

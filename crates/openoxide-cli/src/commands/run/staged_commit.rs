@@ -1,4 +1,4 @@
-//! What becomes of what was staged: one question of the gate about all files that would change.
+//! Commit of staged changes: one question to the gate about all files that would change.
 
 use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Instant};
 
@@ -24,10 +24,11 @@ use crate::{
     user_messages,
 };
 
-/// How often is asked again because somebody changed files meanwhile.
+/// The maximum number of questions if files are changed from outside in the meantime.
 const MAX_ATTEMPTS: usize = 5;
 
-/// Has somebody or a rule decide, and does it. Returns how `run` ends, where that is not how the command has ended.
+/// Decides about the staged changes by the rules or a person, and commits them. Returns the exit of
+/// `run` if it differs from that of the command.
 pub(super) fn review_and_commit(
     stage: &StagingArea,
     around: &RunContext<'_>,
@@ -41,7 +42,7 @@ pub(super) fn review_and_commit(
             Ok(number) => number,
             Err(exit) => return Some(exit),
         };
-        // What was shown is what is done.
+        // Exactly the changes that were shown are committed.
         if stage.find_changes().is_ok_and(|now| now == changes) {
             return commit_changes(stage, &changes, around, number);
         }
@@ -92,7 +93,7 @@ fn ask_commit(
 fn edit_operation(changes: &StagedChanges, around: &RunContext<'_>) -> Operation {
     let paths = changes_to_show(changes).map(|change| change.path.to_string()).collect();
     let changed: Vec<_> = changes_to_show(changes).map(change_to_json).collect();
-    // The yes is bound to what was staged, to the byte: nobody else writes there.
+    // The approval is bound to the exact bytes of the staged changes; no one else writes there.
     let states = Value::from(format!("{:?}", changes.changes));
     let input = json!({ "changes": changed, "state": digest_call("", &states) });
     call_operation::new_person_operation(

@@ -1,4 +1,4 @@
-//! `sandbox run --live`: a person at the terminal is asked about changes; there is no policy that could answer.
+//! `sandbox run --live`: questions to the person at the terminal about changes. No policy applies.
 
 use std::{
     sync::{
@@ -28,10 +28,10 @@ use crate::{
     user_messages,
 };
 
-/// How often is looked whether the program still waits.
+/// The interval between two checks whether the program still waits.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Answers what a program waits for. Where nobody can be asked, the answer is no.
+/// Answers a request of the program. If no person can be asked, it is denied.
 pub(super) fn answer_request(
     question: &RuntimeRequest,
     launch: &LaunchConfig,

@@ -1,10 +1,10 @@
-//! What a person is told after a confined run.
+//! Messages to a person after a confined run.
 
 use openoxide_protocol::AbsPath;
 use openoxide_sandbox::PostRunFinding;
 use openoxide_tui::{LineMode, escape_text};
 
-/// Says what should be looked at, and why.
+/// Returns a description of a finding, with advice.
 pub(crate) fn describe_finding(found: &PostRunFinding) -> String {
     match found {
         PostRunFinding::RepositoryHook { path, quarantined: Some(held) } => {

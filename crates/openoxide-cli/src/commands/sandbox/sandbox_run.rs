@@ -1,4 +1,4 @@
-//! `sandbox run`: the kernel holds what the command line says.
+//! `sandbox run`: running a program under the restrictions of the command line.
 
 use std::{
     collections::BTreeSet,
@@ -24,7 +24,7 @@ use crate::{
     user_messages,
 };
 
-/// What the whole network opens.
+/// The note about the risks of the host's network.
 pub(crate) const HOST_NETWORK_NOTE: &str = "it has this machine's own network: services on its loopback, the local network, the metadata of a cloud \
 and every protocol are open to it";
 
@@ -41,7 +41,7 @@ pub(crate) fn run_in_sandbox(
         user_messages::print_note(&HOST_NETWORK_NOTE);
     }
     let report = match args.backend {
-        // Who asks has threads of its own, and so cannot supervise.
+        // Asking needs additional threads, so this process cannot supervise.
         _ if args.live => run_confined(&launch, &SUPERVISOR_ARGS, &mut |question, gone| {
             super::live_prompt::answer_request(&question, &launch, global, gone)
         }),
@@ -59,7 +59,7 @@ pub(crate) fn run_in_sandbox(
     })
 }
 
-/// Has what it changes kept aside.
+/// Sets up a staging area for the program's changes.
 fn prepare_staging(launch: &mut LaunchConfig) -> Result<StagingArea, SandboxError> {
     let stage = StagingArea::prepare(&launch.registry, &launch.profile)?;
     launch.staging_directory = Some(stage.directory()?);
@@ -115,7 +115,8 @@ fn new_restrictions(args: &SandboxRunArgs, cwd: &AbsPath) -> Result<SandboxRestr
     })
 }
 
-/// What stays as it is in writable directories, whoever says nothing; and what was said.
+/// Returns the protected paths in writable directories: the default ones, and those of the
+/// arguments.
 fn protected_paths(
     args: &SandboxRunArgs,
     writable: &BTreeSet<AbsPath>,
@@ -143,8 +144,9 @@ fn with_resolved_directories(user: &HomeDirectories) -> HomeDirectories {
     HomeDirectories { homes, relocated }
 }
 
-/// Returns what must not be read: what the command line says, files that usually hold secrets, and this program's own files.
-/// A writable root below such a directory, or `--allow-read`, leaves that directory readable; this program's own files never are.
+/// Returns the unreadable paths: those of the command line, secret files, and OpenOxide's own
+/// files. A writable root below such a directory, or `--allow-read`, leaves that directory
+/// readable, except for OpenOxide's own files.
 fn unreadable_paths(
     args: &SandboxRunArgs,
     writable: &BTreeSet<AbsPath>,
@@ -178,7 +180,8 @@ fn path_and_target(path: &Path) -> Result<Vec<AbsPath>, String> {
     Ok(end.into_iter().chain([resolve_parent(path)?]).collect())
 }
 
-/// Where a directory really is. The kernel is told places, not links that somebody could turn.
+/// Returns the real path of a directory. The kernel is given real paths, because links could be
+/// replaced.
 fn resolve_directory(path: &Path) -> Result<AbsPath, String> {
     let real = fs::canonicalize(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
     if !real.is_dir() {
@@ -207,7 +210,7 @@ fn to_absolute_path(path: &Path) -> Result<AbsPath, String> {
     AbsPath::new(text).map_err(|error| error.to_string())
 }
 
-/// What passes of the environment, and what the person adds.
+/// Returns the environment with the variables that the person adds.
 pub(crate) fn with_added_variables(
     mut environment: Vec<(OsString, OsString)>,
     added: &[String],

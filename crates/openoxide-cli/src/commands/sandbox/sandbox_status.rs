@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{args::GlobalArgs, program_exit::ProgramExit, terminal_color, user_messages};
 
-/// Tries what there is, and says how it went. That nothing works is an answer, too.
+/// Probes all backends, and prints the results. The exit code is success even if none works.
 pub(crate) fn show_status(json: bool, global: GlobalArgs) -> ProgramExit {
     let support = HostFeatures::probe();
     let profile = example_restrictions();
@@ -27,7 +27,7 @@ pub(crate) fn show_status(json: bool, global: GlobalArgs) -> ProgramExit {
     user_messages::print_data(text.as_bytes(), ProgramExit::Success)
 }
 
-/// What is asked of the backends: a profile with something for every clause. The paths are examples.
+/// Returns an example profile with every clause, for probing the backends.
 fn example_restrictions() -> SandboxRestrictions {
     let place = |text: &str| AbsPath::root().join(text);
     SandboxRestrictions {
@@ -136,7 +136,7 @@ fn render_feature(name: &str, able: Result<String, &MissingFeature>, colored: bo
     }
 }
 
-/// A backend that lacks everything for one reason says it once.
+/// Returns the lines about a backend. If one reason applies to every clause, it is printed once.
 fn render_backend(plan: &EnforcementPlan, is_chosen: bool, colored: bool) -> String {
     let usable = match (plan.is_fully_enforced(), is_chosen) {
         (true, true) => terminal_color::paint_text(colored, GREEN, "enforces all of it; selected"),

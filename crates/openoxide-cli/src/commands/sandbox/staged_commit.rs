@@ -1,4 +1,4 @@
-//! What becomes of what `sandbox run` has staged: it knows no rules, so a person says yes or no.
+//! Commit of the changes that `sandbox run` has staged. There are no rules, so a person decides.
 
 use std::io;
 
@@ -90,7 +90,8 @@ fn ask_decision() -> Decision {
     }
 }
 
-/// What was shown is what is done.
+/// Commits the staged changes if they are still those that were shown. Returns an exit status on
+/// failure, or if some changes were skipped.
 fn commit_changes(stage: &StagingArea, changes: &StagedChanges) -> Option<ProgramExit> {
     if !stage.find_changes().is_ok_and(|now| now == *changes) {
         return Some(report_failure(&io::Error::other("files changed in the meantime")));

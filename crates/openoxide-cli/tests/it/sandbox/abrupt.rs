@@ -1,6 +1,7 @@
-//! Abrupt ends of the program and of the processes around it: what is reported is true each time.
+//! Abrupt ends of the program and of the processes around it: the reports are correct each time.
 //!
-//! The test runs each kind of end a few times. A campaign sets `OPENOXIDE_ABRUPT_RUNS` to the number of all runs.
+//! The test runs each kind of end a few times. A campaign sets `OPENOXIDE_ABRUPT_RUNS` to the total
+//! number of runs.
 
 use std::{
     fs,
@@ -18,7 +19,7 @@ const THREADS: usize = 4;
 /// Runs of the test as it is.
 const RUNS: usize = 2 * KINDS.len();
 
-/// Which process is killed from outside.
+/// The process that is killed from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     Program,
@@ -26,7 +27,7 @@ enum Target {
     Supervisor,
 }
 
-/// How a run ends, and with which status.
+/// A kind of end of a run, with the expected status.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// By the program itself.
@@ -75,7 +76,7 @@ mod libc_kill {
     pub(super) const TERM: i32 = 15;
 }
 
-/// One run, and what is known of it.
+/// A run and its parameters.
 struct Run<'a> {
     arena: &'a Arena,
     number: usize,
@@ -83,7 +84,7 @@ struct Run<'a> {
 }
 
 #[test]
-fn what_is_reported_after_an_abrupt_end_is_true() {
+fn reports_after_an_abrupt_end_are_correct() {
     let asked = std::env::var("OPENOXIDE_ABRUPT_RUNS").ok().and_then(|text| text.parse().ok());
     let (runs, next) = (asked.unwrap_or(RUNS), AtomicUsize::new(0));
     let ended: usize = thread::scope(|scope| {
@@ -121,7 +122,7 @@ fn arena() -> Arena {
     arena
 }
 
-/// How many ends the audit holds.
+/// Returns the number of ends in the audit journal.
 fn outcomes(arena: &Arena) -> usize {
     let log = arena.command().args(["audit", "log", "--json", "--limit", "1000000"]).output();
     let log = log.unwrap();
@@ -130,7 +131,7 @@ fn outcomes(arena: &Arena) -> usize {
 }
 
 impl Run<'_> {
-    /// Runs it and checks what is said. Returns whether an end has to be recorded.
+    /// Executes the run and checks its messages. Returns whether an end has to be recorded.
     fn go(&self) -> bool {
         let mut command = self.arena.command();
         command.args(["run", "--no-input", "--"]).args(self.words());

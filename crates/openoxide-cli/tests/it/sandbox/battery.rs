@@ -1,4 +1,4 @@
-//! The attempts of `corpus/sandbox`: each in a sandbox of its own; the host says how it went.
+//! The attempts of `corpus/sandbox`, each in a separate sandbox. The host reports the results.
 
 use std::{path::PathBuf, process::Command};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::is_root;
 use crate::support::{OPENOXIDE, workspace};
 
-/// Prepares a place that nobody else sees, where other users may go, and runs the harness there.
+/// Prepares a private mount that other users may access, and runs the harness there.
 const IN_OWN_MOUNTS: &str =
     "mount -t tmpfs none /mnt && cp \"$0\" /mnt/openoxide && cd / && exec python3 -B \"$@\"";
 
@@ -49,7 +49,7 @@ fn user() -> String {
         .to_owned()
 }
 
-/// Says which attempts got out, and which everyday operations did not work.
+/// Returns the attempts that escaped and the everyday operations that failed.
 fn faults(rows: &[Value]) -> Vec<String> {
     let fault = |row: &&Value| {
         let everyday = row["id"].as_str().unwrap().starts_with("ok_");
@@ -62,7 +62,7 @@ fn faults(rows: &[Value]) -> Vec<String> {
 
 /// Guards I34.
 #[test]
-fn nobody_gets_out() {
+fn no_attempt_escapes() {
     // Root has more to try; in CI this is root.
     let rows = attempts("/mnt/openoxide", &user(), "");
     assert_eq!(faults(&rows), Vec::<String>::new());
@@ -85,10 +85,12 @@ const LIVE: &str = "#!/bin/sh\nif [ \"$1 $2\" = 'sandbox run' ]; then shift 2; e
 const LIVE_IN_OWN_MOUNTS: &str = "mount -t tmpfs none /mnt && cp \"$0\" /mnt/program && printf %s \"$LIVE\" > /mnt/openoxide && \
     chmod 755 /mnt/openoxide && cd / && exec python3 -B \"$@\"";
 
-/// Where changes are held, asked about and refused, no more is open than without that.
+/// A live run, which intercepts changes, asks about them and refuses them, opens no more than other
+/// runs.
+///
 /// Guards I23.
 #[test]
-fn nobody_gets_out_live() {
+fn no_attempt_escapes_a_live_run() {
     if !is_root() {
         return; // The place for the script is root's to make.
     }
@@ -101,8 +103,9 @@ fn nobody_gets_out_live() {
     assert!(rows.len() > 200, "{}", rows.len());
 }
 
-/// What is different under `bwrap` and reaches nothing of the host: no socket of the unix family can be made but pairs; its `/dev/pts`
-/// is an instance of its own, whose times can be set; its `/dev/core` is a link into the new /proc, which only root opens.
+/// Differences under `bwrap` that do not reach the host. No Unix socket can be created except
+/// pairs. Its `/dev/pts` is a separate instance, whose times can be set. Its `/dev/core` is a link
+/// into the new /proc, which only root can open.
 const OF_BWRAP: [(&str, &str); 3] = [
     ("ok_unix_server_in_ws", "Operation not permitted"),
     ("w2_everywhere", "escaped ['utime /dev/pts']"),
@@ -112,7 +115,7 @@ const OF_BWRAP: [(&str, &str); 3] = [
 /// As an ordinary user: root is refused there.
 /// Guards I34.
 #[test]
-fn nobody_gets_out_of_bwrap() {
+fn no_attempt_escapes_bwrap() {
     let user = if is_root() { "1234".to_owned() } else { user() };
     let mut rows = attempts_by("/mnt/openoxide", &user, &["", "bubblewrap"]);
     assert!(rows.len() > 200, "{}", rows.len());

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use super::{Arena, is_root};
 use crate::support::{OPENOXIDE, code, stderr, stdout};
 
-/// Where root is somebody else, in a place that nobody else sees.
+/// Runs a script as another user, where the tests run as root, in a private mount.
 const AS_ANOTHER: &str = r#"
 mount -t tmpfs -o mode=755 none /mnt
 cp "$0" /mnt/openoxide
@@ -44,7 +44,7 @@ fn scene(script: &str) -> Output {
 }
 
 #[test]
-fn what_it_ends_with_is_passed_on() {
+fn the_exit_status_is_passed_on() {
     let output = scene(
         r#"
         by() { "$0" sandbox run --backend bubblewrap "$@" 2>/dev/null; echo $?; }
@@ -56,7 +56,7 @@ fn what_it_ends_with_is_passed_on() {
 }
 
 #[test]
-fn nothing_is_inherited_but_what_was_said() {
+fn only_the_named_environment_and_streams_are_inherited() {
     let output = scene(
         r#"
         "$0" sandbox run --backend bubblewrap --memory 600 --env A='a b' -- sh -c '
@@ -69,9 +69,10 @@ fn nothing_is_inherited_but_what_was_said() {
     assert!(stderr(&output).contains("confined by the backend `bubblewrap`"));
 }
 
-/// What the loader says is said by the program inside, never by `bwrap`, which is not confined yet.
+/// Messages of the loader come from the program inside, never from `bwrap`, which is not confined
+/// yet.
 #[test]
-fn its_environment_is_no_way_into_bwrap() {
+fn the_environment_of_the_program_does_not_affect_bwrap() {
     let output = scene(r#""$0" sandbox run --backend bubblewrap --env LD_DEBUG=libs -- /bin/true"#);
     let said = stderr(&output);
     assert!(said.contains("/bin/true") && !said.contains("program: /usr/bin/bwrap"), "{said}");
@@ -89,7 +90,8 @@ fn everything_ends_with_its_time() {
     assert_eq!(stdout(&output), "124\n0\n", "{}", stderr(&output));
 }
 
-/// What `bwrap` would follow elsewhere is not held by it, and the message says what that is.
+/// The sandbox refuses a protected path that `bwrap` would follow to another place, and the message
+/// gives the reason.
 #[test]
 fn a_protected_link_is_refused_in_words() {
     let output = scene(
@@ -104,7 +106,7 @@ fn a_protected_link_is_refused_in_words() {
 
 /// Guards I31.
 #[test]
-fn where_own_namespaces_are_refused_it_is_used_and_that_is_said() {
+fn bwrap_is_the_reported_fallback_if_namespaces_are_refused() {
     let output = scene(
         r#"
         here() { python3 -c "$1" "$OX" sandbox "$2" "$3" "$4" -- sh -c 'cat; echo x > in; echo x > ../outside/x; exit 7'; }
@@ -126,7 +128,7 @@ fn where_own_namespaces_are_refused_it_is_used_and_that_is_said() {
 
 /// Guards I31.
 #[test]
-fn where_nothing_confines_each_backend_says_why() {
+fn without_a_usable_backend_each_one_reports_its_reason() {
     let output = scene(
         r#"
         unshare --user --map-root-user sh -c 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$0" sandbox run touch made' "$0"

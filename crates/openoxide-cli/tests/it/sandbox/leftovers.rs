@@ -1,4 +1,4 @@
-//! Nothing is left of a sandbox, however it ends.
+//! Cleanup of sandboxes: nothing is left, however they end.
 
 use std::{
     fs,
@@ -10,12 +10,12 @@ use std::{
 
 use super::{Arena, is_root, names, processes_with, staged::Place};
 
-/// Two rows beside each other, over the same placeholders.
+/// The number of parallel series of runs, which use the same placeholders.
 const ROWS: usize = 2;
 const IN_A_ROW: usize = 500;
 const KILLS: u64 = 200;
 
-/// What must be as before.
+/// Returns the state of the host that must not change.
 fn host(arena: &Arena) -> (Vec<std::path::PathBuf>, String) {
     (names(&arena.path("w")), fs::read_to_string("/proc/self/mountinfo").unwrap())
 }
@@ -89,10 +89,11 @@ fn a_killed_supervisor_leaves_nothing() {
     assert_eq!(host(&arena), before);
 }
 
-/// The next run would take what this one has planted for what was always there.
+/// The next run would take the files that this one planted for files that were always there.
+///
 /// Guards I38.
 #[test]
-fn what_a_killed_run_has_planted_is_put_aside() {
+fn files_planted_by_a_killed_run_are_quarantined() {
     let (arena, _) = arena();
     let plant = "git init -q new; echo > new/.git/hooks/update; chmod +x new/.git/hooks/update; \
                  mkdir new/.claude; echo > new/.claude/settings.json; touch planted; sleep 30";
@@ -117,7 +118,7 @@ fn what_a_killed_run_has_planted_is_put_aside() {
 
 /// Modes of files mean nothing to root.
 #[test]
-fn what_lies_in_read_only_directories_is_put_aside() {
+fn files_in_read_only_directories_are_quarantined() {
     let arena = Place::new("", is_root().then_some(1234));
     let plant = "mkdir a b; echo > a/.envrc; mkdir a/.claude; echo > a/.claude/settings.json; chmod 555 a; \
                  echo > b/.envrc; chmod 444 b; git init -q g; git -C g config core.fsmonitor x; \

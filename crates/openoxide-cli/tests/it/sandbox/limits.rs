@@ -1,4 +1,5 @@
-//! What a program may use and what it may do to others: limits, leases, the network, temporary files.
+//! Limits on what a program may use and what it may do to others: resource limits, leases, the
+//! network, temporary files.
 
 use std::{
     fs,
@@ -23,7 +24,8 @@ fn said(output: &Output) -> String {
     )
 }
 
-/// Says whether the program could use as much as it wanted. Where no control group can be made, a note has to say so.
+/// Returns whether the resources of the program were limited. If no control group can be created, a
+/// note has to report it.
 fn is_bounded(output: &Output) -> bool {
     let text = said(output);
     let noted = text.contains("no control group with these limits can be made here");
@@ -85,7 +87,7 @@ fn no_lease_is_taken_and_inotify_is_left_to_the_host() {
     assert_eq!(said(&python(&arena, &[], &program)), "True\n");
 }
 
-/// A server of the host, which counts who comes.
+/// Starts a server on the host, which counts its connections.
 fn server() -> (u16, thread::JoinHandle<usize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -161,7 +163,7 @@ fn few_descriptors_are_an_error_and_no_crash() {
     }
 }
 
-/// Runs at the same time have different parts of what the kernel counts for a user.
+/// Simultaneous runs have separate parts of the resources that the kernel counts per user.
 #[test]
 fn two_runs_together_leave_inotify_to_the_host() {
     let arena = Arena::new();
@@ -182,7 +184,7 @@ fn two_runs_together_leave_inotify_to_the_host() {
 }
 
 #[test]
-fn what_is_counted_for_all_users_is_refused_and_signals_are_bounded() {
+fn system_wide_resources_are_refused_and_signals_are_limited() {
     let program = "import ctypes, platform, resource\nc = ctypes.CDLL(None, use_errno=True)\n\
                    number = 0 if platform.machine() == 'aarch64' else 206\ncontext = ctypes.c_ulong(0)\n\
                    print(c.syscall(number, 8, ctypes.byref(context)), ctypes.get_errno())\n\

@@ -1,4 +1,4 @@
-//! `--live`: who answers for a change, what becomes of it, and what is written down.
+//! Tests of `--live`: who answers for a change, the effect of the answer, and its record.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command};
 
@@ -147,7 +147,7 @@ fn where_nothing_or_everything_is_held_there_is_nothing_to_ask() {
 
 /// An ordinary user, where this is root.
 #[test]
-fn another_user_changes_what_is_theirs() {
+fn another_user_can_change_their_own_files() {
     const SCRIPT: &str = "mount -t tmpfs none /mnt && cp \"$0\" /mnt/openoxide && cd /mnt && mkdir -p home/p out theirs && \
         printf '#!/bin/sh\\numask 077; echo a > /mnt/out/a; mv /mnt/out/a /mnt/out/b; echo x > /mnt/theirs/x; id -u\\n' > home/p/write && \
         printf '[permissions]\\nallow = [\"Bash(./write)\", \"Edit(//mnt/**)\"]\\n' > home/policy.toml && chmod 755 home/p/write && \

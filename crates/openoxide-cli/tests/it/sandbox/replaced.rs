@@ -1,4 +1,4 @@
-//! Files that somebody outside replaces while a program runs, as editors do when they save.
+//! Files that are replaced from outside while a program runs, as editors do when they save.
 
 use std::{fs, path::Path, process::Stdio, thread, time::Duration};
 
@@ -17,10 +17,12 @@ fn wait_for(path: &Path) {
     }
 }
 
-/// The kernel takes a mount away, in every namespace, when the file that it lies on is renamed over from another one.
+/// The kernel removes a mount, in every namespace, when the file that it is mounted on is replaced
+/// by a rename in another namespace.
+///
 /// Guards I35.
 #[test]
-fn what_is_covered_stays_covered_when_somebody_outside_replaces_it() {
+fn protected_files_stay_protected_when_replaced_from_outside() {
     let arena = Arena::new();
     let (settings, secret) = (arena.path("w/.mcp.json"), arena.path("w/secret"));
     save(&settings, "{}");
@@ -42,10 +44,11 @@ fn what_is_covered_stays_covered_when_somebody_outside_replaces_it() {
     assert!(!arena.path("w/.codex").exists(), "a placeholder is left");
 }
 
-/// Where something guarded goes for good, nobody inside makes it anew.
+/// A protected file that is permanently removed from outside cannot be created again from inside.
+///
 /// Guards I35.
 #[test]
-fn what_somebody_outside_removes_is_not_made_anew() {
+fn a_protected_file_removed_from_outside_is_not_recreated() {
     let arena = Arena::new();
     let settings = arena.path("w/.mcp.json");
     save(&settings, "{}");

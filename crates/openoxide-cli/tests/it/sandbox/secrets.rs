@@ -5,7 +5,8 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Output};
 use super::Arena;
 use crate::support::OPENOXIDE;
 
-/// What is planted in a home directory, one path a line: worked out from the manuals of the programs, not from our table.
+/// The files that are planted in a home directory, one path per line. The list is derived from the
+/// manuals of the programs, not from our table.
 const PLANTED: &str = include_str!("../../../../../corpus/sandbox/secrets.txt");
 const MARK: &str = "planted-secret";
 
@@ -68,7 +69,7 @@ fn none_is_read_under_run() {
 }
 
 #[test]
-fn what_is_allowed_by_name_or_belongs_to_the_program_is_read() {
+fn secrets_allowed_by_name_or_owned_by_the_program_are_readable() {
     let arena = arena();
     let file = arena.path("home/.config/gh/hosts.yml");
     let name = file.to_str().unwrap();
@@ -83,7 +84,7 @@ fn what_is_allowed_by_name_or_belongs_to_the_program_is_read() {
     assert_eq!(seen(&output), [".m2/settings.xml"]);
 }
 
-/// Who can read the key of grants can make grants.
+/// A process that can read the key of the grants can create grants.
 #[test]
 fn the_state_of_this_program_is_not_there() {
     let arena = arena();
@@ -101,9 +102,9 @@ fn the_state_of_this_program_is_not_there() {
     assert!(Path::new(&state.join("key")).exists());
 }
 
-/// What somebody on the host keeps locked does not keep a run waiting for ever.
+/// A registry that a process on the host keeps locked does not block a run forever.
 #[test]
-fn a_registry_that_is_kept_locked_is_said() {
+fn a_registry_that_stays_locked_is_reported() {
     let arena = arena();
     let registry = arena.path("home/.local/state/openoxide/sandbox");
     fs::create_dir_all(&registry).unwrap();

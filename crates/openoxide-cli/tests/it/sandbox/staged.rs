@@ -1,4 +1,5 @@
-//! Staged runs: what is committed is what a run would have done that is not staged, and what is not leaves no trace.
+//! Staged runs: a commit has the same result as a run that is not staged, and changes that are not
+//! committed leave no trace.
 
 mod operations;
 
@@ -25,7 +26,7 @@ use operations::{OPERATIONS, SEED};
 
 /// Edits need no question, so that a run commits what it has staged.
 const ACCEPTS: &str = "mode = \"accept_edits\"\n[permissions]\nallow = [\"Bash(./do.sh)\"]\n";
-/// They do.
+/// A policy under which edits require approval.
 const ASKS: &str = "[permissions]\nallow = [\"Bash(./do.sh)\"]\n";
 
 /// A home, a workspace, and the program, where this user may go.
@@ -36,7 +37,8 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn new(policy: &str, user: Option<u32>) -> Self {
-        // Directories of the build may be closed to others; and they lie in a repository, which would be the project.
+        // Build directories may be closed to other users, and they are inside a repository, which
+        // would be the project.
         let directory = tempfile::tempdir_in("/var/tmp").unwrap();
         let place = Self { directory, user };
         fs::set_permissions(place.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -69,7 +71,7 @@ impl Place {
         command
     }
 
-    /// What lies there before a run.
+    /// Creates the files that exist before a run.
     fn seed(&self) {
         let output = self.command(Path::new("/bin/bash"), &["-c", SEED]).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
@@ -82,13 +84,14 @@ impl Place {
         self.command(&self.path("openoxide"), &args).output().unwrap()
     }
 
-    /// What is staged of any run.
+    /// Returns the staging directories of all runs.
     fn staged(&self) -> Vec<PathBuf> {
         names(&self.path("home/.local/state/openoxide/sandbox-staged"))
     }
 }
 
-/// Everything below a directory: what it is, its mode, what it says. With `times`, when it was changed, too.
+/// Returns the type, mode and content of everything below a directory. With `times`, the
+/// modification time is included.
 fn tree(directory: &Path, times: bool) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut open = vec![directory.to_owned()];
@@ -109,7 +112,7 @@ fn tree(directory: &Path, times: bool) -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// Runs each operation staged and not staged, and compares what is there afterwards.
+/// Runs each operation with and without staging, and compares the results.
 fn what_differs(user: Option<u32>) -> Vec<String> {
     let mut wrong = Vec::new();
     for operation in OPERATIONS {
@@ -132,14 +135,14 @@ fn what_differs(user: Option<u32>) -> Vec<String> {
 
 /// Guards I37.
 #[test]
-fn what_is_committed_is_what_a_run_does() {
+fn a_commit_has_the_same_result_as_an_unstaged_run() {
     let wrong = what_differs(None);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Guards I37.
 #[test]
-fn what_another_user_commits_is_what_a_run_does() {
+fn a_commit_of_another_user_equals_an_unstaged_run() {
     if is_root() {
         let wrong = what_differs(Some(1234));
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -148,7 +151,7 @@ fn what_another_user_commits_is_what_a_run_does() {
 
 /// Guards I37.
 #[test]
-fn what_nobody_says_yes_to_leaves_no_trace() {
+fn unapproved_changes_leave_no_trace() {
     for operation in OPERATIONS {
         let place = Place::new(ASKS, None);
         place.seed();
@@ -165,7 +168,8 @@ fn what_nobody_says_yes_to_leaves_no_trace() {
     }
 }
 
-/// The sandbox holds a pattern for what was there; of what is new the gate hears when it is to be committed.
+/// The sandbox enforces a pattern for existing files. The gate checks new files when they are about
+/// to be committed.
 #[test]
 fn a_rule_that_denies_one_file_stops_all_of_it() {
     let place = Place::new(&format!("{ACCEPTS}deny = [\"Edit(//**/*.key)\"]\n"), None);
@@ -178,7 +182,7 @@ fn a_rule_that_denies_one_file_stops_all_of_it() {
 }
 
 #[test]
-fn what_still_runs_in_the_background_changes_nothing_any_more() {
+fn background_processes_change_nothing_after_the_commit() {
     let place = Place::new(ACCEPTS, None);
     let late = "echo now > now; (setsid sh -c 'sleep 1; echo late > late' &) ; exit 0";
     let output = place.run(&["--stage"], late);
@@ -189,7 +193,7 @@ fn what_still_runs_in_the_background_changes_nothing_any_more() {
 
 /// Guards I38.
 #[test]
-fn what_a_killed_run_has_staged_is_swept() {
+fn staged_changes_of_a_killed_run_are_swept() {
     let place = Place::new(ACCEPTS, None);
     let kill = |mut command: Command, waits: &Path| {
         let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -221,7 +225,7 @@ fn what_a_killed_run_has_staged_is_swept() {
 
 /// Guards I37.
 #[test]
-fn nothing_runs_that_cannot_be_staged() {
+fn a_command_that_cannot_be_staged_does_not_run() {
     let place = Place::new(ACCEPTS, None);
     let openoxide = place.path("openoxide");
     let run = |args: &[&str]| {
@@ -250,7 +254,7 @@ fn project(script: &str) -> World {
 }
 
 #[test]
-fn a_person_sees_the_files_and_how_they_change_and_says_yes() {
+fn a_person_sees_the_changes_and_approves_them() {
     let script = "echo two >> a.txt; printf '\\e[31mred\\n' > $'x\\ny'; ln -s /etc/passwd l; head -c 9 /dev/zero > z";
     let world = project(script);
     world.file("a.txt", "one\n");
@@ -278,9 +282,9 @@ fn a_person_sees_the_files_and_how_they_change_and_says_yes() {
     assert_eq!(fs::read_to_string(world.project().join("a.txt")).unwrap(), "one\ntwo\n");
 }
 
-/// What steers git is asked about in every mode.
+/// Changes to files that configure git require approval in every mode.
 #[test]
-fn a_new_repository_is_whole_after_a_yes() {
+fn a_new_repository_is_complete_after_approval() {
     let world = project(
         "git init -q new && cd new && echo x > f && git add f && git -c user.name=a -c user.email=a@b.c commit -qm first",
     );
@@ -306,7 +310,7 @@ fn a_new_repository_is_whole_after_a_yes() {
 }
 
 #[test]
-fn a_person_says_no() {
+fn a_person_denies_the_changes() {
     let world = project("echo two >> a.txt");
     world.file("a.txt", "one\n");
     let mut terminal = Terminal::run(&world, &["run", "--stage", "--", "./do.sh"]);
@@ -319,7 +323,7 @@ fn a_person_says_no() {
 }
 
 #[test]
-fn what_somebody_changes_while_the_question_stands_is_left_and_the_rest_asked_again() {
+fn files_changed_during_the_question_are_skipped_and_it_is_asked_again() {
     let world = project("echo two >> a.txt; echo two >> b.txt");
     world.file("a.txt", "one\n");
     world.file("b.txt", "one\n");

@@ -1,4 +1,5 @@
-//! What host programs execute or obey: what is there stays as it is, and what is new is put aside, whatever kind it is.
+//! Files that host programs execute or obey: existing ones stay unchanged, and new ones of any kind
+//! are quarantined.
 
 use std::{fs, process::Command};
 
@@ -18,7 +19,7 @@ fn host(arena: &Arena, script: &str) -> bool {
     output.status.success()
 }
 
-/// Runs a script inside; returns what was said.
+/// Runs a script inside, and returns its standard error and standard output.
 fn inside(arena: &Arena, script: &str) -> String {
     let output = arena.run(&[], &["sh", "-c", script]).output().unwrap();
     String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
@@ -98,7 +99,7 @@ fn programs_that_configuration_names_are_not_written() {
 }
 
 #[test]
-fn settings_of_agents_editors_and_tools_are_put_aside_and_old_ones_stay() {
+fn new_settings_of_tools_are_quarantined_and_old_ones_stay() {
     let arena = Arena::new();
     host(
         &arena,
@@ -121,9 +122,9 @@ fn settings_of_agents_editors_and_tools_are_put_aside_and_old_ones_stay() {
     assert!(arena.path("w/new/.openoxide.held-by-openoxide/approvals.toml").exists());
 }
 
-/// The nested directory may have a valid signature, made with a key that was read before: it is not where anybody looks.
+/// New repositories are found at any depth, and in directories with many other files.
 #[test]
-fn a_repository_at_any_depth_and_beside_anything_is_found() {
+fn a_repository_is_found_at_any_depth_and_among_many_files() {
     let arena = Arena::new();
     let mark = arena.path("outside/ran");
     let deep = "d/".repeat(30);
@@ -140,7 +141,8 @@ fn a_repository_at_any_depth_and_beside_anything_is_found() {
     }
 }
 
-/// Nobody waits until a server ends: what is made while it runs is put aside while it runs.
+/// Repositories that are created while the program runs are quarantined while it runs: a server may
+/// not end for a long time.
 #[test]
 fn a_repository_that_is_made_while_the_program_runs_is_not_obeyed_meanwhile() {
     let arena = Arena::new();
@@ -185,7 +187,7 @@ fn a_repository_that_is_made_while_the_program_runs_is_not_obeyed_meanwhile() {
     );
 }
 
-/// What the user has written outside of the project names files in it.
+/// The user's configuration outside of the project refers to files in the project.
 #[test]
 fn files_that_the_users_own_configuration_leads_to_stay_as_they_are() {
     let arena = Arena::new();

@@ -1,4 +1,4 @@
-//! What passes between a confined program and who started it.
+//! Data that passes between a confined program and its caller.
 
 use std::{
     fs::{self, File},
@@ -54,9 +54,9 @@ fn input_and_output_pass_whole_as_pipes_and_as_files() {
     writer.join().unwrap();
 }
 
-/// A program that does not read its input ends all the same, and so does one whose output nobody reads.
+/// A program ends even if it does not read its input, or if its output is not read.
 #[test]
-fn nobody_waits_for_what_is_not_read() {
+fn unread_streams_do_not_block_the_end() {
     let arena = Arena::new();
     let much = arena.path("outside/much");
     fs::write(&much, vec![b'x'; 1 << 20]).unwrap();
@@ -98,7 +98,7 @@ fn the_files_of_the_streams_are_not_in_the_programs_hands() {
 }
 
 #[test]
-fn of_the_environment_passes_what_is_harmless_and_what_is_named() {
+fn only_harmless_and_named_variables_are_passed_on() {
     let arena = Arena::new();
     let mut run = arena.run(&["--env", "NAMED", "--env", "GIVEN=b"], &["env"]);
     run.env("NAMED", "a")
@@ -110,7 +110,8 @@ fn of_the_environment_passes_what_is_harmless_and_what_is_named() {
     assert!(!said.contains("AWS_SECRET") && !said.contains("LD_PRELOAD"), "{said}");
 }
 
-/// Whoever started the tests in the background may have had them ignore Ctrl-C, and so all that they start.
+/// Restores the default signal handling. Tests that were started in the background may ignore
+/// Ctrl-C, and so would all processes that they start.
 fn with_signals(run: &Command) -> Command {
     let mut command = Command::new("env");
     command.arg("--default-signal=INT,TERM").arg(run.get_program()).args(run.get_args());
@@ -153,7 +154,8 @@ fn with_terminal(arena: &Arena, streams: &str, typed: &str, script: &str) -> Val
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Whoever has it open can change its mode (tty(4)) or keep others from opening it (`TIOCEXCL`, ioctl_tty(2)).
+/// A process that has a terminal open can change its mode (tty(4)) or prevent others from opening
+/// it (`TIOCEXCL`, ioctl_tty(2)).
 #[test]
 fn a_terminal_that_is_one_of_the_streams_is_not_in_the_programs_hands() {
     let arena = Arena::new();
@@ -169,7 +171,7 @@ fn a_terminal_that_is_one_of_the_streams_is_not_in_the_programs_hands() {
 }
 
 #[test]
-fn what_is_typed_and_shown_passes_where_one_stream_is_a_terminal() {
+fn terminal_input_and_output_pass_if_one_stream_is_a_terminal() {
     let arena = Arena::new();
     let got = with_terminal(&arena, "i", "one\ntwo\n", "cat; echo end");
     assert_eq!(got["o"], "one\ntwo\nend\n", "{got}");
@@ -180,6 +182,6 @@ fn what_is_typed_and_shown_passes_where_one_stream_is_a_terminal() {
     let got = with_terminal(&arena, "o", "", "seq 100000");
     let all: String = (1..=100_000).map(|number| format!("{number}\r\n")).collect();
     assert!(got["shown"] == all.as_str());
-    // A program that does not read what is typed ends all the same.
+    // A program ends even if it does not read the typed input.
     assert_eq!(with_terminal(&arena, "i", "one\n", "exit 4")["status"], 4);
 }

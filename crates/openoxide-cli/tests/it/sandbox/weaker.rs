@@ -13,7 +13,7 @@ use crate::support::workspace;
 /// In each of the seeds below.
 const OPERATIONS: usize = 25_000;
 
-/// What a confined process writes there reaches nobody.
+/// Directories where the files of a confined process reach no other process.
 const ITS_OWN: &[&str] = &["/tmp", "/var/tmp", "/dev", "/proc"];
 
 fn abs(path: &Path) -> AbsPath {
@@ -77,7 +77,7 @@ fn allowed(profile: &SandboxRestrictions, place: &Value) -> bool {
     own || profile.may_write(&path)
 }
 
-/// All that must stay as it is: what it is, and what it says.
+/// Returns the type and content of everything that must stay unchanged.
 fn outside(arena: &Arena, profile: &SandboxRestrictions) -> BTreeMap<String, String> {
     let mut open: Vec<_> = ["outside", "home"].map(|name| arena.path(name)).into();
     open.extend(profile.protected.iter().map(|path| path.as_str().into()));
@@ -103,7 +103,7 @@ fn outside(arena: &Arena, profile: &SandboxRestrictions) -> BTreeMap<String, Str
 
 /// Guards I34.
 #[test]
-fn what_the_kernel_allows_the_profile_allows() {
+fn the_kernel_allows_only_operations_that_the_profile_allows() {
     let mut done = 0;
     for seed in 1..=4 {
         let (arena, profile) = arena();

@@ -6,7 +6,8 @@ use openoxide_protocol::{Effect, RuleRef};
 use openoxide_store::audit::{AuditError, Journal, RecordHeader, UtcTimestamp, split_lines};
 use serde::Deserialize;
 
-/// What is counted of a decision's record. It is read where it lies: most of the time would go into copies.
+/// The fields of a decision record that are counted. They borrow from the journal, because copies
+/// would take most of the time.
 #[derive(Deserialize)]
 struct CountedDecision<'a> {
     #[serde(borrow, default)]
@@ -51,15 +52,15 @@ struct CountedRule<'a> {
     line: Option<u32>,
 }
 
-/// A text that is borrowed where it stands inside of something, too.
+/// A text that can be borrowed inside of other types, too.
 #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(transparent)]
 struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// What was counted.
+/// The counts of decisions.
 #[derive(Debug, Default)]
 pub(super) struct DecisionCounts {
-    /// How many records the journal has, those outside of the days included.
+    /// The number of records in the journal, including those outside of the period.
     pub(super) total_records: u64,
     pub(super) allow: u64,
     pub(super) ask: u64,
@@ -72,13 +73,13 @@ pub(super) struct DecisionCounts {
     announced_calls: BTreeMap<String, u64>,
 }
 
-/// Names a rule by its layer, file and text, wherever in its file it stands.
+/// Returns a key of a rule from its layer, file and text. The line in the file is not part of it.
 fn rule_key(layer: &str, file: Option<&str>, text: &str) -> String {
     [layer, file.unwrap_or_default(), text].join("\0")
 }
 
 impl DecisionCounts {
-    /// Counts the decisions since `from`.
+    /// Counts the decisions made since `from`.
     pub(super) fn from_journal(journal: &Journal, from: UtcTimestamp) -> Result<Self, AuditError> {
         let mut counts = Self::default();
         for segment in journal.open_segments_after(0)? {
@@ -121,8 +122,9 @@ impl DecisionCounts {
         rules.into_iter().for_each(|rule| self.count_rule(rule));
     }
 
-    /// Says whether a hook's record is about a call that is counted already: a client announces each call by its name, and
-    /// where it would ask a person, it asks its hook about the same call once more, without the name.
+    /// Returns whether a hook's record is about a call that is counted already. A client announces
+    /// each call by its name. Where it would ask a person, it calls its hook again for the same
+    /// call, without the name.
     fn is_repeated_event(&mut self, decided: &CountedDecision<'_>) -> bool {
         if text_or_empty(decided.via.as_ref()) != "hook" {
             return false;
@@ -142,7 +144,8 @@ impl DecisionCounts {
         }
     }
 
-    /// What "always" would have added is the prefix; where it would add nothing, the first word has to do.
+    /// Counts a question by the rules that "always" would have added, or by the first word of the
+    /// access if there are none.
     fn count_question(&mut self, decided: &CountedDecision<'_>) {
         for prefix in &decided.always {
             self.count_prefix(&prefix.0);
@@ -177,12 +180,12 @@ impl DecisionCounts {
         self.questions_per_day.get(&day).copied().unwrap_or_default()
     }
 
-    /// Says whether a rule has decided, wherever in its file it stood then.
+    /// Returns whether a rule has decided, at any line of its file.
     pub(super) fn has_decided(&self, layer: &str, file: Option<&str>, text: &str) -> bool {
         self.rule_counts.contains_key(&rule_key(layer, file, text))
     }
 
-    /// Returns what was asked about, the most frequent first.
+    /// Returns the prefixes of the questions, the most frequent first.
     pub(super) fn prefixes_by_count(&self) -> Vec<(&str, u64)> {
         let all = self.prefix_counts.iter().map(|(prefix, count)| (prefix.as_str(), *count));
         sort_by_count(all.collect())

@@ -5,9 +5,9 @@ use openoxide_tui::{LineMode, escape_text};
 
 use super::{super::record_row::render_rule, decision_counts::DecisionCounts};
 
-/// So long is the longest bar.
+/// The maximum length of a bar.
 const MAX_BAR_WIDTH: u64 = 40;
-/// So many lines has each list.
+/// The maximum number of lines in each list.
 const MAX_ROWS: usize = 10;
 const UNUSED_RULES_TITLE: &str = "rules of the policy here that decided nothing in these days";
 
@@ -37,7 +37,7 @@ pub(super) fn render_text(
     lines.join("\n") + "\n"
 }
 
-/// Returns a bar; what is not nothing is seen.
+/// Returns a bar. It has at least one character for a count above zero.
 fn render_bar(count: u64, most: u64) -> String {
     let length = (count * MAX_BAR_WIDTH).div_ceil(most.max(1));
     "█".repeat(usize::try_from(length).unwrap_or_default())

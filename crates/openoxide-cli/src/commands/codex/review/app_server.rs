@@ -1,6 +1,6 @@
-//! The socket of an app server: where it lies, that it is ours, and messages over it.
+//! The socket of an app server: its path, the check of its owner, and messages over it.
 //!
-//! It speaks WebSocket, a message of JSON-RPC (without `jsonrpc`) in each frame of text.
+//! The protocol is WebSocket, with one JSON-RPC message (without `jsonrpc`) in each text frame.
 
 use std::{
     env, fmt, fs,
@@ -20,21 +20,21 @@ use tungstenite::{
     protocol::WebSocketConfig,
 };
 
-/// So long is waited for a message before something else is looked at.
+/// The maximum time to wait for a message before other work is done.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// So long a server may take to greet, and to take what is sent.
+/// The maximum time for a server to complete the handshake, and to accept a message.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(10);
 /// No message is longer.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
-/// Where the socket of Codex's own daemon lies, from its home.
+/// The path of the socket of Codex's daemon, relative to Codex's home directory.
 const DEFAULT_SOCKET: &str = "app-server-control/app-server-control.sock";
 
-/// Why there is no server any more.
+/// The reason for which the server is no longer available.
 #[derive(Debug)]
 pub(super) enum ServerError {
-    /// It has ended, or does not want us.
+    /// The server has ended, or has closed the connection.
     Closed,
-    /// It sent more than is read.
+    /// The server sent a message above the size limit.
     MessageTooLong,
     /// Anything else.
     Failed(String),
@@ -60,10 +60,12 @@ pub(super) fn socket_path(named: Option<&Path>) -> Result<PathBuf, String> {
 }
 
 impl AppServer {
-    /// Connects, and says who we are. A client that `asks` a person is sent what only a person may answer.
+    /// Connects to a server and introduces this client. With `asks`, the server also sends requests
+    /// that only a person may answer.
     ///
     /// # Errors
-    /// Nobody listens there, others could, or it is no server that is understood.
+    /// When no server listens there, when other users have access to the socket, or when the
+    /// handshake fails.
     pub(super) fn connect(path: &Path, asks: bool) -> Result<Self, String> {
         let real = check_socket_owner(path)?;
         let stream =
@@ -181,8 +183,9 @@ impl fmt::Display for ServerError {
     }
 }
 
-/// Returns where the socket really lies (Codex puts a link into its home), once it is certain that nobody else could have put it there:
-/// it is this user's, and so are its directory and that of the link, which are closed to others.
+/// Returns the real path of the socket (Codex puts a link into its home), after a check that no
+/// other user could have put it there. The socket, its directory and the directory of the link must
+/// belong to this user, and the directories must be closed to others.
 fn check_socket_owner(path: &Path) -> Result<PathBuf, String> {
     let failed = |error: std::io::Error| format_connect_error(path, &error);
     let refused = |why: &str| format!("{}: {why}; nothing was sent", path.display());
@@ -209,7 +212,7 @@ fn parent_directory(path: &Path) -> &Path {
     parent.unwrap_or(Path::new("."))
 }
 
-/// Says that nobody listens, and how to change that.
+/// Returns a message that no server listens there, and a way to start one.
 fn format_connect_error(path: &Path, error: &std::io::Error) -> String {
     let path = path.display();
     match error.kind() {

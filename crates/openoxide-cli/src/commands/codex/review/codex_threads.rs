@@ -15,7 +15,7 @@ use super::{
     review_lines::print_line,
 };
 
-/// So often is tried again.
+/// The interval between two attempts to attach.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// No server has more at once that a person could follow.
 const MAX_THREADS: usize = 1000;
@@ -27,20 +27,20 @@ pub(super) struct ThreadRegistry {
     threads: BTreeMap<String, ThreadState>,
     pending_calls: BTreeMap<i64, PendingServerCall>,
     last_attempt: Option<Instant>,
-    /// Those of which was said that they cannot be attached to yet.
+    /// The conversations for which a failed attempt was reported.
     reported_threads: BTreeSet<String>,
 }
 
 enum ThreadState {
-    /// It cannot be attached to yet.
+    /// A conversation that cannot be attached to yet.
     NotStarted,
-    /// It is being attached to.
+    /// A conversation with a pending attempt to attach.
     Attaching,
     /// Its requests come here, too.
     Attached(AbsPath),
 }
 
-/// What an answer is awaited to.
+/// A call of this client that waits for the server's answer.
 enum PendingServerCall {
     List,
     Resume(String),
@@ -161,7 +161,8 @@ impl ThreadRegistry {
         self.threads.insert(thread, ThreadState::Attached(cwd));
     }
 
-    /// A conversation without a turn is nothing that can be resumed: it is tried again, and said once.
+    /// Marks a conversation for another attempt, and reports the first failure. A conversation
+    /// without a turn cannot be resumed yet.
     fn retry_later(&mut self, thread: String, why: &str) {
         if self.reported_threads.insert(thread.clone()) {
             print_line(&format!("{thread} is attached to once it has begun ({why})"));

@@ -54,8 +54,9 @@ impl CodexReviewer<'_> {
         }
     }
 
-    /// Has the policy or the person answer. What has to be written down and cannot be is asked again: then nothing but a person's yes to
-    /// that very question counts.
+    /// Decides a request by the policy or the person, and answers it. If a required audit record
+    /// cannot be written, the request is asked again, and only a person's explicit approval
+    /// applies.
     fn decide_request(
         &mut self,
         request: &ServerRequest,

@@ -1,4 +1,5 @@
-//! What the policy says of a request: hooks, our analysis, the rules of the project that the conversation works in, the gate.
+//! The policy's decision about a request: hooks, analysis, the rules of the conversation's project,
+//! and the gate.
 
 use std::path::Path;
 
@@ -32,10 +33,10 @@ pub(super) fn open_engine(args: &CodexReviewArgs, project: &AbsPath) -> Result<E
 }
 
 impl<'e> ReviewCase<'e> {
-    /// Finds out what is meant, and asks the hooks.
+    /// Analyzes the request, and runs the hooks.
     ///
     /// # Errors
-    /// When a signal to end came meanwhile.
+    /// When a signal to end arrived in the meantime.
     pub(super) fn prepare(
         engine: &'e Engine,
         wanted: ReviewRequest,
@@ -56,24 +57,27 @@ impl<'e> ReviewCase<'e> {
         self.prepared.facts()
     }
 
-    /// Asks the gate. With a `violation` nothing but a person's yes to this very request counts.
+    /// Checks the request with the gate. With a `violation`, only a person's explicit approval
+    /// applies.
     pub(super) fn check_gate(&self, violation: Option<&str>) -> GateVerdict {
         self.prepared.check_gate(violation)
     }
 
-    /// Says why nothing at all may be done, if that is so.
+    /// Returns the error of the managed policy, if it prevents every decision.
     pub(super) fn managed_policy_error(&self) -> Option<&str> {
         self.engine.managed_policy_error()
     }
 
-    /// Returns what the policy denies by now, whatever a person has said meanwhile.
+    /// Returns the current decision of the policy if it is a deny. It overrides a person's
+    /// approval.
     pub(super) fn current_denial(&self) -> Option<Decision> {
         let (operation, facts) = (self.prepared.operation(), self.prepared.facts());
         let now = self.engine.reevaluate(operation, facts, GrantUseMode::Preview, &TerminalHost);
         now.ok().filter(|decision| decision.effect == Effect::Deny)
     }
 
-    /// Says whether the answer may be given: a yes needs the gate's permit for this very operation.
+    /// Returns whether the answer may be given. An approval needs the gate's permit for this
+    /// operation.
     pub(super) fn answer_permits(
         &self,
         verdict: GateVerdict,
@@ -83,10 +87,10 @@ impl<'e> ReviewCase<'e> {
         verdict.answer_permits(request, &answer.to_approval_response(), self.prepared.operation())
     }
 
-    /// Writes down what was decided, and what a person said.
+    /// Records the decision and the person's answer.
     ///
     /// # Errors
-    /// When it could not.
+    /// When the record cannot be written.
     pub(super) fn record_decision(
         &self,
         decision: &Decision,
@@ -96,17 +100,17 @@ impl<'e> ReviewCase<'e> {
             .record_decision(decision, said.map(|(request, answer)| answer_record(request, answer)))
     }
 
-    /// Writes down that nothing at all may be done.
+    /// Records that the managed policy's error prevents every decision.
     ///
     /// # Errors
-    /// When it could not.
+    /// When the record cannot be written.
     pub(super) fn record_policy_error(&self, why: &str) -> Result<u64, AuditError> {
         let (origin, operation) = (RecordOrigin::CODEX_REVIEW, self.prepared.operation());
         self.engine.audit_log().record_refusal(origin, operation, why)
     }
 }
 
-/// Returns the record of what a person said, with the rule that Codex keeps.
+/// Returns the record of a person's answer, with the rule that Codex saves.
 fn answer_record(request: &ApprovalRequest, answer: &CodexAnswer) -> audit::AnswerRecord {
     let rules = answer.rule_to_save().into_iter().collect::<Vec<_>>();
     let kept = (!rules.is_empty()).then(|| audit::GrantRecord { rules, ..Default::default() });

@@ -1,4 +1,4 @@
-//! What was answered, by whom and why, as lines for the person.
+//! Lines for the person about each answer: the request, the reviewer and the reason.
 
 use openoxide_codex::{
     app_server::ServerRequest,
@@ -10,16 +10,16 @@ use openoxide_tui::{LineMode, escape_text};
 use super::RequestDisposition;
 use crate::{commands::check, user_messages};
 
-/// A line names what it is about in so many characters.
+/// The maximum number of characters in the name of a request.
 const MAX_NAME_CHARS: usize = 100;
 
 /// An answer with its grounds.
 pub(super) struct DecidedAnswer {
     pub(super) answer: CodexAnswer,
     pub(super) decision: Decision,
-    /// What a person was asked, if one was.
+    /// The request that a person answered, if there was one.
     pub(super) approval_request: Option<ApprovalRequest>,
-    /// Whether it lets something happen.
+    /// True if the answer approves the request.
     pub(super) is_approval: bool,
     pub(super) line: String,
 }
@@ -67,7 +67,7 @@ pub(super) fn report_answered_elsewhere(name: &str) -> RequestDisposition {
     RequestDisposition::AnsweredElsewhere
 }
 
-/// Says a line, whatever it holds.
+/// Prints a line, with control characters escaped.
 pub(super) fn print_line(line: &str) {
     user_messages::print_line(&format!("openoxide: {}", escape_text(line, LineMode::SingleLine)));
 }

@@ -19,18 +19,19 @@ use openoxide_tui::{AnswerOption, AskError, AskOptions, InputMode, ask_choice};
 use super::{CodexReviewer, ReviewStop};
 use crate::{commands::run::ask_options, program_exit::ProgramExit, user_messages};
 
-/// How a question ended.
+/// The end of a prompt.
 pub(super) enum PromptEnd {
     /// The person chose.
     Chosen(CodexAnswer),
-    /// Somebody else was quicker.
+    /// Another client has answered.
     AnsweredElsewhere,
-    /// Nobody can be asked after all.
+    /// No person can be asked after all.
     Unavailable(AskError),
 }
 
 impl CodexReviewer<'_> {
-    /// Asks, and goes on listening to the server: what it asks meanwhile waits, and what is answered elsewhere goes away.
+    /// Asks the person, and continues to read from the server. New requests are queued, and
+    /// requests that are answered elsewhere are removed.
     pub(super) fn ask_person(
         &mut self,
         id: &RequestId,
@@ -62,7 +63,7 @@ impl CodexReviewer<'_> {
         })
     }
 
-    /// Listens for a moment, and says how the question has ended, if it has.
+    /// Reads from the server for a moment, and returns the end of the prompt if it has ended.
     fn poll_prompt_end(&mut self, id: &RequestId) -> Option<Result<PromptEnd, ReviewStop>> {
         match self.poll_server() {
             Err(stop) => Some(Err(stop)),
@@ -89,7 +90,7 @@ fn prompt_end_from_choice(
     }
 }
 
-/// Where lines are read, the prompt ends with the next line only.
+/// Tells the person to press Enter. In line mode the prompt ends only with the next line of input.
 fn print_press_enter(over: &Result<PromptEnd, ReviewStop>) {
     let why = match over {
         Ok(_) => "it was answered elsewhere".to_owned(),
@@ -102,7 +103,7 @@ fn print_press_enter(over: &Result<PromptEnd, ReviewStop>) {
     user_messages::print_line(&format!("\nopenoxide: {why}; press Enter"));
 }
 
-/// What Codex offers stands in the place of what we would keep.
+/// Returns the request without OpenOxide's rule choices. Codex's own options replace them.
 fn without_own_choices(request: &ApprovalRequest) -> ApprovalRequest {
     let decision = Decision { always: Vec::new(), ..request.decision.clone() };
     ApprovalRequest { decision, alternatives: Vec::new(), ..request.clone() }

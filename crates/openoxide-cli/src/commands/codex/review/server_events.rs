@@ -1,4 +1,4 @@
-//! What the server says, and what is kept of it.
+//! Messages of the server, and the state that is kept of them.
 
 use std::collections::VecDeque;
 
@@ -12,16 +12,16 @@ use super::{
     review_lines::{print_line, report_answered_elsewhere},
 };
 
-/// So many messages are read before something else is looked at.
+/// The maximum number of messages that are read before other work is done.
 const MAX_MESSAGES_PER_POLL: usize = 500;
-/// So many requests wait; more are left to others.
+/// The maximum number of queued requests. Further requests are left to other clients.
 const MAX_QUEUED_REQUESTS: usize = 200;
-/// The changes of so many items are kept: they come right before their request.
+/// The maximum number of items whose changes are kept. They arrive right before their request.
 const MAX_CHANGED_ITEMS: usize = 16;
-/// So many calls of tools run at a time; those that began before are forgotten.
+/// The maximum number of running tool calls. The oldest ones are forgotten first.
 const MAX_RUNNING_CALLS: usize = 64;
 
-/// The changes of files that were told last.
+/// The most recently reported file changes.
 #[derive(Debug, Default)]
 pub(super) struct ItemChanges(VecDeque<(ItemId, Vec<FileUpdateChange>)>);
 
@@ -106,7 +106,7 @@ impl CodexReviewer<'_> {
         Ok(())
     }
 
-    /// Puts a request behind those that wait, unless it is known: the server says again what is open.
+    /// Adds a request to the queue, unless it is known. The server repeats open requests.
     fn enqueue_request(&mut self, request: ServerRequest) {
         let id = &request.id;
         let known = self.current_request.as_ref() == Some(id)

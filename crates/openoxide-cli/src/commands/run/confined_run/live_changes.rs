@@ -12,7 +12,8 @@ use super::RunContext;
 use crate::commands::call_operation;
 
 impl RunContext<'_> {
-    /// Says whether a file may be changed. What is protected, what is secret and what is our own is never asked about.
+    /// Decides whether a file may be changed. Changes of protected files, secret files and
+    /// OpenOxide's own files are denied without a question.
     pub(super) fn review_change(
         &self,
         change: &RequestedChange,
@@ -32,7 +33,7 @@ impl RunContext<'_> {
         answer
     }
 
-    /// Says whether nobody is asked about this path.
+    /// Returns whether a change of this path is denied without a question.
     fn is_unchangeable(&self, path: &AbsPath, held: &SandboxRestrictions) -> bool {
         let engine = self.engine;
         let around =
@@ -44,7 +45,8 @@ impl RunContext<'_> {
             || self.is_named_policy(path)
     }
 
-    /// Says whether this is a policy file that was named: it answers for the next change.
+    /// Returns whether this path is a policy file that the arguments name. It decides about the
+    /// next change.
     fn is_named_policy(&self, path: &AbsPath) -> bool {
         let mut named =
             self.args.policy.policy.iter().filter_map(|file| fs::canonicalize(file).ok());
@@ -52,7 +54,7 @@ impl RunContext<'_> {
     }
 }
 
-/// Says whether nobody is asked about this path, whatever a policy says.
+/// Returns whether a change of this path is denied without a question under every policy.
 pub(crate) fn is_always_unchangeable(around: ProfileContext<'_>, path: &AbsPath) -> bool {
     let own = UserEnvironment::from_process().openoxide_directories();
     around.write_refusal_reason(path).is_some()
@@ -75,7 +77,7 @@ pub(crate) fn changed_paths(change: &RequestedChange) -> Vec<AbsPath> {
     [change.path.clone()].into_iter().chain(change.target.clone()).collect()
 }
 
-/// What a person is shown, and the audit keeps.
+/// Returns the input that a person is shown and that the audit journal keeps.
 fn change_input(change: &RequestedChange) -> Value {
     let mut input = json!({ "file_path": change.path, "wants": describe_change(change) });
     if let (Value::Object(all), Some(to)) = (&mut input, &change.target) {
@@ -84,7 +86,7 @@ fn change_input(change: &RequestedChange) -> Value {
     input
 }
 
-/// Says what is done to the file, without its name.
+/// Returns a description of the change, without the file's name.
 fn describe_change(change: &RequestedChange) -> String {
     let what = match change.operation {
         FileOperation::Write => "write this file",

@@ -1,4 +1,5 @@
-//! What a confined command wants while it runs: a host, or a file (`changes`). Each goes the whole way: hooks, rules, a person, the audit.
+//! Requests of a confined command while it runs: for a host, or for a file (`changes`). Each one
+//! passes hooks, rules, a person and the audit journal.
 
 use std::{cell::RefCell, collections::BTreeSet};
 
@@ -26,18 +27,18 @@ use crate::{
     user_messages,
 };
 
-/// What is needed to decide about what a run wants.
+/// The context for decisions about the requests of a run.
 pub(crate) struct RunContext<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) args: &'a RunArgs,
     pub(crate) global: GlobalArgs,
     pub(crate) session: SessionId,
-    /// What was said no to while the command ran.
+    /// The paths whose change was denied while the command ran.
     pub(crate) refused_paths: RefCell<BTreeSet<AbsPath>>,
 }
 
 impl RunContext<'_> {
-    /// Has an operation decided like any other.
+    /// Decides about an operation in the same way as about any other.
     pub(super) fn decide_operation(
         &self,
         operation: &Operation,
@@ -136,7 +137,7 @@ impl RunHost for RunContext<'_> {
     }
 }
 
-/// Says what to do where nobody can be asked.
+/// Prints advice where no person can be asked.
 fn advise(remedy: &Remedy) {
     let Remedy::WritablePath(path) = remedy else {
         return user_messages::print_note(&"in a terminal you would be asked whether to retry");
@@ -151,7 +152,8 @@ fn advise(remedy: &Remedy) {
     ));
 }
 
-/// What a rule allows, it allows for the whole run; a person says how long.
+/// Returns the runtime decision for an allowed operation. A rule's decision applies to the whole
+/// run; a person chooses the scope.
 fn decision_from_review(review: Option<&ReviewRecord>) -> RuntimeDecision {
     match review.map(ReviewRecord::response) {
         Some(ApprovalResponse::Approved { scope: GrantScope::Once, .. }) => RuntimeDecision::Once,

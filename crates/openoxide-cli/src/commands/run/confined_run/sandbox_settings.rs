@@ -1,4 +1,4 @@
-//! What the policy's table `[sandbox]` says, as the sandbox takes it.
+//! The `[sandbox]` table of the policy as settings of the sandbox.
 
 use std::{collections::BTreeSet, ffi::OsString};
 
@@ -8,10 +8,11 @@ use openoxide_store::SandboxSettings;
 
 use crate::commands::sandbox;
 
-/// Returns the variables that a command is given: the usual ones, those that the policy names, and those that the person adds.
+/// Returns the environment variables of a command: the default ones, those that the policy names,
+/// and those that the person adds.
 ///
 /// # Errors
-/// When the person adds what would make bash run something else than was judged.
+/// When an added variable would make bash run something other than the checked command.
 pub(in crate::commands::run) fn build_environment(
     said: &SandboxSettings,
     added: &[String],
@@ -29,7 +30,8 @@ pub(in crate::commands::run) fn build_environment(
     }
 }
 
-/// Says in one line what `run` would hold, or let pass, because of it; nothing where it says nothing.
+/// Returns one line about the restrictions and permissions that `run` takes from it, or `None` if
+/// there are none.
 pub(crate) fn render_text(said: &SandboxSettings) -> Option<String> {
     let network = said.network.map(|network| format!("network {}", network.as_str()));
     let paths = |what: &str, paths: &BTreeSet<AbsPath>| {

@@ -1,6 +1,6 @@
-//! What people and their tools do to a workspace every day.
+//! Everyday operations of people and their tools in a workspace.
 
-/// What lies there before.
+/// The script that creates the initial files.
 pub(super) const SEED: &str = r#"
 umask 022
 printf 'one\ntwo\nthree\n' > a.txt; echo old > old.txt; printf '\0\1\2' > bin; ln -s a.txt link; ln old.txt hard
