@@ -76,7 +76,7 @@ impl Pinned {
         if found.split(' ').any(|word| word == self.version) {
             Ok(program)
         } else {
-            Err(format!("{} says it is {found:?}, not {}", program.display(), self.version))
+            Err(format!("{} reports version {found:?}, not {}", program.display(), self.version))
         }
     }
 

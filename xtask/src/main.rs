@@ -53,7 +53,7 @@ impl From<String> for Failure {
 const VERBS: [Verb; 15] = [
     Verb {
         name: "test",
-        arguments: "[fmt|clippy|test|referee|dash|languages|programs|precision|doc]…",
+        arguments: "[fmt|clippy|naming|test|referee|dash|languages|crash|programs|precision|doc]…",
         does: "install what is missing, then format, lint, test and document the workspace",
         run: suite::run,
     },
@@ -66,7 +66,7 @@ const VERBS: [Verb; 15] = [
     Verb {
         name: "referee",
         arguments: referee::ARGUMENTS,
-        does: "run scripts by chance in real shells, and compare with what the analysis says",
+        does: "run scripts by chance in real shells, and compare with the result of the analysis",
         run: referee::run,
     },
     Verb {
@@ -167,7 +167,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         }
     };
     let verb = VERBS.iter().find(|verb| verb.name == name);
-    let verb = verb.ok_or_else(|| Failure::Usage(format!("there is no verb `{name}`")))?;
+    let verb = verb.ok_or_else(|| Failure::Usage(format!("unknown command `{name}`")))?;
     (verb.run)(rest)
 }
 

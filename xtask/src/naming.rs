@@ -1,5 +1,6 @@
 //! Naming statistics: how guessable the names and how plain the words of the crates are (`docs/naming.md`).
 
+mod check;
 mod items;
 mod prose;
 mod words;
@@ -16,7 +17,7 @@ use words::{is_function_word, is_participle, is_participle_function, split_ident
 use crate::{Failure, workspace};
 
 /// The arguments that the help shows.
-pub(crate) const ARGUMENTS: &str = "[--list [CRATE] | --sample N [--seed N]]";
+pub(crate) const ARGUMENTS: &str = "[--check | --list [CRATE] | --sample N [--seed N]]";
 
 /// One source file with its items.
 struct SourceFile {
@@ -32,6 +33,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let files = read_crates(&workspace::root().join("crates"))?;
     match words.as_slice() {
         [] => print!("{}", statistics(&files)),
+        ["--check"] => check::check(&files)?,
         ["--list"] => print!("{}", list(&files, None)),
         ["--list", krate] => print!("{}", list(&files, Some(krate))),
         ["--sample", count] => print!("{}", sample(&files, number(count)?, 1)),

@@ -23,9 +23,10 @@ const PRECISION: &[&str] = &[
 ];
 
 /// The steps in their order, cheapest first: name and arguments of cargo.
-const STEPS: [(&str, &[&str]); 10] = [
+const STEPS: [(&str, &[&str]); 11] = [
     ("fmt", &["fmt", "--all", "--check"]),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    ("naming", &["xtask", "naming", "--check"]),
     ("test", &["test", "--workspace"]),
     ("referee", &["xtask", "referee", "--cases", "20000", "--seed", "1"]),
     ("dash", &["xtask", "referee", "--cases", "2000", "--seed", "1", "--shell", "dash"]),
@@ -77,6 +78,7 @@ mod tests {
         let all = [
             "fmt",
             "clippy",
+            "naming",
             "test",
             "referee",
             "dash",

@@ -74,8 +74,8 @@ impl std::fmt::Display for PayloadError {
         match self {
             Self::NotAnObject => write!(out, "the payload is no JSON object"),
             Self::InvalidJson(error) => write!(out, "the payload was not understood: {error}"),
-            Self::UnsupportedEvent(name) => write!(out, "`{name}` is no hook that decides"),
-            Self::InvalidDirectory(cwd) => write!(out, "`{cwd}` is no absolute directory"),
+            Self::UnsupportedEvent(name) => write!(out, "`{name}` is not a hook that decides"),
+            Self::InvalidDirectory(cwd) => write!(out, "`{cwd}` is not an absolute path"),
         }
     }
 }
@@ -156,12 +156,12 @@ pub fn render_blocked(event: AgentHookEvent, why: &str) -> String {
     let reason = format!("OpenOxide: {why}");
     match event {
         AgentHookEvent::PreToolUse => render_pre_tool_use(Effect::Deny, &reason),
-        AgentHookEvent::PermissionRequest => render_denial(&reason),
+        AgentHookEvent::PermissionRequest => render_permission_denial(&reason),
     }
 }
 
 /// Returns a denial in the place of a person.
-pub fn render_denial(reason: &str) -> String {
+pub fn render_permission_denial(reason: &str) -> String {
     let message = escape_and_truncate(reason, MAX_REASON_LENGTH);
     render_permission_request(&json!({ "behavior": "deny", "message": message }))
 }
@@ -255,7 +255,7 @@ mod tests {
         let reason = format!("a {} {}", hostile.concat(), "x".repeat(60_000));
         for line in [
             render_pre_tool_use(Effect::Ask, &reason),
-            render_denial(&reason),
+            render_permission_denial(&reason),
             render_blocked(AgentHookEvent::PreToolUse, &reason),
             render_blocked(AgentHookEvent::PermissionRequest, &reason),
         ] {

@@ -33,8 +33,8 @@ use openoxide_protocol::{Decision, Effect};
 use serde_json::json;
 
 use crate::agent_hook::{
-    AgentHookCall, AgentHookEvent, is_user_prompt_tool, render_denial, render_permission_request,
-    render_pre_tool_use, render_reason,
+    AgentHookCall, AgentHookEvent, is_user_prompt_tool, render_permission_denial,
+    render_permission_request, render_pre_tool_use, render_reason,
 };
 
 /// Returns the answer to a hook as one line of JSON, or `None` if the client should continue as if
@@ -52,7 +52,9 @@ pub fn render_hook_answer(call: &AgentHookCall, decision: &Decision) -> Option<S
         (AgentHookEvent::PermissionRequest, Effect::Allow) => {
             Some(render_permission_request(&json!({ "behavior": "allow" })))
         }
-        (AgentHookEvent::PermissionRequest, Effect::Deny) => Some(render_denial(&reason)),
+        (AgentHookEvent::PermissionRequest, Effect::Deny) => {
+            Some(render_permission_denial(&reason))
+        }
     }
 }
 

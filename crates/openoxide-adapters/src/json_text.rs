@@ -44,7 +44,9 @@ pub(crate) fn parse_object(
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options);
     match parsed.map_err(|error| syntax_error(&error))?.value {
         Some(Value::Object(object)) => Ok(object),
-        Some(other) => Err(PolicyTextError::new("the file is no JSON object", value_span(&other))),
+        Some(other) => {
+            Err(PolicyTextError::new("the file is not a JSON object", value_span(&other)))
+        }
         None => Err(PolicyTextError::new("the file is empty", 0..text.len())),
     }
 }
@@ -55,7 +57,7 @@ fn syntax_error(error: &jsonc_parser::errors::ParseError) -> PolicyTextError {
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     let message: String = first.into_iter().chain(letters).collect();
     let range = error.range();
-    PolicyTextError::new(format!("this is no JSON: {message}"), range.start..range.end)
+    PolicyTextError::new(format!("invalid JSON: {message}"), range.start..range.end)
 }
 
 /// Returns the location of a value.

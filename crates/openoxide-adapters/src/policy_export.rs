@@ -77,7 +77,7 @@ impl PolicyExport {
         }));
     }
 
-    /// Notes a mode that the format does not know: some of them hold back what rules allow.
+    /// Notes a mode that the format does not know: some of them restrict what rules allow.
     pub fn add_unsupported_mode(&mut self, mode: Option<PermissionMode>) {
         let became = match mode {
             None | Some(PermissionMode::Default) => return,

@@ -103,7 +103,7 @@ fn patch_action(input: &Value) -> Action {
         input.as_str().or_else(|| text_field(input, &["patchText", "patch", "input", "command"]));
     match patch.and_then(patch_files::collect_changed_files) {
         Some(paths) => Action::Edit { paths },
-        None => opaque_input("apply_patch", "is no patch"),
+        None => opaque_input("apply_patch", "is not a patch"),
     }
 }
 
@@ -114,7 +114,7 @@ fn search_action(tool: &str, input: &Value) -> Action {
         None if named => return opaque_input(tool, "names two places"),
         None | Some(Value::Null) => ".",
         Some(Value::String(path)) if !path.contains('\0') => path,
-        Some(_) => return opaque_input(tool, "names a place that is no text"),
+        Some(_) => return opaque_input(tool, "names a path that is not a string"),
     };
     let places = path_spellings(if place.is_empty() { "." } else { place });
     Action::Read {

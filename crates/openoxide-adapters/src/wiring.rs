@@ -160,10 +160,10 @@ impl AgentSettings {
         let text = if text.trim().is_empty() { "{}\n" } else { text };
         // A looser reader than the agent's would put a hook into a file that the agent does not take.
         serde_json::from_str::<IgnoredAny>(text)
-            .map_err(|error| format!("this is no JSON: {error}"))?;
+            .map_err(|error| format!("invalid JSON: {error}"))?;
         let root = CstRootNode::parse(text, &ParseOptions::default())
-            .map_err(|error| format!("this is no JSON: {error}"))?;
-        let object = root.object_value().ok_or("this is no JSON object")?;
+            .map_err(|error| format!("invalid JSON: {error}"))?;
+        let object = root.object_value().ok_or("expected a JSON object")?;
         Ok(Self { root, object })
     }
 
@@ -177,13 +177,13 @@ impl AgentSettings {
 /// Returns the object under a key, made if there is nothing.
 pub fn object_entry(parent: &CstObject, key: &str) -> Result<CstObject, String> {
     check_unique_key(parent, key)?;
-    parent.object_value_or_create(key).ok_or_else(|| format!("`{key}` is no object"))
+    parent.object_value_or_create(key).ok_or_else(|| format!("`{key}` is not an object"))
 }
 
 /// Returns the list under a key, made if there is nothing.
 pub fn array_entry(parent: &CstObject, key: &str) -> Result<CstArray, String> {
     check_unique_key(parent, key)?;
-    parent.array_value_or_create(key).ok_or_else(|| format!("`{key}` is no list"))
+    parent.array_value_or_create(key).ok_or_else(|| format!("`{key}` is not a list"))
 }
 
 /// Checks that a key does not occur twice. If it does, the agent decides which occurrence it uses.
@@ -192,7 +192,7 @@ fn check_unique_key(parent: &CstObject, key: &str) -> Result<(), String> {
     let names = parent.properties().into_iter().filter_map(|property| property.decoded_name());
     match names.filter(same).count() {
         0 | 1 => Ok(()),
-        _ => Err(format!("`{key}` stands there more than once")),
+        _ => Err(format!("`{key}` is there more than once")),
     }
 }
 

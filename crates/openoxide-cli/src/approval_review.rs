@@ -77,7 +77,7 @@ impl<'a> ApprovalReview<'a> {
 
     /// Waits for an answer, or for the reason why there is none.
     pub(crate) fn ask_for_approval(&self, request: ApprovalRequest) -> ReviewRecord {
-        let task = self.engine.grant_file().and_then(GrantFile::task).map(str::to_owned);
+        let task = self.engine.grant_file().and_then(GrantFile::current_task).map(str::to_owned);
         let request = ApprovalRequest { task, ..request };
         let end = match (RequestWatch::register(self, &request), self.at_terminal) {
             (Ok(mut watch), here) => {

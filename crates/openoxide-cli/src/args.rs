@@ -113,7 +113,7 @@ pub(crate) enum CliCommand {
     Approve(ApproveArgs),
     /// Deny a pending request and all others of its session.
     Deny(DenyArgs),
-    /// Look at what approved to for good in this project, or take it back.
+    /// List, add or revoke saved grants.
     #[command(subcommand)]
     Grants(GrantsCommand),
     /// List, check, change, compare and convert rules.

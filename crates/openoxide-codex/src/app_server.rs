@@ -100,10 +100,10 @@ pub struct CommandApproval {
     /// The host that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_approval_context: Option<NetworkApprovalContext>,
-    /// The words of a rule that would allow it for good.
+    /// The words of a rule that would allow it permanently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed_execpolicy_amendment: Option<Vec<String>>,
-    /// Rules about the host that would answer for good.
+    /// Rules about the host that would answer permanently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed_network_policy_amendments: Option<Vec<NetworkPolicyAmendment>>,
     /// The possible answers; `accept`, `decline` and `cancel` if the field is missing.

@@ -117,7 +117,7 @@ fn human_approval_reason(approval: &CommandApproval) -> Option<&'static str> {
         ),
         (
             approval.kind == CommandApprovalKind::WriteStdin,
-            "what is typed into a program is no command",
+            "input that is typed into a program is not a command",
         ),
         (is_present(approval.additional_permissions.as_ref()), "it wants more permissions"),
         (
@@ -133,7 +133,7 @@ fn parse_file_request(
     scene: &ThreadContext<'_>,
 ) -> Result<ReviewRequest, &'static str> {
     let changes = scene.changes.filter(|changes| !changes.is_empty());
-    let changes = changes.ok_or("what it would change was said before this client was there")?;
+    let changes = changes.ok_or("the change was announced before this client connected")?;
     let paths = file_changes::collect_changed_paths(changes);
     let title = file_changes::render_title(&paths);
     let notes = [

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use openoxide_adapters::{
     agent_hook::{
-        AgentHookCall, AgentHookEvent, is_user_prompt_tool, render_denial,
+        AgentHookCall, AgentHookEvent, is_user_prompt_tool, render_permission_denial,
         render_permission_request, render_pre_tool_use, render_reason,
     },
     tool_action::parse_action,
@@ -58,7 +58,9 @@ pub fn render_hook_answer(
         (AgentHookEvent::PermissionRequest, Effect::Allow) => {
             Some(render_permission_request(&json!({ "behavior": "allow" })))
         }
-        (AgentHookEvent::PermissionRequest, Effect::Deny) => Some(render_denial(&reason)),
+        (AgentHookEvent::PermissionRequest, Effect::Deny) => {
+            Some(render_permission_denial(&reason))
+        }
         (AgentHookEvent::PreToolUse, Effect::Allow | Effect::Ask)
         | (AgentHookEvent::PermissionRequest, Effect::Ask) => None,
     }

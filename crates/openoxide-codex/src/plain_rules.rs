@@ -140,7 +140,7 @@ pub(super) fn bind_arguments<'c>(
         by_name |= name.is_some();
         let place = match name {
             None if by_name => {
-                return wrong("an argument without a name stands behind one with a name");
+                return wrong("a positional argument follows a named one");
             }
             None => at,
             Some(name) => names.iter().position(|known| known == name).unwrap_or(usize::MAX),
@@ -193,13 +193,16 @@ fn parse_host_executable(call: &FunctionCall) -> Result<(String, Vec<String>), P
     };
     let bare = parse_text(name)?;
     if bare.is_empty() || bare.contains('/') {
-        return Err(PolicyTextError::new("the name of a program holds no `/`", name.span.clone()));
+        return Err(PolicyTextError::new(
+            "the name of a program contains no `/`",
+            name.span.clone(),
+        ));
     }
     let mut listed = Vec::new();
     for path in parse_list(paths)? {
         let there = parse_text(path)?;
         if !there.starts_with('/') || there.rsplit('/').next() != Some(bare) {
-            let message = format!("this is no absolute path of `{bare}`");
+            let message = format!("this is not an absolute path of `{bare}`");
             return Err(PolicyTextError::new(message, path.span.clone()));
         }
         listed.push(there.to_owned());
@@ -216,13 +219,13 @@ fn parse_network_rule(call: &FunctionCall) -> Result<NetworkRuleEntry, PolicyTex
         return Err(PolicyTextError::new(what, call.span.clone()));
     };
     if !PROTOCOLS.contains(&parse_text(protocol)?) {
-        return Err(PolicyTextError::new("this is no protocol", protocol.span.clone())
+        return Err(PolicyTextError::new("unknown protocol", protocol.span.clone())
             .with_help(format!("known are `{}`", PROTOCOLS.join("`, `"))));
     }
     let effect =
         if parse_text(decision)? == "deny" { Effect::Deny } else { parse_decision(decision)? };
     let host = strip_host_port(parse_text(host)?)
-        .ok_or_else(|| PolicyTextError::new("this is no host", host.span.clone()))?;
+        .ok_or_else(|| PolicyTextError::new("invalid host", host.span.clone()))?;
     let reason = reason.map(parse_justification).transpose()?;
     Ok(NetworkRuleEntry { host, effect, reason, span: call.span.clone() })
 }
@@ -284,7 +287,7 @@ fn parse_decision(value: &LiteralValue) -> Result<Effect, PolicyTextError> {
         "forbidden" => Effect::Deny,
         other => {
             let fault =
-                PolicyTextError::new(format!("`{other}` is no decision"), value.span.clone());
+                PolicyTextError::new(format!("`{other}` is not a decision"), value.span.clone());
             return Err(fault.with_help("write `allow`, `prompt` or `forbidden`"));
         }
     })
@@ -293,7 +296,7 @@ fn parse_decision(value: &LiteralValue) -> Result<Effect, PolicyTextError> {
 fn parse_justification(value: &LiteralValue) -> Result<String, PolicyTextError> {
     let text = parse_text(value)?;
     if text.trim().is_empty() {
-        return Err(PolicyTextError::new("a justification says something", value.span.clone()));
+        return Err(PolicyTextError::new("a justification must not be empty", value.span.clone()));
     }
     Ok(text.to_owned())
 }
@@ -309,13 +312,13 @@ fn parse_bool(value: &LiteralValue) -> Result<bool, PolicyTextError> {
 fn parse_text(value: &LiteralValue) -> Result<&str, PolicyTextError> {
     match &value.kind {
         LiteralKind::Text(text) => Ok(text),
-        _ => Err(PolicyTextError::new("a text stands here", value.span.clone())),
+        _ => Err(PolicyTextError::new("expected a string", value.span.clone())),
     }
 }
 
 fn parse_list(value: &LiteralValue) -> Result<&[LiteralValue], PolicyTextError> {
     match &value.kind {
         LiteralKind::List(items) => Ok(items),
-        _ => Err(PolicyTextError::new("a list stands here", value.span.clone())),
+        _ => Err(PolicyTextError::new("expected a list", value.span.clone())),
     }
 }

@@ -83,7 +83,7 @@ impl<'t> CallParser<'t> {
         let what = if self.tokens.is_empty() {
             "the file ends too early"
         } else {
-            "this is no plain call"
+            "this is not a plain call"
         };
         PolicyTextError::new(what, self.current_span()).with_help(PLAIN_CALLS_ONLY)
     }

@@ -61,7 +61,7 @@ struct RuleFileTranslator<'t> {
 impl RuleFileTranslator<'_> {
     fn translate_prefix_rule(&mut self, rule: &PrefixRuleEntry, all: &RuleFile) {
         if rule.folds_case && rule.effect != Effect::Allow {
-            let what = "`canonical_matching` cannot be said in our rules";
+            let what = "`canonical_matching` cannot be expressed as a rule of OpenOxide";
             self.errors.push(PolicyTextError::new(what, rule.span.clone()));
         }
         let mut places = rule.pattern.clone();

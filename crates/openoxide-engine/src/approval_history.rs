@@ -99,7 +99,7 @@ impl ApprovalHistory {
         let mut grants = SessionGrants::default();
         grants.add_rules(rules, &context);
         let covered = |(accesses, _): &&(Vec<Access>, u32)| {
-            accesses.iter().all(|access| grants.allows_access(&context, access))
+            accesses.iter().all(|access| grants.granted_rules_allow(&context, access))
         };
         let answered: Vec<_> = self.questions.iter().filter(covered).collect();
         let answers = answered.iter().map(|(_, count)| count).sum();
@@ -134,7 +134,8 @@ fn read_questions(
 ) -> Result<(), AuditError> {
     let from = UtcTimestamp(UtcTimestamp::now().0.saturating_sub(MAX_AGE_DAYS * MILLIS_PER_DAY));
     let (mut bytes, mut records) = (MAX_BYTES, MAX_RECORDS);
-    for segment in Journal::for_user(environment)?.open_segments_after(0)?.iter().rev() {
+    for segment in Journal::for_user(environment)?.open_segments_with_records_after(0)?.iter().rev()
+    {
         let text = segment.read_tail(bytes)?;
         bytes = bytes.saturating_sub(text.len() as u64);
         let newest: Vec<_> = split_lines(&text).0.collect();

@@ -514,7 +514,7 @@ impl EngineOptions {
 fn format_sandbox_requirement(loaded: &LoadedPolicy) -> Option<String> {
     let required = loaded.sandbox.require.as_ref();
     let required = required
-        .map(|one| format!("{} says `require = \"{}\"`", one.location, one.action.as_str()));
+        .map(|one| format!("{} sets `require = \"{}\"`", one.location, one.action.as_str()));
     let problem = loaded.managed_policy_error.as_ref().or(loaded.policy_error.as_ref());
     required.or_else(|| problem.map(|problem| format!("the policy may require it: {problem}")))
 }

@@ -103,7 +103,7 @@ pub use private_temp::{lost_temporary, visible_temporary};
 pub use recorded_history::{CallRecord, RecordedCall, RecordedHistory, read_history};
 pub use remedy::{ProfileContext, Remedy};
 use repetition::record_repetition;
-pub use run::{PlannedRun, RunError, RunHost, RunOptions, RunReport};
+pub use run::{PlannedRun, PlannedRunError, RunHost, RunOptions, RunReport};
 pub use sandbox_opt_out::{RUN_WITHOUT_SANDBOX, sandbox_opt_out_access};
 pub use sandbox_places::{caches, registry};
 pub use sandbox_profile::{CallerRestriction, canonicalize_existing, canonicalize_or_keep};

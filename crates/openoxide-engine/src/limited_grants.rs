@@ -105,7 +105,7 @@ fn spend_grants(
             return true;
         }
         spent.push(entry);
-        grants.record_use(entry).unwrap_or_else(|error| {
+        grants.consume_use(entry).unwrap_or_else(|error| {
             warn(EngineWarning::GrantNotCounted(error));
             false
         })

@@ -307,7 +307,7 @@ impl<'e> PreparedCall<'e> {
     }
 
     fn append_record(&self, decided: DecisionRecord) -> Result<u64, AuditError> {
-        let task = self.engine.grant_file.as_ref().and_then(|grants| grants.task());
+        let task = self.engine.grant_file.as_ref().and_then(|grants| grants.current_task());
         let task = task.map(str::to_owned);
         let decided = DecisionRecord { hooks: self.hook_answers.clone(), task, ..decided };
         self.engine.audit_log.record_operation(self.options.origin, &self.operation, decided)

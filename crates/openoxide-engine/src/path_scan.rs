@@ -1,4 +1,4 @@
-//! A look at the disk before a command is confined: a profile has no patterns, so what rules hold back by a pattern is
+//! A look at the disk before a command is confined: a profile has no patterns, so files that rules restrict by a pattern are
 //! looked for.
 
 use std::{collections::VecDeque, fs};

@@ -75,7 +75,7 @@ pub fn read_history(
     since: Option<UtcTimestamp>,
 ) -> Result<RecordedHistory, AuditError> {
     let (mut past, mut known) = (RecordedHistory::default(), HashMap::new());
-    for segment in Journal::for_user(environment)?.open_segments_after(0)? {
+    for segment in Journal::for_user(environment)?.open_segments_with_records_after(0)? {
         let bytes = segment.read_all()?;
         for record in split_lines(&bytes).0.filter_map(AuditRecord::parse) {
             if since.is_none_or(|since| record.time >= since) {

@@ -101,7 +101,7 @@ pub struct RunReport {
 
 /// An error that prevents a permitted command from being run.
 #[derive(Debug, Error)]
-pub enum RunError {
+pub enum PlannedRunError {
     /// The permit was given for another operation.
     #[error("the permit is for another operation")]
     WrongOperation,
@@ -146,15 +146,15 @@ impl PlannedRun<'_> {
     ///
     /// # Errors
     /// When the sandbox could not be set up: nothing was run in that attempt.
-    pub fn run(self, host: &dyn RunHost) -> Result<RunReport, RunError> {
+    pub fn run(self, host: &dyn RunHost) -> Result<RunReport, PlannedRunError> {
         let Self { engine, permit, options, held } = self;
         let (decision, record) = (permit.decision().clone(), permit.record_seq());
         let operation = permit.operation().clone();
         if !permit.redeem_for(&operation) {
-            return Err(RunError::WrongOperation);
+            return Err(PlannedRunError::WrongOperation);
         }
         let launcher = Launcher { engine, operation: &operation, options: &options };
-        let places = GrantedPlaces::of(&decision, engine.home());
+        let places = GrantedPlaces::new(&decision, engine.home());
         let mut retries = Retries::new(engine, &operation, &options, decision, host);
         let mut next = Attempt { held, record };
         loop {
@@ -205,7 +205,7 @@ struct GrantedPlaces {
 }
 
 impl GrantedPlaces {
-    fn of(decision: &Decision, home: Option<&AbsPath>) -> Self {
+    fn new(decision: &Decision, home: Option<&AbsPath>) -> Self {
         Self { changeable: changeable(decision), shown: visible_temporary(Some(decision), home) }
     }
 }

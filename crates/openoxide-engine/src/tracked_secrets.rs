@@ -38,7 +38,7 @@ pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath, steps: &StepBudge
     for access in accesses.iter() {
         let Access::Exec(exec) = access else { continue };
         let words = exec.normalized_argv.as_ref().unwrap_or(&exec.argv);
-        let Some(prints) = printed(words) else { continue };
+        let Some(prints) = printed_files(words) else { continue };
         let place = exec.cwd.as_ref().unwrap_or(cwd);
         if last.as_ref().is_none_or(|(known, _)| known != place) {
             last = Some((place.clone(), index_above(place)));
@@ -65,15 +65,15 @@ fn read(path: AbsPath, exec: &ExecAccess) -> PathAccess {
 
 /// The files whose content a command prints.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Printed {
+enum PrintedFiles {
     /// Files that differ from the index.
     Changed,
     /// Any tracked file.
     Any,
 }
 
-/// Returns what a command of git prints; nothing for one that prints no text of files that its words do not name.
-fn printed(words: &CommandWords) -> Option<Printed> {
+/// Returns the files whose content a git command prints, or `None` if it prints only files that its words name.
+fn printed_files(words: &CommandWords) -> Option<PrintedFiles> {
     let name = words.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
     (name == Some("git")).then_some(())?;
     let options =
@@ -95,30 +95,37 @@ fn printed(words: &CommandWords) -> Option<Printed> {
                 word.starts_with('-') && !matches!(word, "--cached" | "--staged" | "--merge-base")
             });
             let known = (1..words.len()).all(|index| words.known_word(index).is_some());
-            Some(if plain && known { Printed::Changed } else { Printed::Any })
+            Some(if plain && known { PrintedFiles::Changed } else { PrintedFiles::Any })
         }
         ("show", _) if summarizes() => None,
-        ("show" | "range-diff", _) => Some(Printed::Any),
+        ("show" | "range-diff", _) => Some(PrintedFiles::Any),
         ("archive", _) => {
-            (!options().any(|word| word == "-l" || word == "--list")).then_some(Printed::Any)
+            (!options().any(|word| word == "-l" || word == "--list")).then_some(PrintedFiles::Any)
         }
-        ("format-patch", _) => options().any(|word| word == "--stdout").then_some(Printed::Any),
+        ("format-patch", _) => {
+            options().any(|word| word == "--stdout").then_some(PrintedFiles::Any)
+        }
         (
             "log" | "whatchanged" | "reflog" | "stash" | "diff-tree" | "diff-index" | "diff-files",
             _,
-        ) => shows_patch.then_some(Printed::Any),
+        ) => shows_patch.then_some(PrintedFiles::Any),
         _ => None,
     }
 }
 
 /// Returns the secrets in the index that a command with these words may print.
-fn secrets(index: &Index, prints: Printed, words: &CommandWords, place: &AbsPath) -> Vec<AbsPath> {
+fn secrets(
+    index: &Index,
+    prints: PrintedFiles,
+    words: &CommandWords,
+    place: &AbsPath,
+) -> Vec<AbsPath> {
     let within = pathspecs(words, place);
     let tree = index.tree();
     let paths = index.entries().into_iter().filter_map(|entry| {
         let path = tree.join(&entry.name);
         let named = is_secret(&path) && (within.is_empty() || is_within(&path, &within));
-        let differs = || prints == Printed::Any || differs(&path, &entry);
+        let differs = || prints == PrintedFiles::Any || differs(&path, &entry);
         (named && differs()).then_some(path)
     });
     paths.take(MOST_FOUND).collect()

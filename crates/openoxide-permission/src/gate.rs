@@ -252,7 +252,8 @@ impl PermissionGate {
             && !decision.findings.iter().any(is_circuit_breaker);
         let lasting = !decision.always.is_empty();
         let keyed = grants().any(|grants| grants.allows_keys(&question.coverage.keys));
-        let cover = |access: &Access| grants().any(|grants| grants.allows_access(context, access));
+        let cover =
+            |access: &Access| grants().any(|grants| grants.granted_rules_allow(context, access));
         let covered = |part: &AccessDecision| {
             let repeats = matches!(part.access, Access::DoomLoop { .. });
             part.decision == Effect::Allow

@@ -232,7 +232,7 @@ fn apply_ask(decision: Decision, answer: &HookAnswer, context: &EvaluationContex
 fn answer_reason(answer: &HookAnswer) -> String {
     let HookAnswer { hook, said, reason, .. } = answer;
     let verb = match said {
-        HookDecision::Pass => "says nothing",
+        HookDecision::Pass => "has no decision",
         HookDecision::Allow => "allows it",
         HookDecision::Ask => "asks",
         HookDecision::Deny => "denies it",
@@ -278,7 +278,7 @@ mod tests {
             file: "/p/.openoxide/policy.toml".to_owned(),
             line: 3,
             event: HookEvent::PreToolUse,
-            matcher: HookMatcher::parse("Bash|Edit").unwrap(),
+            matcher: HookMatcher::parse_name_patterns("Bash|Edit").unwrap(),
             command,
             timeout: Duration::from_secs(1),
             may_allow: false,

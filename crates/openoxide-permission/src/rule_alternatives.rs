@@ -142,7 +142,7 @@ fn allows_all_commands(
     let mut grants = SessionGrants::default();
     grants.add_rules(&choice.rules, &context);
     let mut commands = asked.iter().filter(|part| as_exec(part).is_some());
-    commands.all(|part| grants.allows_access(&context, &part.access))
+    commands.all(|part| grants.granted_rules_allow(&context, &part.access))
 }
 
 #[cfg(test)]

@@ -289,7 +289,7 @@ impl<'a> RuleIndex<'a> {
         }
     }
 
-    /// Returns the rules of this space that hold back (ask or deny).
+    /// Returns the rules of this space that restrict (ask or deny).
     pub(crate) fn restrictive_rules(self, space: SubjectKind) -> RestrictiveRules<'a> {
         let info = header_layout::SUBJECT_KINDS + header_layout::SUBJECT_KIND_SIZE * space as usize;
         RestrictiveRules {
@@ -300,7 +300,7 @@ impl<'a> RuleIndex<'a> {
     }
 }
 
-/// The programs of rules that hold back, sorted by the text that they begin with.
+/// The programs of restrictive rules, sorted by the text that they begin with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RestrictiveRules<'a> {
     index: RuleIndex<'a>,

@@ -1,4 +1,4 @@
-//! Grants: remembered yeses of one session.
+//! Grants: remembered approvals of one session.
 
 use std::collections::HashSet;
 
@@ -34,7 +34,7 @@ pub struct SessionGrants {
 
 impl SessionGrants {
     /// Remembers that exactly this operation may pass.
-    pub fn add_exact(&mut self, digest: OperationDigest) {
+    pub fn add_operation(&mut self, digest: OperationDigest) {
         self.add_keys(&[GrantKey::Operation(digest)]);
     }
 
@@ -78,7 +78,7 @@ impl SessionGrants {
 
     /// Returns whether a granted rule allows this access.
     #[must_use]
-    pub fn allows_access(&self, context: &EvaluationContext<'_>, access: &Access) -> bool {
+    pub fn granted_rules_allow(&self, context: &EvaluationContext<'_>, access: &Access) -> bool {
         self.compiled.as_ref().is_some_and(|policy| {
             let outcome = decide_access(policy, context, access);
             outcome.effect == Effect::Allow && outcome.rule_match.is_some()
@@ -130,7 +130,7 @@ mod tests {
         let (one, other) = (OperationDigest([1; 32]), OperationDigest([2; 32]));
         let mut grants = SessionGrants::default();
         assert!(!grants.allows_operation(one));
-        grants.add_exact(one);
+        grants.add_operation(one);
         assert!(grants.allows_operation(one) && !grants.allows_operation(other));
         assert!(!grants.allows_keys(&[]));
         grants.add_keys(&[GrantKey::ToolKey("a".into())]);
@@ -148,19 +148,19 @@ mod tests {
             policy_error: None,
         };
         let mut grants = SessionGrants::default();
-        assert!(!grants.allows_access(&context, &run("a x")));
+        assert!(!grants.granted_rules_allow(&context, &run("a x")));
         grants.add_rules(&texts(&["Bash(a *)", "Bash(a", "Bash(a *)"]), &context);
         grants.add_rules(&texts(&["Bash(b *)", "Bash(a *)"]), &context);
         assert_eq!(grants.rules.len(), 2);
         assert!(
-            grants.allows_access(&context, &run("a x"))
-                && grants.allows_access(&context, &run("b x"))
+            grants.granted_rules_allow(&context, &run("a x"))
+                && grants.granted_rules_allow(&context, &run("b x"))
         );
-        assert!(!grants.allows_access(&context, &run("c x")));
+        assert!(!grants.granted_rules_allow(&context, &run("c x")));
         // An access that no rule matches is not covered by grants, even if it needs no approval.
         let read = Access::Read(PathAccess::new(AbsPath::new("/a").unwrap()));
         assert_eq!(decide_access(&PolicyStack::default(), &context, &read).effect, Effect::Allow);
-        assert!(!grants.allows_access(&context, &read));
+        assert!(!grants.granted_rules_allow(&context, &read));
     }
 
     #[test]

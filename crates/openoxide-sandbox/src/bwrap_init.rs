@@ -77,7 +77,7 @@ fn start_bwrap<'a>(world: &InitContext<'a>) -> Result<BwrapMonitor<'a>, SandboxE
     drop(call);
     let mut said = Vec::new();
     let first = bwrap_status::read_child_pid(&ours.status, &mut said).ok_or(Errno::IO);
-    let first = first.with_step(|| "starting bwrap, which says why".to_owned())?;
+    let first = first.with_step(|| "starting bwrap, which reports the reason".to_owned())?;
     set_limits(first, launch.limits).with_step(|| "setting limits".to_owned())?;
     let told = wire.send(&InitMessage::RestrictionsApplied { landlock: false }, &[]);
     told.with_step(|| "telling the supervisor".to_owned())?;

@@ -127,7 +127,7 @@ impl StagingArea {
     /// The place, for [`LaunchConfig::staging_directory`](crate::LaunchConfig::staging_directory).
     ///
     /// # Errors
-    /// Where it cannot be said in UTF-8.
+    /// If the path is not valid UTF-8.
     pub fn directory(&self) -> Result<AbsPath, SandboxError> {
         let path = self.directory.path().to_str().ok_or(io::ErrorKind::InvalidFilename);
         let path = path.map_err(io::Error::from);

@@ -85,9 +85,9 @@ impl GrantFile {
         Self { project, state, task: environment.task.clone() }
     }
 
-    /// Returns the task in which its grants are looked at.
+    /// Returns the current task. Grants that are limited to another task do not apply.
     #[must_use]
-    pub fn task(&self) -> Option<&str> {
+    pub fn current_task(&self) -> Option<&str> {
         self.task.as_deref()
     }
 
@@ -204,7 +204,7 @@ impl GrantFile {
     ///
     /// # Errors
     /// Returns an error if the use cannot be written. The grant is not valid for this use then.
-    pub fn record_use(&self, entry: &GrantEntry) -> Result<bool, GrantError> {
+    pub fn consume_use(&self, entry: &GrantEntry) -> Result<bool, GrantError> {
         let Some(times) = entry.limits.max_uses else { return Ok(true) };
         let _lock = self.acquire_lock()?;
         let directory = self.usage_directory()?;

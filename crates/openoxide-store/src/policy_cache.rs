@@ -141,7 +141,7 @@ impl PolicyCache {
             return true;
         }
         self.grants.as_ref().is_some_and(|grants| {
-            let begins = |task: &String| grants.task() == Some(task);
+            let begins = |task: &String| grants.current_task() == Some(task);
             beside.limited_grants.iter().all(|entry| grants.is_in_force(entry))
                 && !beside.other_tasks.iter().any(begins)
         })

@@ -338,7 +338,7 @@ impl PolicyLoader {
         }
     }
 
-    /// A file that others could have written may have lost the rules that hold back.
+    /// A file that others could have written may have lost its restrictive rules.
     fn check_owner(&mut self, source: &PolicySource, environment: &UserEnvironment) {
         let name = source.path.display();
         let directories = source.guarded_directories(environment);

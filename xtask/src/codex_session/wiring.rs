@@ -18,7 +18,7 @@ const CALLS: [(&str, &str); 3] = [
     ("touch allowed", "Process exited with code 0"),
     ("touch denied", "blocked by PreToolUse hook"),
     // What has to be asked is blocked, because Codex goes on where a hook asks.
-    ("touch-nothing-speaks-of", "blocked by PreToolUse hook"),
+    ("touch-no-rule-matches", "blocked by PreToolUse hook"),
 ];
 
 /// Holds the wiring of our program against the real one.

@@ -51,7 +51,7 @@ fn judged(case: Case, line: &str) -> Result<Judged, String> {
     let field = |name: &str| answer.get(name).and_then(Value::as_str);
     let same = field("id") == Some(case.id.as_str());
     let Some(decision) = field("decision").and_then(Decision::parse).filter(|_| same) else {
-        return Err(format!("{}: `{line}` is no decision on it", case.id));
+        return Err(format!("{}: `{line}` is not a decision on it", case.id));
     };
     let reason = field("reason").unwrap_or_default().to_owned();
     Ok(Judged { case, decision, reason })

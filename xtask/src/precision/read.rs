@@ -56,7 +56,7 @@ fn unescaped(command: &str) -> Result<String, String> {
 }
 
 fn labelled(word: &str) -> Result<Label, String> {
-    Label::parse(word).ok_or_else(|| format!("`{word}` is no label"))
+    Label::parse(word).ok_or_else(|| format!("unknown label `{word}`"))
 }
 
 fn is_disputable(word: &str) -> Result<bool, String> {
@@ -114,7 +114,7 @@ mod tests {
     fn every_mistake_is_reported_with_its_line() {
         let text = format!("{HEADER}\nE0001\tls\n\nE0002\tls\tgood\tlist\t\t\ttune\n");
         let mistakes: Vec<_> = parsed(&text).into_iter().map(Result::unwrap_err).collect();
-        assert_eq!(mistakes, ["line 2: a row has seven columns", "line 4: `good` is no label"]);
+        assert_eq!(mistakes, ["line 2: a row has seven columns", "line 4: unknown label `good`"]);
     }
 
     #[test]

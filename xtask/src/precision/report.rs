@@ -21,7 +21,7 @@ pub(crate) fn of(file: &Path, all: &[Judged], wanted: &Arguments) -> String {
     match wanted.list {
         Some(offence) => list(&shown, offence),
         None => format!(
-            "{}: {} commands, the built-in default, nobody's policy\n{}{}\n",
+            "{}: {} commands, the built-in default, without a policy file\n{}{}\n",
             file.display(),
             all.len(),
             counts(all),

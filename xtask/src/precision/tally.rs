@@ -49,7 +49,7 @@ impl Part {
 }
 
 /// Returns `part` of `whole` in percent.
-#[expect(clippy::cast_precision_loss, reason = "no corpus has so many rows")]
+#[expect(clippy::cast_precision_loss, reason = "no corpus has that many rows")]
 pub(crate) fn percent(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }

@@ -101,7 +101,7 @@ fn count_timeout_words(command: &ScriptCommand<'_>) -> Option<usize> {
     }
 }
 
-/// Returns how many words a wrapper takes that only rules which hold back look through.
+/// Returns how many words a wrapper takes that only restrictive rules look through.
 fn count_extended_wrapper_words(name: &str, command: &ScriptCommand<'_>) -> Option<usize> {
     const WITH_VALUE: &[(&str, &[&str])] = &[
         ("sudo", &["-u", "-g", "-h", "-p"]),

@@ -84,7 +84,7 @@ impl ClaudePolicy {
             _ => Access::CallTool { tool: tool.to_owned() },
         };
         let reason = match answer.rule {
-            Some(rule) => format!("Claude Code: `{}` speaks of it", rule.to_rule_ref()),
+            Some(rule) => format!("Claude Code: `{}` matches", rule.to_rule_ref()),
             None => format!("Claude Code: {}", answer.reason),
         };
         let rule = answer.rule.map(|rule| rule.origin.to_rule_ref(rule.to_rule_ref()));
@@ -242,7 +242,7 @@ impl ClaudePolicy {
             }
         }
         if self.is_in_working_directories(path, at) {
-            return ClaudeVerdict::new(Effect::Allow, "it lies in the working directories");
+            return ClaudeVerdict::new(Effect::Allow, "it is in the working directories");
         }
         match self
             .find_allow_rule("Read", path, at)
@@ -252,7 +252,7 @@ impl ClaudePolicy {
             None if self.mode == ClaudeMode::Bypass => {
                 ClaudeVerdict::new(Effect::Allow, "the mode allows it")
             }
-            None => ClaudeVerdict::new(Effect::Ask, "it lies outside the working directories"),
+            None => ClaudeVerdict::new(Effect::Ask, "it is outside the working directories"),
         }
     }
 

@@ -12,7 +12,7 @@ pub(super) fn parse_matcher(text: &str) -> Option<HookMatcher> {
     } else {
         translate_expression(text)?
     };
-    HookMatcher::parse(&names).ok()
+    HookMatcher::parse_name_patterns(&names).ok()
 }
 
 fn is_list_character(char: char) -> bool {

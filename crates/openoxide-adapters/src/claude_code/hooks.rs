@@ -89,13 +89,16 @@ impl HookConfigReader<'_> {
                 .add_note(groups, &format!("hooks of `{name}` are left out: they decide nothing"));
         };
         let Some(array) = groups.as_array() else {
-            return self.add_error("hooks stand in a list", groups);
+            return self.add_error("expected a list of hooks", groups);
         };
         for group in &array.elements {
             match group.as_object() {
                 Some(object) => self.read_group(event, object, group),
                 None => {
-                    self.add_error("a list of hooks stands in an object with its `matcher`", group);
+                    self.add_error(
+                        "expected an object with a `matcher` and its list of hooks",
+                        group,
+                    );
                 }
             }
         }
@@ -116,7 +119,7 @@ impl HookConfigReader<'_> {
         let group_of = HookGroup { event, matcher: matcher.unwrap_or_default(), may_allow };
         match find_member(group, "hooks").and_then(Value::as_array) {
             Some(array) => array.elements.iter().for_each(|hook| self.read_hook(&group_of, hook)),
-            None => self.add_error("there is no list of `hooks` in it", whole),
+            None => self.add_error("it has no list of `hooks`", whole),
         }
     }
 

@@ -132,7 +132,7 @@ impl SettingsReader<'_> {
         let word = value.as_string_lit().map(|literal| literal.value.as_ref());
         self.settings.mode = word.and_then(ClaudeMode::parse);
         if self.settings.mode.is_none() {
-            self.add_error("this is no mode of Claude Code", value);
+            self.add_error("this is not a mode of Claude Code", value);
         }
     }
 

@@ -111,7 +111,9 @@ impl SettingsTranslator<'_> {
     fn translate_directory(&self, text: &str) -> Result<AbsPath, String> {
         let relative = !text.starts_with(['/', '~']);
         match relative && self.anchors.home == Some(self.anchors.base) {
-            true => Err(format!("`{text}` counts from wherever Claude Code is started")),
+            true => Err(format!(
+                "`{text}` is relative to the directory in which Claude Code is started"
+            )),
             false => parse_directory(text, self.anchors),
         }
     }
@@ -127,8 +129,10 @@ impl SettingsTranslator<'_> {
         match said {
             Ok(rules) => self.rules.extend(rules.into_iter().map(|rule| Rule { line, ..rule })),
             Err(why) => {
-                let message =
-                    format!("`{} {text}` cannot be said in our rules: {why}", effect.as_str());
+                let message = format!(
+                    "`{} {text}` cannot be expressed as a rule of OpenOxide: {why}",
+                    effect.as_str()
+                );
                 match effect {
                     Effect::Allow => {
                         self.notes.push(format!("{}:{line}: {message}; it is left out", self.file));

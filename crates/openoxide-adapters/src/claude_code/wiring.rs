@@ -106,7 +106,7 @@ mod tests {
         assert!(
             with_ask_rule(r#"{"permissions": 3}"#)
                 .unwrap_err()
-                .contains("`permissions` is no object")
+                .contains("`permissions` is not an object")
         );
     }
 }

@@ -63,7 +63,11 @@ impl LlmDoTranslator<'_> {
             );
         }
         if own == Effect::Allow && vague {
-            return self.report_untranslatable(rule, own, "whether `*` is a wildcard is not said");
+            return self.report_untranslatable(
+                rule,
+                own,
+                "it is unknown whether `*` is a wildcard",
+            );
         }
         if own == Effect::Allow && !rule.sandbox_paths.is_empty() {
             self.add_note(
@@ -91,7 +95,8 @@ impl LlmDoTranslator<'_> {
     /// Reports a rule that cannot be translated: an allow rule as a note, a restrictive rule as an
     /// error.
     fn report_untranslatable(&mut self, rule: &ShellRule, effect: Effect, why: &str) {
-        let message = format!("`{}` cannot be said in our rules: {why}", rule.pattern.value);
+        let message =
+            format!("`{}` cannot be expressed as a rule of OpenOxide: {why}", rule.pattern.value);
         if effect == Effect::Allow {
             return self.add_note(value_line(&rule.pattern), &format!("{message}; it is left out"));
         }

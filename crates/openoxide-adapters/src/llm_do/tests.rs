@@ -144,7 +144,7 @@ fn parse_errors_point_at_their_location() {
         ("sandbox:\n  paths:\n    a: {mode: rw}\n", "root", "mode"),
         (
             "shell:\n  rules:\n    - pattern: 'rm | x'\n      allowed: false\n",
-            "cannot be said",
+            "cannot be expressed",
             "'rm | x'",
         ),
         ("sandbox: {paths: {a: {root: ~x}}}", "not a directory", "~x"),

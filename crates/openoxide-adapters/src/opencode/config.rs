@@ -265,7 +265,7 @@ impl OpenCodeConfigReader<'_> {
         let known = [Effect::Allow, Effect::Ask, Effect::Deny];
         let effect = known.into_iter().find(|effect| Some(effect.as_str()) == word);
         if effect.is_none() {
-            let fault = PolicyTextError::new("this is no effect", value_span(value));
+            let fault = PolicyTextError::new("this is not an effect", value_span(value));
             self.errors.push(fault.with_help("write one of `allow`, `ask`, `deny`"));
         }
         effect.map(|effect| self.build_entry(effect, value))

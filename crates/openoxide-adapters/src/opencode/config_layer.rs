@@ -132,8 +132,10 @@ impl OpenCodeTranslator<'_> {
     ) {
         let (file, line) = (rule.origin.file.as_deref().unwrap_or_default(), rule.origin.line);
         let text = format!("{}({})", rule.permission, rule.pattern);
-        let message =
-            format!("`{} {text}` cannot be said in our rules: {why}", rule.effect.as_str());
+        let message = format!(
+            "`{} {text}` cannot be expressed as a rule of OpenOxide: {why}",
+            rule.effect.as_str()
+        );
         match rule.effect {
             Effect::Allow => self.notes.push(format!("{file}:{line}: {message}; it is left out")),
             _ => self.errors.push(

@@ -106,7 +106,7 @@ fn collect_patch_requests(
 ) -> Result<Vec<OpenCodeRequest>, String> {
     let files =
         patch_files::collect_changed_files(require_text(input, &["patchText", "patch", "input"])?);
-    let files = files.ok_or("the input of `apply_patch` is no patch")?;
+    let files = files.ok_or("the input of `apply_patch` is not a patch")?;
     let paths: Vec<AbsPath> = files.iter().map(|file| at.cwd.join(file)).collect();
     let mut all: Vec<_> =
         paths.iter().filter_map(|path| external_directory_request(path, at)).collect();

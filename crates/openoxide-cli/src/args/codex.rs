@@ -11,7 +11,7 @@ pub(crate) use review::CodexReviewArgs;
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CodexCommand {
-    /// Let commands that begin with these words pass for good: add the line to `default.rules` that Codex itself would add.
+    /// Allow commands that begin with these words permanently: add the line to `default.rules` that Codex itself would add.
     Amend(CodexAmendArgs),
     /// Print what Codex would decide about calls of its shell tool: one JSON object per line on
     /// standard input, one answer per line on standard output.

@@ -13,8 +13,8 @@ use std::{
 
 use openoxide_adapters::quote_words;
 use openoxide_engine::{
-    CallerRestriction, CheckOptions, Engine, ExecutionPermit, PlannedRun, RecordOrigin, RunError,
-    RunOptions, RunReport,
+    CallerRestriction, CheckOptions, Engine, ExecutionPermit, PlannedRun, PlannedRunError,
+    RecordOrigin, RunOptions, RunReport,
 };
 use openoxide_protocol::{Action, Effect, NetworkAccess, Operation};
 use openoxide_sandbox::SandboxError;
@@ -188,8 +188,8 @@ impl RunTarget {
                     .and_then(|stage| staged_commit::review_and_commit(&stage, context))
                     .unwrap_or(ended)
             }
-            Err(RunError::Sandbox(error)) => not_confined(&error, context.engine),
-            Err(error @ RunError::WrongOperation) => {
+            Err(PlannedRunError::Sandbox(error)) => not_confined(&error, context.engine),
+            Err(error @ PlannedRunError::WrongOperation) => {
                 user_messages::print_error(&error);
                 ProgramExit::RunFailed
             }

@@ -47,7 +47,7 @@ fn policy_schema() -> Value {
             "audit": {
                 "type": "object",
                 "additionalProperties": false,
-                "properties": { "required": { "type": "boolean", "description": "What cannot be written down is asked about. Once one file says so, no other takes it away." } },
+                "properties": { "required": { "type": "boolean", "description": "Operations that cannot be recorded require approval. Once one file sets it, no other takes it away." } },
             },
             "directories": { "type": "array", "maxItems": 32, "items": { "type": "string", "minLength": 1, "examples": ["../shared-lib", "~/notes"] } },
             "hooks": hooks_schema(),
@@ -92,7 +92,7 @@ fn sandbox_schema() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "require": { "enum": ["fail_fast", "refuse_tools"], "description": "Nothing runs unconfined. Once one file says so, no other takes it away." },
+            "require": { "enum": ["fail_fast", "refuse_tools"], "description": "Nothing runs unconfined. Once one file sets it, no other takes it away." },
             "network": { "enum": ["off", "hosts", "internet", "host", "on"], "description": "Of all files, the strictest counts. `on` means `internet`." },
             "writable": list(&["~/.cache/pip"]),
             "unreadable": list(&["~/company"]),

@@ -326,7 +326,7 @@ fn changes_are_shown_and_answered() {
     terminal.press("d");
     assert_eq!(server.answer(), decision(5, json!("decline")));
     server.ask(with(request, 6, json!({ "itemId": "call_unknown" })));
-    terminal.wait_for("what it would change was said before this client was there");
+    terminal.wait_for("the change was announced before this client connected");
     server.hears_nothing();
     server.end();
     terminal.end();
@@ -372,7 +372,7 @@ fn a_tool_is_answered_by_the_policy_or_by_the_person() {
         assert_eq!(server.answer()["result"]["action"], json!(action), "{effect}");
     }
     server.ask(with(recorded(&world, "Which colour?"), 4, json!({})));
-    terminal.wait_for("no call that was said to begin asks this: its server could");
+    terminal.wait_for("no announced call asks this; the server of the tool could have sent it");
     server.hears_nothing();
     server.end();
     let (_, text) = terminal.end();

@@ -102,7 +102,7 @@ fn claude_code_is_answered_to_the_letter_and_as_a_layer() {
     assert_eq!(said(&layer), ["allow", "deny", "deny", "allow", "ask", "deny"]);
     let output = world.run(&["check", "--policy", &file, "-c", "true"], b"");
     assert!(
-        stderr(&output).contains("`allow Bash(watch *)` cannot be said"),
+        stderr(&output).contains("`allow Bash(watch *)` cannot be expressed"),
         "{}",
         stderr(&output)
     );
@@ -115,13 +115,13 @@ fn unreadable_and_inexpressible_rules_are_errors() {
         ("x.rules", "prefix_rule(pattern=[a])", "Variable `a` not found"),
         ("x.rules", "prefix_rule(pattern=[\"a\"], match=[\"b\"])", "x.rules:1:35"),
         ("x.yaml", "shell:\n  rulez: []\n", "x.yaml:2:3"),
-        ("x.yml", "shell: {rules: [{pattern: '$X', allowed: false}]}", "cannot be said"),
+        ("x.yml", "shell: {rules: [{pattern: '$X', allowed: false}]}", "cannot be expressed"),
         ("x.json", "{}", "--format"),
-        ("opencode.json", r#"{"permission": {"bash": "maybe"}}"#, "no effect"),
-        ("opencode.json", r#"{"permission": {"grep": "deny"}}"#, "cannot be said"),
+        ("opencode.json", r#"{"permission": {"bash": "maybe"}}"#, "not an effect"),
+        ("opencode.json", r#"{"permission": {"grep": "deny"}}"#, "cannot be expressed"),
         ("settings.json", r#"{"permissions": {"deny": "Bash"}}"#, "an array"),
-        ("settings.json", r#"{"permissions": {"deny": ["Skill(x)"]}}"#, "cannot be said"),
-        ("settings.json", "{} // no", "no JSON"),
+        ("settings.json", r#"{"permissions": {"deny": ["Skill(x)"]}}"#, "cannot be expressed"),
+        ("settings.json", "{} // no", "invalid JSON"),
     ] {
         let file = world.file(name, text);
         let output = world.run(&["check", "--policy", &file, "-c", "true"], b"");

@@ -158,7 +158,7 @@ fn engine_privileges(text: &str) -> Vec<&'static str> {
     let decides = names.iter().any(|name| DECIDES.contains(&name.as_str()));
     let all = [
         ("decides", decides),
-        ("uses grants up", text.contains(".record_use(")),
+        ("uses grants up", text.contains(".consume_use(")),
         ("writes records", text.contains("Journal") && text.contains(".append(")),
     ];
     all.into_iter().filter(|(_, holds)| *holds).map(|(what, _)| what).collect()

@@ -77,7 +77,7 @@ fn settings_that_are_wrong_are_left_and_nothing_is_written_anywhere() {
     fs::write(codex.join("hooks.json"), "{\"hooks\": []}").unwrap();
     let (exit, _, said) = init(&world, &[]);
     assert_eq!(exit, 2);
-    assert!(said.contains("hooks.json: `hooks` is no object"), "{said}");
+    assert!(said.contains("hooks.json: `hooks` is not an object"), "{said}");
     assert_eq!(fs::read_to_string(&claude).unwrap(), SETTINGS);
     assert_eq!(fs::read_to_string(codex.join("config.toml")).unwrap(), CONFIG);
 }

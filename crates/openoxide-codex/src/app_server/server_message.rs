@@ -115,7 +115,7 @@ fn parse_item_id(params: &Value) -> Option<ItemId> {
 /// Reads the changes of an item that begins, or of one that is still being written.
 fn parse_file_changes(params: &Value) -> Option<ServerMessage> {
     let changes = params.get("item").unwrap_or(params).get("changes")?;
-    // Changes that are not understood are not shown, so nobody can approve them.
+    // Changes that are not understood are not shown, so they cannot be approved.
     let changes = Vec::deserialize(changes).unwrap_or_default();
     Some(ServerMessage::FileChangeStarted(parse_item_id(params)?, changes))
 }

@@ -91,7 +91,7 @@ pub enum ToolDecision {
 pub enum PersistScope {
     /// As long as the conversation lasts.
     Session,
-    /// For good: a line in the configuration.
+    /// Permanently, with a line in the configuration.
     Always,
 }
 

@@ -137,7 +137,7 @@ impl CodexAnswer {
 
     /// Returns the no after which the model goes on.
     #[must_use]
-    pub fn find_decline(asked: &ApprovalParams) -> Self {
+    pub fn new_decline(asked: &ApprovalParams) -> Self {
         match asked {
             ApprovalParams::Command(_) => Self::Command(CommandDecision::Decline),
             ApprovalParams::FileChange(_) => Self::Files(FileChangeDecision::Decline),

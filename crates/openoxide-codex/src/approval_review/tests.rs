@@ -285,7 +285,7 @@ fn answers_are_written_as_codex_takes_them() {
     assert_eq!(lines[2], json!({ "permissions": wanted, "scope": "session" }));
     assert_eq!(lines[3], json!({ "permissions": {}, "scope": "turn" }));
     assert_eq!(
-        CodexAnswer::find_decline(&more).render_line(&id),
+        CodexAnswer::new_decline(&more).render_line(&id),
         json!({ "id": 6, "result": lines[3] })
     );
     assert_eq!(CodexAnswer::find_once_approval(&more), None, "no rule gives more permissions");
@@ -295,7 +295,7 @@ fn answers_are_written_as_codex_takes_them() {
         json!({ "id": 6, "result": { "decision": "accept" } })
     );
     assert_eq!(
-        CodexAnswer::find_decline(&touch).render_line(&id),
+        CodexAnswer::new_decline(&touch).render_line(&id),
         json!({ "id": 6, "result": { "decision": "decline" } })
     );
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();

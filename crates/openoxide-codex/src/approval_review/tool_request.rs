@@ -13,7 +13,8 @@ pub(super) fn parse_tool_request(
     scene: &ThreadContext<'_>,
 ) -> Result<ReviewRequest, &'static str> {
     let begun = scene.started_calls.iter().find(|begun| approval.matches_call(begun));
-    let begun = begun.ok_or("no call that was said to begin asks this: its server could")?;
+    let begun =
+        begun.ok_or("no announced call asks this; the server of the tool could have sent it")?;
     let (server, tool) = (&approval.server_name, &approval.call.tool_name);
     let input = match &begun.arguments {
         Value::Null => json!({}),

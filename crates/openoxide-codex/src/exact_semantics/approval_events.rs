@@ -41,10 +41,10 @@ pub struct ExecApprovalRequest {
     /// The host that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_approval_context: Option<Value>,
-    /// The words of a rule that would allow it for good.
+    /// The words of a rule that would allow it permanently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed_execpolicy_amendment: Option<Vec<String>>,
-    /// Rules about the host that would answer for good.
+    /// Rules about the host that would answer permanently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed_network_policy_amendments: Option<Vec<NetworkAmendment>>,
     /// Permissions that the command wants in addition to its sandbox.

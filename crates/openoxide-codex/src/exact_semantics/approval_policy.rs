@@ -66,7 +66,7 @@ impl FromStr for AskForApproval {
         };
         value.map_err(|why| {
             let known = "write `untrusted`, `on-request`, `never`, or {\"granular\":{\"sandbox_approval\":true,\"rules\":true}}";
-            format!("`{text}` is no approval policy ({why}): {known}")
+            format!("`{text}` is not an approval policy ({why}): {known}")
         })
     }
 }
@@ -103,7 +103,7 @@ impl FromStr for SandboxMode {
 
     fn from_str(name: &str) -> Result<Self, String> {
         serde_json::from_value(name.into()).map_err(|_| {
-            format!("`{name}` is no sandbox: write `read-only`, `workspace-write` or `danger-full-access`")
+            format!("`{name}` is not a sandbox mode: write `read-only`, `workspace-write` or `danger-full-access`")
         })
     }
 }

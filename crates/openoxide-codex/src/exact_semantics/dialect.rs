@@ -19,7 +19,7 @@ impl FromStr for CodexDialect {
         match name.strip_prefix("codex-").unwrap_or(name) {
             "0.145" => Ok(Self::V0145),
             "0.169" => Ok(Self::V0169),
-            _ => Err(format!("`{name}` is no dialect: write `0.169` or `0.145`")),
+            _ => Err(format!("unknown dialect `{name}`: write `0.169` or `0.145`")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Rules of a `requirements.toml`, which an administrator adds to all others: they hold back, and never allow.
+//! Rules of a `requirements.toml`, which an administrator adds to all others: they restrict and never allow.
 //!
 //! Facts: Codex 0.169 and 0.145, observed. With a file that is wrong 0.169 does not start, or starts no conversation.
 

@@ -16,7 +16,7 @@ pub enum CodexReviewDecision {
     },
     /// As long as the session lasts.
     ApprovedForSession,
-    /// And this tool of an MCP server is allowed for good.
+    /// And this tool of an MCP server is allowed permanently.
     ApprovedMcpPolicyAmendment,
     /// A rule about the host is written.
     NetworkPolicyAmendment {

@@ -64,13 +64,13 @@ fn groups_behind_ours_keep_their_numbers() {
 #[test]
 fn invalid_settings_are_an_error_and_are_not_overwritten() {
     for (text, why) in [
-        ("[]", "no JSON object"),
-        ("{", "no JSON"),
+        ("[]", "expected a JSON object"),
+        ("{", "invalid JSON"),
         ("{\n  // mine\n}", "line 2 column 3"),
         ("{'hooks': {}}", "line 1 column 2"),
         (r#"{"hooks": {},}"#, "line 1 column 14"),
-        (r#"{"hooks": []}"#, "`hooks` is no object"),
-        (r#"{"hooks": {"PreToolUse": {}}}"#, "`PreToolUse` is no list"),
+        (r#"{"hooks": []}"#, "`hooks` is not an object"),
+        (r#"{"hooks": {"PreToolUse": {}}}"#, "`PreToolUse` is not a list"),
         (r#"{"hooks": {}, "hooks": {}}"#, "more than once"),
     ] {
         let error = ours().install(text).unwrap_err();

@@ -259,8 +259,10 @@ async fn hooks_run_side_by_side_and_answer_in_their_order() {
 #[tokio::test]
 async fn only_hooks_that_the_call_concerns_are_asked() {
     let place = Place::new();
-    let for_tool =
-        |matcher: &str| Hook { matcher: HookMatcher::parse(matcher).unwrap(), ..hook("exit 2") };
+    let for_tool = |matcher: &str| Hook {
+        matcher: HookMatcher::parse_name_patterns(matcher).unwrap(),
+        ..hook("exit 2")
+    };
     let answers = place.ask(&[for_tool("Edit|Write"), for_tool("Bash"), for_tool("mcp__*")]).await;
     assert_eq!(answers.len(), 1);
     assert!(place.ask(&[for_tool("Read")]).await.is_empty());

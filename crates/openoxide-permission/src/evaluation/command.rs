@@ -56,7 +56,7 @@ pub(super) fn decide_opaque(policy: &PolicyStack) -> AccessOutcome {
     }
 }
 
-/// A rule that restricts a program restricts it in whichever directory it lies: `/bin/rm` is `rm`. A rule that allows
+/// A rule that restricts a program restricts it in whichever directory it is: `/bin/rm` is `rm`. A rule that allows
 /// does not: `./ls` is not `ls`.
 #[inline]
 fn apply_base_name_rules(

@@ -19,7 +19,7 @@ impl HookMatcher {
     ///
     /// # Errors
     /// Returns a message if the text contains anything else, such as a regular expression.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse_name_patterns(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
@@ -101,7 +101,7 @@ mod tests {
         ];
         for (matcher, tool, expected) in rows {
             assert_eq!(
-                HookMatcher::parse(matcher).unwrap().matches(tool),
+                HookMatcher::parse_name_patterns(matcher).unwrap().matches(tool),
                 expected,
                 "{matcher} {tool}"
             );
@@ -111,17 +111,20 @@ mod tests {
     #[test]
     fn a_regular_expression_is_an_error() {
         for text in ["mcp__.*", "^Bash$", "Edit||Write", "|", "(Edit)"] {
-            assert!(HookMatcher::parse(text).is_err(), "{text:?}");
+            assert!(HookMatcher::parse_name_patterns(text).is_err(), "{text:?}");
         }
     }
 
     #[test]
     fn an_invalid_matcher_is_reported() {
         assert_eq!(
-            HookMatcher::parse("Edit||Write").unwrap_err(),
+            HookMatcher::parse_name_patterns("Edit||Write").unwrap_err(),
             "a name is missing beside a `|`"
         );
-        assert_eq!(HookMatcher::parse("Edit|(x)").unwrap_err(), "`(x)` is not a valid tool name");
+        assert_eq!(
+            HookMatcher::parse_name_patterns("Edit|(x)").unwrap_err(),
+            "`(x)` is not a valid tool name"
+        );
     }
 
     #[test]
@@ -129,9 +132,11 @@ mod tests {
         for (text, expected) in
             [("", "*"), (" ", "*"), ("*", "*"), ("Edit, Write|a*", "Edit|Write|a*")]
         {
-            let matcher = HookMatcher::parse(text).unwrap();
+            let matcher = HookMatcher::parse_name_patterns(text).unwrap();
             assert_eq!(matcher.to_string(), expected);
-            assert!(HookMatcher::parse(&matcher.to_string()).unwrap().matches("Edit"));
+            assert!(
+                HookMatcher::parse_name_patterns(&matcher.to_string()).unwrap().matches("Edit")
+            );
         }
     }
 }

@@ -117,7 +117,7 @@ fn allows(rules: &[String], argv: &[String]) -> bool {
     };
     let mut grants = SessionGrants::default();
     grants.add_rules(rules, &context);
-    grants.allows_access(&context, &of(argv.iter().collect(), 0).access)
+    grants.granted_rules_allow(&context, &of(argv.iter().collect(), 0).access)
 }
 
 proptest! {

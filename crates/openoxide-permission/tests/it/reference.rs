@@ -155,7 +155,7 @@ fn layer_answer(layer: &Layer, matching: &[usize]) -> Option<usize> {
     }
 }
 
-/// Returns the rule that decides, where relative rules that hold back count from the working directory as well.
+/// Returns the rule that decides, where relative rules that restrict also apply from the working directory.
 fn naive(layers: &[Layer], question: &Question, world: &World) -> Option<(u32, Effect)> {
     let cwd = world.root.clone().unwrap_or_else(|| world.cwd.clone());
     let found = answer(layers, question, &World { root: None, cwd, ..world.clone() });

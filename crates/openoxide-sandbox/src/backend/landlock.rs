@@ -28,7 +28,7 @@ pub(super) fn clause_enforcement(
         ),
         Clause::Protected | Clause::ProtectedMissing if has_protected_paths(profile) => {
             ClauseEnforcement::new_unenforced(
-                "its rules only add: what lies in a writable directory cannot be left out",
+                "its rules only add: a path in a writable directory cannot be excluded",
             )
         }
         Clause::Unreadable if !profile.unreadable.is_empty() => ClauseEnforcement::new_unenforced(

@@ -69,7 +69,7 @@ pub(super) fn build_exit_message(
     match find_exec_error(launch) {
         Some(end) => InitMessage::Ended(end),
         None => InitMessage::Failed {
-            step: "confining it with bwrap, which says why".to_owned(),
+            step: "confining it with bwrap, which reports the reason".to_owned(),
             error: libc::EIO,
         },
     }

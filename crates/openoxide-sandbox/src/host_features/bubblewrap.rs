@@ -29,7 +29,7 @@ pub(super) fn probe() -> FeatureSupport<BubblewrapVersion> {
         ))),
         Some(_) => inside.ok_or_else(|| {
             MissingFeature::new("it cannot confine here, either")
-                .with_help("`bwrap --unshare-all --ro-bind / / --proc /proc true` says why")
+                .with_help("`bwrap --unshare-all --ro-bind / / --proc /proc true` shows the reason")
         }),
     }
 }
@@ -41,7 +41,7 @@ fn is_system_owned(path: &Path) -> FeatureSupport {
             .with_help("install the package `bubblewrap`")
     })?;
     if !file.is_file() {
-        return Err(MissingFeature::new(format!("{BWRAP} is no plain file")));
+        return Err(MissingFeature::new(format!("{BWRAP} is not a regular file")));
     }
     let foreign = path.ancestors().find(|part| !is_root_owned(part));
     match foreign {

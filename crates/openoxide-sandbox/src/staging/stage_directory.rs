@@ -118,7 +118,7 @@ pub(super) fn check_roots(registry: &Path, roots: &[PathBuf]) -> io::Result<()> 
         |path: &Path, why: &str| Err(io::Error::other(format!("`{}` {why}", path.display())));
     for root in roots {
         if !root.is_dir() {
-            return refused(root, "is not a directory: only what lies in directories is staged");
+            return refused(root, "is not a directory: only files in directories are staged");
         }
         if staging_root(registry).starts_with(root) {
             return refused(

@@ -149,7 +149,7 @@ fn unlink_file(directory: &OwnedFd, name: &OsStr) -> io::Result<bool> {
     }
 }
 
-/// Opens a directory of ours for listing, and opens it to us for good.
+/// Opens a directory of ours for listing, and makes it accessible to OpenOxide permanently.
 fn open_for_listing(directory: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let place = openat(directory, name, flags, Mode::empty())?;

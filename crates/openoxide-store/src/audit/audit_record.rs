@@ -45,7 +45,7 @@ pub enum AuditEvent {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DecisionRecord {
-    /// The verb that decided: `hook`, `run` or `codex review`; or the one that answered for good or ill: `approve` or `deny`.
+    /// The verb that decided: `hook`, `run` or `codex review`; or the one that answered a request: `approve` or `deny`.
     pub via: String,
     /// The agent's name, or `person`.
     pub agent: String,

@@ -14,8 +14,8 @@ use super::{
     limits::JournalLimits,
     sealed_line::{JournalLink, SealedLine, append_sealed},
     segments::{
-        JournalSegment, closed_segment_name, list_closed_segments, open_segments_after,
-        read_segment_tail, split_lines,
+        JournalSegment, closed_segment_name, list_closed_segments,
+        open_segments_with_records_after, read_segment_tail, split_lines,
     },
     timestamp::UtcTimestamp,
     verification::{VerificationReport, verify_chain},
@@ -102,7 +102,8 @@ impl Journal {
 
     /// Returns whether a record is in one of the two newest segments: others wrote behind it, and died before they noted that.
     fn contains_recent(&self, record: &JournalLink) -> Result<bool, AuditError> {
-        let mut segments = open_segments_after(&self.directory, record.seq.saturating_sub(1))?;
+        let mut segments =
+            open_segments_with_records_after(&self.directory, record.seq.saturating_sub(1))?;
         segments.truncate(2);
         for segment in &segments {
             let bytes = segment.read_all()?;
@@ -122,7 +123,10 @@ impl Journal {
     ///
     /// # Errors
     /// When a segment cannot be opened, or others could have written it.
-    pub fn open_segments_after(&self, seq: u64) -> Result<Vec<JournalSegment>, AuditError> {
+    pub fn open_segments_with_records_after(
+        &self,
+        seq: u64,
+    ) -> Result<Vec<JournalSegment>, AuditError> {
         if !self.directory.exists() {
             return Ok(Vec::new());
         }
@@ -130,7 +134,7 @@ impl Journal {
         // The lock ensures that no record is half written and no segment is moved. If it cannot be
         // acquired, the journal is read anyway.
         let _lock = self.directory.lock(self.limits.patience).ok();
-        let segments = open_segments_after(&self.directory, seq)?;
+        let segments = open_segments_with_records_after(&self.directory, seq)?;
         segments.last().map(JournalSegment::check_version).transpose()?;
         Ok(segments)
     }
@@ -143,7 +147,7 @@ impl Journal {
     pub fn verify(&self) -> Result<VerificationReport, AuditError> {
         // Read before the journal: a writer that comes between the two adds to the journal alone.
         let anchored = self.anchor.read_all();
-        verify_chain(&self.open_segments_after(0)?, &anchored)
+        verify_chain(&self.open_segments_with_records_after(0)?, &anchored)
     }
 }
 

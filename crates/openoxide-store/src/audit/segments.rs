@@ -100,7 +100,7 @@ pub(super) fn list_closed_segments(place: &JournalDirectory) -> Result<Vec<u64>,
 }
 
 /// Opens every segment that has records after `seq`, the oldest first.
-pub(super) fn open_segments_after(
+pub(super) fn open_segments_with_records_after(
     place: &JournalDirectory,
     seq: u64,
 ) -> Result<Vec<JournalSegment>, AuditError> {

@@ -151,7 +151,7 @@ fn a_grant_is_valid_up_to_its_use_limit() {
     grants.add_limited(&rules(&["Bash(make *)"]), &twice).unwrap();
     let kept = fs::read_to_string(grants.path()).unwrap();
     let entry = grants.read_entries().unwrap().remove(0);
-    let spent = [(); 3].map(|()| grants.record_use(&entry).unwrap());
+    let spent = [(); 3].map(|()| grants.consume_use(&entry).unwrap());
     assert_eq!(spent, [true, true, false]);
     fs::write(grants.path(), kept).unwrap();
     assert_eq!(granted(&grants), [""; 0], "nor when its file is restored");

@@ -82,7 +82,7 @@ impl PolicyFileParser<'_> {
             self.push_problem("`matcher` is a text", value.span(), None, true);
             return None;
         };
-        let read = HookMatcher::parse(text);
+        let read = HookMatcher::parse_name_patterns(text);
         read.map_err(|message| {
             let help =
                 "names with `|` between them, `*` in a name for any text: `Edit|mcp__git__*`";

@@ -481,19 +481,19 @@ fn using_a_grant_keeps_the_cache_and_its_last_use_ends_it() {
     };
     let entry = grants.read_entries().unwrap()[0].clone();
     // The first use creates the directory of the use counts.
-    assert!(grants.record_use(&entry).unwrap());
+    assert!(grants.consume_use(&entry).unwrap());
     std::thread::sleep(
         crate::policy_signature::STABLE_AFTER + std::time::Duration::from_millis(100),
     );
     let now = || load_policy(std::slice::from_ref(&source), &environment);
     let granted = now().policy.rule_count();
-    assert!(grants.record_use(&entry).unwrap());
+    assert!(grants.consume_use(&entry).unwrap());
     // What comes from the cache has no layers.
     let again = now();
     assert_eq!((again.layers.len(), again.policy.rule_count()), (0, granted));
-    assert!(grants.record_use(&entry).unwrap());
+    assert!(grants.consume_use(&entry).unwrap());
     assert_eq!(now().policy.rule_count(), granted - 1);
-    assert!(!grants.record_use(&entry).unwrap());
+    assert!(!grants.consume_use(&entry).unwrap());
 }
 
 #[test]
@@ -509,8 +509,8 @@ fn a_use_count_written_by_an_earlier_version_is_read() {
     let spent = grants.usage_directory().unwrap();
     fs::create_dir_all(&spent).unwrap();
     fs::write(spent.join(&entry.id), "1").unwrap();
-    assert!(grants.record_use(&entry).unwrap());
-    assert!(!grants.record_use(&entry).unwrap());
+    assert!(grants.consume_use(&entry).unwrap());
+    assert!(!grants.consume_use(&entry).unwrap());
 }
 
 #[test]

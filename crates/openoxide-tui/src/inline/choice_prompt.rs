@@ -232,7 +232,7 @@ fn choose_by_line(
         writer.flush()?;
         let line = read_line(reader)?;
         if withdrawn.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return Err(AskError::Withdrawn); // Whatever the line says: the question was void before.
+            return Err(AskError::Withdrawn); // Whatever the line contains: the question was already void.
         }
         let word = match line {
             InputLine::Text(line) => line.trim_ascii().to_ascii_lowercase(),

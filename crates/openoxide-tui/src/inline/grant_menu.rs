@@ -181,7 +181,7 @@ impl GrantMenu {
         let wider = has(RuleBreadth::Wider).then_some(("3", "a word less"));
         let several = narrower.or(wider).map(|_| ("2", "as offered"));
         let last = if self.has_selection { None } else { Some(("p", "2, until revoked")) };
-        let bounds = [("f", "for good"), ("t", "for 30 minutes"), ("5", "five times")];
+        let bounds = [("f", "forever"), ("t", "for 30 minutes"), ("5", "five times")];
         let below = self.directory_limit.as_ref().map(|_| ("b", "below this directory"));
         let task = self.allows_task_limit.then_some(("k", "for this task"));
         let marks = [narrower, several, wider].into_iter().flatten();

@@ -106,7 +106,7 @@ fn ask_request(
         writer.flush()?;
         let line = read_line(reader)?;
         if withdrawn.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return Err(AskError::Withdrawn); // Whatever the line says: the question was void before.
+            return Err(AskError::Withdrawn); // Whatever the line contains: the question was already void.
         }
         let reply = match line {
             InputLine::Text(line) => {

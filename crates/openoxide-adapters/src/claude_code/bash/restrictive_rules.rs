@@ -129,7 +129,7 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
     }
 }
 
-/// Returns a command and each that it starts, as rules that hold back look through it.
+/// Returns a command and each that it starts, as restrictive rules look through it.
 fn unwrap_for_restriction<'a>(command: &ScriptCommand<'a>) -> Vec<ScriptCommand<'a>> {
     std::iter::successors(Some(command.skip_words(0)), |command| {
         inner_command(command, UnwrapMode::Restrict)

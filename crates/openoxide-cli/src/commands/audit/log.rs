@@ -30,7 +30,7 @@ pub(super) fn show_log(
 ) -> Result<ProgramExit, AuditError> {
     let colored = terminal_color::use_color(global.color, &std::io::stdout());
     let mut reader = LogReader { args, colored, last_seq: 0, shown_decisions: HashSet::new() };
-    let segments = journal.open_segments_after(0)?;
+    let segments = journal.open_segments_with_records_after(0)?;
     let limit = args.limit.unwrap_or(if args.json { usize::MAX } else { DEFAULT_LIMIT });
     let mut kept = VecDeque::new();
     let mut left = 0;
@@ -79,7 +79,7 @@ fn follow_log(
         }
         text.clear();
         std::thread::sleep(POLL_INTERVAL);
-        let segments = journal.open_segments_after(reader.last_seq)?;
+        let segments = journal.open_segments_with_records_after(reader.last_seq)?;
         let now = segment_lengths(&segments);
         if now != seen {
             for segment in &segments {

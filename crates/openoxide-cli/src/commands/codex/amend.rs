@@ -1,4 +1,4 @@
-//! `codex amend`: a rule for good in Codex's own file.
+//! `codex amend`: adds a permanent rule to Codex's own file.
 
 use std::{env, path::PathBuf};
 

@@ -31,7 +31,7 @@ pub(in super::super) fn read_sed(
             CommandItem::Option { option, .. } if option.effect == OptionEffect::Loads => {
                 scripts.push(ArgumentWord::Known(""));
                 meaning.lower_class(CommandClass::Unknown);
-                meaning.add_unknown_effect("its script lies in a file");
+                meaning.add_unknown_effect("its script is in a file");
             }
             CommandItem::Option {
                 option: OptionSpec { name: "i" | "in-place" | "I", .. },

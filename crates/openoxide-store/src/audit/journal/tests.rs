@@ -35,7 +35,7 @@ impl Scene {
     }
 
     fn records(&self) -> Vec<AuditRecord> {
-        let segments = self.journal.open_segments_after(0).unwrap();
+        let segments = self.journal.open_segments_with_records_after(0).unwrap();
         let bytes: Vec<_> = segments.iter().map(|segment| segment.read_all().unwrap()).collect();
         bytes
             .iter()
@@ -201,7 +201,7 @@ fn the_chain_goes_on_through_rotation() {
     let verdict = scene.verdict();
     assert_eq!((verdict.records, verdict.fault), (40, None));
     // Only the segments that contain the requested records are opened.
-    assert_eq!(scene.journal.open_segments_after(39).unwrap().len(), 1);
+    assert_eq!(scene.journal.open_segments_with_records_after(39).unwrap().len(), 1);
 }
 
 #[test]
@@ -347,7 +347,7 @@ proptest! {
 fn the_newest_part_of_a_segment_is_whole_records() {
     let scene = Scene::new(JournalLimits::default());
     scene.fill(5);
-    let segments = scene.journal.open_segments_after(0).unwrap();
+    let segments = scene.journal.open_segments_with_records_after(0).unwrap();
     let (segment, whole) = (&segments[0], segments[0].read_all().unwrap());
     let last = |count: usize| {
         let skipped = 5 - count;
@@ -497,7 +497,7 @@ fn a_journal_of_a_newer_schema_is_an_error_to_read_and_to_write() {
     fs::write(scene.path(ACTIVE_SEGMENT_NAME), &newer).unwrap();
     let is_newer = |error: AuditError| matches!(error, AuditError::Newer(9));
     assert!(scene.journal.append(&decided("x")).is_err_and(is_newer));
-    assert!(scene.journal.open_segments_after(0).is_err_and(is_newer));
+    assert!(scene.journal.open_segments_with_records_after(0).is_err_and(is_newer));
     assert!(scene.journal.verify().is_err_and(is_newer));
     assert_eq!(fs::read_to_string(scene.path(ACTIVE_SEGMENT_NAME)).unwrap(), newer);
 }

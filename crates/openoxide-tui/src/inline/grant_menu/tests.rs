@@ -57,7 +57,7 @@ Always, in this project:
                  would have answered 9 of 40 (questions of the last 30 days)
                  else: npm run test
                        npm run \\x1b[2Kx
-[1] this command  [2] as offered  [3] a word less  [f] for good
+[1] this command  [2] as offered  [3] a word less  [f] forever
 [t] for 30 minutes  [5] five times  [p] 2, until revoked  [Esc] back
 ";
     assert_eq!(shown(&GrantMenu::from_request(&request()), &recalled, 80), expected);
@@ -68,7 +68,7 @@ fn a_request_without_alternatives_shows_none() {
     let expected = "\
 Always, in this project:
 > [2] as offered Bash(git push *)
-[f] for good  [t] for 30 minutes  [5] five times  [p] 2, until revoked
+[f] forever  [t] for 30 minutes  [5] five times  [p] 2, until revoked
 [Esc] back
 ";
     assert_eq!(shown(&GrantMenu::from_request(&command_request("git push")), &[], 80), expected);

@@ -82,7 +82,7 @@ impl DecisionCounts {
     /// Counts the decisions made since `from`.
     pub(super) fn from_journal(journal: &Journal, from: UtcTimestamp) -> Result<Self, AuditError> {
         let mut counts = Self::default();
-        for segment in journal.open_segments_after(0)? {
+        for segment in journal.open_segments_with_records_after(0)? {
             for line in split_lines(&segment.read_all()?).0 {
                 let Some(head) = RecordHeader::parse(line) else { continue };
                 counts.total_records += 1;

@@ -88,7 +88,7 @@ impl AppServer {
         let greeted = client_with_config("ws://localhost/", stream, Some(bounded));
         let (socket, _) = greeted.map_err(|error| match error {
             HandshakeError::Interrupted(_) => "it does not answer".to_owned(),
-            HandshakeError::Failure(error) => format!("it speaks no WebSocket: {error}"),
+            HandshakeError::Failure(error) => format!("it does not use WebSocket: {error}"),
         })?;
         let waits = socket.get_ref().set_read_timeout(Some(POLL_INTERVAL));
         waits.map_err(|error| error.to_string())?;
@@ -141,9 +141,7 @@ impl AppServer {
         match self.socket.read() {
             Ok(Message::Text(text)) => {
                 let read = serde_json::from_str(&text).map(Some);
-                read.map_err(|error| {
-                    ServerError::Failed(format!("it sent what is no JSON: {error}"))
-                })
+                read.map_err(|error| ServerError::Failed(format!("it sent invalid JSON: {error}")))
             }
             Ok(Message::Close(_)) => Err(ServerError::Closed),
             Ok(_) => Ok(None),

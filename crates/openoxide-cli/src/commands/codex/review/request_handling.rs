@@ -65,7 +65,7 @@ impl CodexReviewer<'_> {
     ) -> Result<RequestDisposition, ReviewStop> {
         if let Some(closed) = case.managed_policy_error() {
             user_messages::warn_if_unrecorded(case.record_policy_error(closed));
-            let no = CodexAnswer::find_decline(&request.params);
+            let no = CodexAnswer::new_decline(&request.params);
             return self.send_answer(request, &no, &format!("declined: {name}: {closed}"));
         }
         let mut doubt: Option<String> = None;

@@ -28,7 +28,7 @@ impl DecidedAnswer {
     pub(super) fn from_denial(request: &ServerRequest, decision: Decision, name: &str) -> Self {
         let line = format!("declined by the policy: {name}: {}", format_reason(&decision));
         Self {
-            answer: CodexAnswer::find_decline(&request.params),
+            answer: CodexAnswer::new_decline(&request.params),
             decision,
             approval_request: None,
             is_approval: false,
