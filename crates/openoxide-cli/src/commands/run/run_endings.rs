@@ -1,5 +1,7 @@
 //! Ends of a `run` that does not start the command, and their messages.
 
+use std::{env, iter};
+
 use openoxide_adapters::quote_words;
 use openoxide_engine::{ReviewOutcome, ReviewRecord};
 use openoxide_permission::OperationRefusal;
@@ -54,36 +56,31 @@ pub(super) fn report_interruption(nothing: &str) -> ProgramExit {
     ProgramExit::Interrupted
 }
 
-/// Returns the words of this very call, its policy, mode and directory included.
+/// Returns the words of this very call, with every option, except for variables with a value: a value
+/// may be a secret.
 fn reconstruct_command(args: &RunArgs) -> Vec<String> {
-    let mut words = vec!["openoxide".to_owned(), "run".to_owned()];
-    words.extend(args.live.then(|| "--live".to_owned()));
-    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
-    for path in &args.policy.policy {
-        option("--policy", path.display().to_string());
-    }
-    if let Some(mode) = args.policy.mode {
-        option("--mode", mode.as_str().to_owned());
-    }
-    if let Some(cwd) = &args.policy.cwd {
-        option("--cwd", cwd.display().to_string());
-    }
-    // A value may be a secret.
-    for one in args.env.iter().filter(|one| !one.contains('=')) {
-        option("--env", one.clone());
-    }
-    if args.stage {
-        words.push("--stage".to_owned());
-    }
-    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
-    match &args.script {
-        Some(script) => option("-c", script.clone()),
-        None => {
-            words.push("--".to_owned());
-            words.extend_from_slice(&args.command);
+    let given = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    iter::once("openoxide".to_owned()).chain(without_values(given, &args.env)).collect()
+}
+
+/// Returns `words` without the options that set one of `variables` to a value.
+fn without_values(words: impl Iterator<Item = String>, variables: &[String]) -> Vec<String> {
+    let mut secrets: Vec<&String> = variables.iter().filter(|one| one.contains('=')).collect();
+    let mut kept: Vec<String> = Vec::new();
+    for word in words {
+        let value = word.strip_prefix("--env=").unwrap_or(&word);
+        let is_value = value.len() < word.len() || kept.last().is_some_and(|last| last == "--env");
+        match secrets.iter().position(|secret| is_value && *secret == value) {
+            Some(at) => {
+                secrets.remove(at);
+                if value.len() == word.len() {
+                    kept.pop();
+                }
+            }
+            None => kept.push(word),
         }
     }
-    words
+    kept
 }
 
 /// Reports that no person can be asked, and ways to answer.
@@ -106,4 +103,23 @@ pub(super) fn report_unanswerable(
         user_messages::print_line(&format!("openoxide: or add a rule to your policy: {rules}"));
     }
     ProgramExit::Ask
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_is_kept_but_the_values_of_variables() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let kept = |text, variables: &[&str]| {
+            let variables: Vec<String> = variables.iter().map(|one| (*one).to_owned()).collect();
+            without_values(words(text).into_iter(), &variables).join(" ")
+        };
+        let text =
+            "run --sandbox read-only --deny Bash(x) --env A=1 --env=B=2 --env C -- p --env A=1";
+        let expected = "run --sandbox read-only --deny Bash(x) --env C -- p --env A=1";
+        assert_eq!(kept(text, &["A=1", "B=2", "C"]), expected);
+        assert_eq!(kept("run -c --env=A=1", &[]), "run -c --env=A=1");
+    }
 }
