@@ -11,9 +11,9 @@ use openoxide_benches::{
     scripts::scripts,
     table,
 };
-use openoxide_permission::{CombiningAlgorithm, PolicyStack, evaluate, evaluate_effect};
+use openoxide_permission::{Combining, PolicyStack, effect, evaluate};
 use openoxide_protocol::AbsPath;
-use openoxide_shell::{AnalysisContext, analyze_script};
+use openoxide_shell::{Setting, analyse};
 use shuck_parser::parser::ParseStatus;
 
 const ROUNDS: usize = 60;
@@ -56,19 +56,19 @@ struct Ours<'a> {
 }
 
 impl<'a> Ours<'a> {
-    fn setting(&self) -> AnalysisContext<'a> {
-        AnalysisContext { cwd: self.project, home: None }
+    fn setting(&self) -> Setting<'a> {
+        Setting { cwd: self.project, home: None }
     }
 
     fn contestants(&'a self) -> Vec<Contestant<'a>> {
-        let facts = || analyze_script(black_box(self.script), &self.setting());
+        let facts = || analyse(black_box(self.script), &self.setting());
         vec![
             one("OpenOxide: parse", move || {
-                black_box(openoxide_shell::is_parsable(black_box(self.script)));
+                black_box(openoxide_shell::is_read(black_box(self.script)));
             }),
             one("OpenOxide: analyse", move || drop(black_box(facts()))),
             one("OpenOxide: analyse, decide (effect alone)", move || {
-                black_box(evaluate_effect(self.policy, &context(self.project), &facts()));
+                black_box(effect(self.policy, &context(self.project), &facts()));
             }),
             one("OpenOxide: analyse, decide, say why", move || {
                 drop(black_box(evaluate(self.policy, &context(self.project), &facts())));
@@ -97,7 +97,7 @@ fn peers(script: &str) -> Vec<Contestant<'_>> {
 }
 
 fn main() {
-    let (policy, project) = (compiled(&mix(RULES), CombiningAlgorithm::Strictest), project());
+    let (policy, project) = (compiled(&mix(RULES), Combining::Strictest), project());
     let mut columns = Vec::new();
     for (_, script) in scripts() {
         check(&script);

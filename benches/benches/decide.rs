@@ -13,7 +13,7 @@ use openoxide_benches::{
     },
     table,
 };
-use openoxide_permission::{CombiningAlgorithm, PolicyStack, decide_access};
+use openoxide_permission::{Combining, PolicyStack, decide};
 use openoxide_protocol::{AbsPath, Effect};
 
 const ROUNDS: usize = 60;
@@ -26,15 +26,15 @@ struct OpenOxide {
 }
 
 impl OpenOxide {
-    fn new(rules: &[BenchRule], combining: CombiningAlgorithm) -> Self {
+    fn new(rules: &[BenchRule], combining: Combining) -> Self {
         Self { policy: compiled(rules, combining), project: project() }
     }
 }
 
 impl Engine for OpenOxide {
     fn ask(&self, query: &Query) -> Option<Effect> {
-        let outcome = decide_access(&self.policy, &context(&self.project), &query.access);
-        outcome.rule_match.map(|rule_match| rule_match.effect)
+        let outcome = decide(&self.policy, &context(&self.project), &query.access);
+        outcome.ruling.map(|ruling| ruling.effect)
     }
 }
 
@@ -55,7 +55,7 @@ fn entry<E: Engine + 'static>(name: &'static str, build: impl FnOnce() -> E) -> 
 
 fn engines(rules: &[BenchRule], automata: bool) -> Vec<Entry> {
     let mut all = vec![
-        entry("OpenOxide", || OpenOxide::new(rules, CombiningAlgorithm::LastMatch)),
+        entry("OpenOxide", || OpenOxide::new(rules, Combining::LastMatch)),
         entry("linear scan, by hand", || Linear::new(rules)),
         entry("wildmatch, linear", || Wildmatch::new(rules)),
         Entry { equal: false, ..entry("prefix HashMap (as Codex)", || PrefixMap::new(rules)) },
@@ -118,7 +118,7 @@ fn growth(counts: &[usize]) {
         .map(|count| {
             let rules = mix(*count);
             let queries = [queries(&rules, true), queries(&rules, false), partly_known()];
-            (*count, OpenOxide::new(&rules, CombiningAlgorithm::Strictest), queries)
+            (*count, OpenOxide::new(&rules, Combining::Strictest), queries)
         })
         .collect();
     let all = sizes.iter().flat_map(|(count, engine, [commands, mixed, partly])| {

@@ -6,12 +6,9 @@
 //! have a Zipf distribution: many rules are about `git` and `npm`.
 
 use openoxide_permission::{
-    CombiningAlgorithm, EvaluationContext, Layer, LayerKind, PathAnchors, PolicyStack,
-    default_layer, parse_rule,
+    Anchors, Combining, Context, Layer, LayerKind, PolicyStack, default_layer, parse,
 };
-use openoxide_protocol::{
-    AbsPath, Access, CommandWords, Effect, ExecAccess, PathAccess, PermissionMode,
-};
+use openoxide_protocol::{AbsPath, Access, Effect, Exec, PathAccess, PermissionMode, Words};
 
 /// A small generator (SplitMix64): the same seed gives the same rules everywhere.
 pub struct Dice(pub u64);
@@ -78,7 +75,7 @@ pub struct Query {
     pub kind: Kind,
     /// The access, as OpenOxide gets it.
     pub access: Access,
-    /// CommandWords, each followed by a blank; components, each followed by `/`; labels from the right, each followed by `.`.
+    /// Words, each followed by a blank; components, each followed by `/`; labels from the right, each followed by `.`.
     pub text: String,
 }
 
@@ -321,15 +318,15 @@ fn instance(rule: &BenchRule, dice: &mut Dice) -> Query {
 /// Returns the query whether this command may run. Its words are separated by blanks.
 #[must_use]
 pub fn command_query(command: &str) -> Query {
-    let argv: CommandWords = command.split_ascii_whitespace().collect();
+    let argv: Words = command.split_ascii_whitespace().collect();
     let text = command.split_ascii_whitespace().map(|word| format!("{word} ")).collect();
-    let exec = ExecAccess {
+    let exec = Exec {
         argv,
         text: command.to_owned(),
         class: Default::default(),
         span: Default::default(),
         arity: 0,
-        ..ExecAccess::default()
+        ..Exec::default()
     };
     Query { kind: Kind::Command, access: Access::Exec(exec), text }
 }
@@ -345,7 +342,7 @@ fn path_query(text: &str, kind: Kind) -> Query {
 fn host_query(text: &str) -> Query {
     let labels: Vec<_> = text.trim_end_matches('.').rsplit('.').collect();
     let host = labels.join(".");
-    let access = Access::Fetch { url: format!("https://{host}/"), host, route: Default::default() };
+    let access = Access::Fetch { url: format!("https://{host}/"), host, touch: Default::default() };
     Query { kind: Kind::Host, access, text: format!("{}.", text.trim_end_matches('.')) }
 }
 
@@ -365,30 +362,23 @@ pub fn project() -> AbsPath {
 
 /// Returns the usual circumstances of a question.
 #[must_use]
-pub fn context(project: &AbsPath) -> EvaluationContext<'_> {
-    EvaluationContext {
+pub fn context(project: &AbsPath) -> Context<'_> {
+    Context {
         mode: PermissionMode::Default,
         cwd: project,
         roots: std::slice::from_ref(project),
-        policy_error: None,
+        doubt: None,
     }
 }
 
 /// Compiles the rules as one user's, above the built-in ones.
 #[must_use]
-pub fn compiled(rules: &[BenchRule], combining: CombiningAlgorithm) -> PolicyStack {
+pub fn compiled(rules: &[BenchRule], combining: Combining) -> PolicyStack {
     let root = AbsPath::root();
-    let anchors = PathAnchors { home: None, base: &root };
-    let parsed =
-        |rule: &BenchRule| parse_rule(&rule.text, rule.effect, anchors).expect("it is a rule");
+    let anchors = Anchors { home: None, base: &root };
+    let parsed = |rule: &BenchRule| parse(&rule.text, rule.effect, anchors).expect("it is a rule");
     let rules = rules.iter().map(parsed).collect();
-    let user = Layer {
-        kind: LayerKind::User,
-        file: None,
-        combining_algorithm: combining,
-        rules,
-        mode: None,
-    };
+    let user = Layer { kind: LayerKind::User, file: None, combining, rules, mode: None };
     PolicyStack::compile(&[user, default_layer()]).expect("they fit")
 }
 
@@ -400,7 +390,7 @@ mod tests {
     fn the_same_rules_every_time_and_every_one_is_a_rule() {
         let texts = |rules: Vec<BenchRule>| rules.into_iter().map(|r| r.text).collect::<Vec<_>>();
         assert_eq!(texts(mix(1000)), texts(mix(1000)));
-        let policy = compiled(&mix(1000), CombiningAlgorithm::Strictest);
+        let policy = compiled(&mix(1000), Combining::Strictest);
         assert_eq!(policy.rule_count(), 1000 + default_layer().rules.len());
     }
 

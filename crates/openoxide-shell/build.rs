@@ -14,6 +14,8 @@ use std::{
 use hash::name_slot;
 use serde::Deserialize;
 
+#[path = "build/effects.rs"]
+mod effects;
 #[path = "src/programs/hash.rs"]
 mod hash;
 
@@ -115,6 +117,8 @@ type Fallible<T> = Result<T, Box<dyn Error>>;
 fn main() -> Fallible<()> {
     println!("cargo::rerun-if-changed=programs");
     println!("cargo::rerun-if-changed=prefixes.toml");
+    println!("cargo::rerun-if-changed=effects.toml");
+    println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=src/programs/hash.rs");
     let mut table = Table::default();
     let mut files: Vec<PathBuf> = fs::read_dir("programs")?
@@ -136,6 +140,8 @@ fn main() -> Fallible<()> {
         out.join("prefixes.rs"),
         prefixes.map_err(|error| format!("prefixes.toml: {error}"))?,
     )?;
+    let effects = effects::effects(&fs::read_to_string("effects.toml")?);
+    fs::write(out.join("effects.rs"), effects.map_err(|error| format!("effects.toml: {error}"))?)?;
     Ok(())
 }
 

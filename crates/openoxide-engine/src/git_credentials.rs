@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use openoxide_protocol::{AbsPath, Access, CommandClass, ExecAccess};
+use openoxide_protocol::{AbsPath, Access, CauseCode, CommandClass, ExecAccess};
 
 use crate::project_settings::path_spellings;
 
@@ -27,7 +27,7 @@ pub(crate) fn check_credential_output(accesses: &mut Vec<Access>, cwd: &AbsPath)
             let above = path_spellings(exec.cwd.as_ref().unwrap_or(cwd));
             let mut above = above.iter().flat_map(|place| place.ancestors());
             if above.any(|above| file_has_credentials(&above.join(".git/config"))) {
-                exec.class = CommandClass::Unknown;
+                exec.distrust(CauseCode::ReadsSecret, "prints settings that contain credentials");
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use openoxide_protocol::{AbsPath, Access, CommandClass, CommandWord, ExecAccess};
+use openoxide_protocol::{AbsPath, Access, CauseCode, CommandClass, CommandWord, ExecAccess};
 
 use crate::{
     project_settings::{may_contain, path_spellings},
@@ -90,7 +90,10 @@ pub(crate) fn distrust_host_programs(accesses: &mut [Access], edits: &ScriptEdit
                 .iter()
                 .any(|files| files.apply_to(exec) && files.exist_above(exec, edits, cwd))
         {
-            exec.class = CommandClass::Unknown;
+            exec.distrust(
+                CauseCode::ContactsHost,
+                "contacts hosts that files of this project name",
+            );
         }
     }
 }

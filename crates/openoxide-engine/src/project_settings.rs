@@ -20,13 +20,16 @@ use std::{
 };
 
 use openoxide_protocol::{
-    AbsPath, Access, CommandClass, CommandWord, ExecAccess,
+    AbsPath, Access, CauseCode, CommandClass, CommandWord, ExecAccess,
     steering_files::{
         DistrustCondition, FileKeys, SteeringFile, SteeringLocation, all_steering_files,
     },
 };
 
 use crate::script_edits::ScriptEdits;
+
+/// The effect of a program that such a file configures.
+const SETTINGS_CAUSE: &str = "can run or contact what files of this project name";
 
 /// The maximum number of directories that contain the operands of a command.
 const MOST_DIRECTORIES: usize = 512;
@@ -44,7 +47,7 @@ pub(crate) fn distrust_configured_programs(
     for access in accesses {
         let Access::Exec(exec) = access else { continue };
         if exec.class != CommandClass::Unknown && has_steering_file(exec, edits, cwd, home) {
-            exec.class = CommandClass::Unknown;
+            exec.distrust(CauseCode::RunsProjectCode, SETTINGS_CAUSE);
         }
     }
 }

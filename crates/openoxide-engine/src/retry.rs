@@ -123,6 +123,7 @@ impl<'a> Retries<'a> {
             decision: Effect::Ask,
             rule: None,
             reason: String::new(),
+            cause: None,
             lost: Vec::new(),
         };
         self.profile(vec![part]).is_some_and(|wider| wider.may_write(path))

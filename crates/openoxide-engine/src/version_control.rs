@@ -6,7 +6,8 @@
 use std::{fs, path::Path};
 
 use openoxide_protocol::{
-    AbsPath, Access, AccessRoute, CommandClass, CommandWord, ExecAccess, PathAccess, VersionControl,
+    AbsPath, Access, AccessRoute, CauseCode, CommandClass, CommandWord, ExecAccess, PathAccess,
+    VersionControl,
 };
 
 use crate::{
@@ -37,6 +38,9 @@ const WORKING_COPY_MARKERS: [&str; 16] = [
     ".repo",
     ".p4config",
 ];
+
+/// The effect of version control where not every repository is known to be plain.
+const REPOSITORY_CAUSE: &str = "can run programs that settings of a repository name";
 
 /// Lowers programs that start version control, unless every repository that they can find is plain and stays so, and the user's own
 /// configuration runs nothing of it.
@@ -79,7 +83,7 @@ pub(crate) fn distrust_version_control(
             && (uses_own_repository(exec)
                 || collect_repository_directories(rest).all(|place| is_plain(&place)));
         if !plain && let Some(Access::Exec(exec)) = accesses.get_mut(index) {
-            exec.class = CommandClass::Unknown;
+            exec.distrust(CauseCode::RunsProjectCode, REPOSITORY_CAUSE);
         }
     }
 }
@@ -143,7 +147,7 @@ pub(crate) fn check_remotes(accesses: &mut Vec<Access>, cwd: &AbsPath) {
             let path = place.join(&word);
             let is_path = is_repository_path(&path);
             if is_path || !git_repository::has_remote(&place, &word) {
-                exec.class = CommandClass::Unknown;
+                exec.distrust(CauseCode::ContactsHost, "contacts a remote that is not configured");
             }
             if is_path {
                 added.push(Access::Read(PathAccess {

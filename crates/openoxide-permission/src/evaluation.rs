@@ -84,7 +84,11 @@ pub(crate) fn evaluate_with_hook_allow(
         .accesses
         .iter()
         .zip(&outcomes)
-        .map(|(access, outcome)| to_access_decision(policy, access, outcome))
+        .enumerate()
+        .map(|(index, (access, outcome))| {
+            let following = facts.accesses.get(index + 1..).unwrap_or_default();
+            to_access_decision(policy, access, outcome, following)
+        })
         .collect();
     let strictest = find_deciding_part(&parts);
     let (effect, reason, rule) = match strictest {

@@ -35,6 +35,7 @@
 
 mod access_outcome;
 mod additional_directory;
+mod cause_text;
 mod combining_algorithm;
 mod default_layer;
 mod evaluation;

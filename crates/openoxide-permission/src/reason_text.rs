@@ -1,17 +1,19 @@
 //! Decisions in words.
 
-use openoxide_protocol::{Access, AccessDecision, Effect, RuleRef};
+use openoxide_protocol::{Access, AccessDecision, Cause, Effect, RuleRef};
 
 use crate::{
     access_outcome::{AccessOutcome, ReasonCode},
+    cause_text::find_cause,
     policy_stack::PolicyStack,
 };
 
-/// Returns the part of a decision that this outcome is.
+/// Returns the part of a decision that this outcome is. `following` are the accesses after it.
 pub(crate) fn to_access_decision(
     policy: &PolicyStack,
     access: &Access,
     outcome: &AccessOutcome,
+    following: &[Access],
 ) -> AccessDecision {
     let speaks = match outcome.reason {
         ReasonCode::Rule => Some(policy),
@@ -19,17 +21,24 @@ pub(crate) fn to_access_decision(
         _ => None,
     };
     let rule = speaks.zip(outcome.rule_match).map(|(policy, ruling)| policy.rule_ref(ruling.rule));
-    let reason = render_reason(access, outcome, rule.as_ref());
+    let cause = find_cause(access, outcome, following);
+    let reason = render_reason(access, outcome, rule.as_ref(), cause.as_ref());
     AccessDecision {
         access: access.clone(),
         decision: outcome.effect,
         rule,
         reason,
+        cause,
         lost: Vec::new(),
     }
 }
 
-fn render_reason(access: &Access, outcome: &AccessOutcome, rule: Option<&RuleRef>) -> String {
+fn render_reason(
+    access: &Access,
+    outcome: &AccessOutcome,
+    rule: Option<&RuleRef>,
+    cause: Option<&Cause>,
+) -> String {
     let what = access.summary();
     let verb = match outcome.effect {
         Effect::Allow => "is allowed",
@@ -47,7 +56,10 @@ fn render_reason(access: &Access, outcome: &AccessOutcome, rule: Option<&RuleRef
             format!("`{what}` {verb} by {} policy{version}{said}", rule.layer)
         }
         (ReasonCode::Rule | ReasonCode::LastGoodDeny | ReasonCode::NoRule, _) => {
-            format!("no rule matches `{what}`")
+            match cause.filter(|_| matches!(access, Access::Exec(_))) {
+                Some(cause) => format!("no rule matches `{what}`, which {}", cause.detail),
+                None => format!("no rule matches `{what}`"),
+            }
         }
         (ReasonCode::PartialMatch(effect), _) => {
             format!(

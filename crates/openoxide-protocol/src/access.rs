@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AbsPath, CommandWords, Span};
+use crate::{AbsPath, CauseCode, CommandCause, CommandWords, Span};
 
 /// One thing that an operation does. An operation is a list of them, and the strictest answer among them is its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -94,6 +94,17 @@ pub struct ExecAccess {
     /// manuals only.
     #[serde(default, skip)]
     pub unproved: bool,
+    /// What the command does, if it is not harmless. A question names it.
+    #[serde(default, skip)]
+    pub cause: Option<CommandCause>,
+}
+
+impl ExecAccess {
+    /// Sets the class to unknown. The cause applies if the command has none.
+    pub fn distrust(&mut self, code: CauseCode, phrase: &'static str) {
+        self.class = CommandClass::Unknown;
+        self.cause.get_or_insert(CommandCause::Stated { code, phrase });
+    }
 }
 
 /// An SQLite database that a program opens for reading.

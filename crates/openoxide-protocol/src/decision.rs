@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Finding};
+use crate::{Access, Cause, Finding};
 
 /// The effect of a rule or of a decision. Effects are ordered, and the strictest one is the
 /// greatest.
@@ -73,6 +73,10 @@ pub struct AccessDecision {
     /// The reason, for a person: one sentence in lower case, without a full stop.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// The effect that made a question or a denial necessary; none for an access that is allowed,
+    /// and none if nothing is known about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// The rules that matched and did not decide; only an explanation looks for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<OverriddenRule>,

@@ -16,6 +16,7 @@
 mod access;
 pub mod address;
 mod approval;
+mod cause;
 mod command_words;
 mod decision;
 pub mod escape;
@@ -38,6 +39,7 @@ pub use approval::{
     ApprovalRequest, ApprovalResponse, GrantScope, PresentationKind, RequestPresentation,
     Resolution, ResolutionKind, ReviewDecision,
 };
+pub use cause::{Cause, CauseCode, CommandCause};
 pub use command_words::{CommandWord, CommandWords};
 pub use decision::{AccessDecision, Decision, Effect, Obligation, OverriddenRule, RuleRef};
 pub use finding::{Finding, FindingKind, Span};

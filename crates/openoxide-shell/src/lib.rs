@@ -19,6 +19,7 @@
 
 pub mod arity;
 pub mod danger;
+mod effect_phrases;
 pub mod findings;
 #[cfg(test)]
 mod notation;

@@ -50,6 +50,11 @@ pub(crate) fn analyze_command(arguments: ArgvRef<'_>) -> CommandMeaning {
     meaning
 }
 
+/// Returns whether the table has a program of this name.
+pub(crate) fn is_known_program(name: &str) -> bool {
+    spec_table::find_program(name.rsplit('/').next().unwrap_or_default()).is_some()
+}
+
 /// Returns whether a command asks for help or a version in the spelling of most programs.
 fn names_version(arguments: ArgvRef<'_>) -> bool {
     matches!(arguments.known_word(1), Some("-v" | "-V" | "-h"))

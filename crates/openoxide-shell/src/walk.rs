@@ -10,6 +10,7 @@ mod assignments;
 mod brace_expansion;
 mod builtins;
 mod carried_commands;
+mod command_causes;
 mod compound_commands;
 mod declarations;
 pub(crate) mod environment_variables;

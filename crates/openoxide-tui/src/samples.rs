@@ -122,7 +122,7 @@ fn build_exec_part(text: &str, effect: Effect) -> AccessDecision {
 
 fn build_part(access: Access, decision: Effect) -> AccessDecision {
     let rule = (decision == Effect::Ask).then(build_rule);
-    AccessDecision { access, decision, rule, reason: String::new(), lost: Vec::new() }
+    AccessDecision { access, decision, rule, reason: String::new(), cause: None, lost: Vec::new() }
 }
 
 fn build_rule() -> RuleRef {

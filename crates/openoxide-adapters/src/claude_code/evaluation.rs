@@ -88,7 +88,14 @@ impl ClaudePolicy {
             None => format!("Claude Code: {}", answer.reason),
         };
         let rule = answer.rule.map(|rule| rule.origin.to_rule_ref(rule.to_rule_ref()));
-        let part = AccessDecision { access, decision: effect, rule, reason, lost: Vec::new() };
+        let part = AccessDecision {
+            access,
+            decision: effect,
+            rule,
+            reason,
+            cause: None,
+            lost: Vec::new(),
+        };
         Ok(combine_parts(vec![part], Vec::new()))
     }
 

@@ -21,6 +21,8 @@ mod degraded;
 #[cfg(test)]
 mod directories;
 #[cfg(test)]
+mod effects;
+#[cfg(test)]
 mod formats;
 #[cfg(test)]
 mod golden;

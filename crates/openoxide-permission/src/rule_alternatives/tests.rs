@@ -18,7 +18,14 @@ fn of(argv: CommandWords, arity: u8) -> AccessDecision {
         ..ExecAccess::default()
     };
     let (access, decision) = (Access::Exec(exec), Effect::Ask);
-    AccessDecision { access, decision, rule: None, reason: String::new(), lost: Vec::new() }
+    AccessDecision {
+        access,
+        decision,
+        rule: None,
+        reason: String::new(),
+        cause: None,
+        lost: Vec::new(),
+    }
 }
 
 fn root() -> AbsPath {

@@ -152,6 +152,7 @@ impl ScriptWalk<'_> {
             (true, false) => meaning.class,
         };
         self.note_partial_read(call, name, &meaning);
+        let cause = self.find_cause(call, argv, &meaning, class);
         if role == CommandRole::CoveredTool {
             self.add_carried_command(argv.words.clone(), meaning.canonical_words.clone());
         } else {
@@ -169,6 +170,7 @@ impl ScriptWalk<'_> {
                 remotes: meaning.remotes.clone(),
                 databases: meaning.databases.clone(),
                 unproved: meaning.unproved,
+                cause,
             }));
         }
         // The directory that `cd` enters is only entered.

@@ -121,7 +121,14 @@ mod tests {
     }
 
     fn part(access: Access, decision: Effect) -> AccessDecision {
-        AccessDecision { access, decision, rule: None, reason: String::new(), lost: Vec::new() }
+        AccessDecision {
+            access,
+            decision,
+            rule: None,
+            reason: String::new(),
+            cause: None,
+            lost: Vec::new(),
+        }
     }
 
     fn request(parts: Vec<AccessDecision>) -> ApprovalRequest {

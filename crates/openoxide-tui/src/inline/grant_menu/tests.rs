@@ -108,6 +108,7 @@ fn touching(paths: &[&str]) -> ApprovalRequest {
             decision: openoxide_protocol::Effect::Allow,
             rule: None,
             reason: String::new(),
+            cause: None,
             lost: Vec::new(),
         });
     }

@@ -226,6 +226,7 @@ fn long_request() -> ApprovalRequest {
             decision: openoxide_protocol::Effect::Ask,
             rule,
             reason,
+            cause: None,
             lost: vec![],
         }
     });

@@ -1,0 +1,69 @@
+//! The cause of a command: the effect that a question about it names.
+
+use openoxide_protocol::{CauseCode, CommandCause, CommandClass};
+
+use super::{ScriptWalk, simple_commands::CommandCall};
+use crate::{
+    effect_phrases,
+    programs::{self, ArgvRef, CommandEffect, CommandMeaning},
+};
+
+impl ScriptWalk<'_> {
+    /// Returns the cause of a command of this class; none if it is harmless.
+    pub(super) fn find_cause(
+        &self,
+        call: &CommandCall<'_>,
+        argv: ArgvRef<'_>,
+        meaning: &CommandMeaning,
+        class: CommandClass,
+    ) -> Option<CommandCause> {
+        if class == CommandClass::Harmless {
+            return None;
+        }
+        let name = argv.known_word(0).unwrap_or_default();
+        let stated = |code, phrase| Some(CommandCause::Stated { code, phrase });
+        if self.defines_function(name) {
+            return stated(CauseCode::RunsCode, "runs a function that the script defines");
+        }
+        if is_outside_system_directories(name) {
+            return Some(CommandCause::UnknownProgram);
+        }
+        if meaning.class == CommandClass::Harmless {
+            if call.has_altered_environment {
+                return stated(
+                    CauseCode::RunsCode,
+                    "runs with variables that can change what it does",
+                );
+            }
+            if call.reveals_secret {
+                let phrase = "uses a variable that looks like a secret";
+                return stated(CauseCode::ReadsSecret, phrase);
+            }
+        }
+        let words = meaning.canonical_words.as_ref().unwrap_or(argv.words);
+        effect_phrases::find_stated_cause(words).or_else(|| Some(derive_cause(name, meaning)))
+    }
+}
+
+/// Returns the cause of a command for which there is no phrase.
+fn derive_cause(name: &str, meaning: &CommandMeaning) -> CommandCause {
+    let hides = |effect: &CommandEffect| matches!(effect, CommandEffect::Unknown(_));
+    if !programs::is_known_program(name) {
+        CommandCause::UnknownProgram
+    } else if meaning.effects.iter().any(hides) {
+        let phrase = "can do more than its words show";
+        CommandCause::Stated { code: CauseCode::Opaque, phrase }
+    } else if meaning.effects.iter().any(CommandEffect::is_command) {
+        CommandCause::StartsPrograms
+    } else {
+        CommandCause::Derived
+    }
+}
+
+/// Returns whether a program is named by a path that no program of the system has.
+fn is_outside_system_directories(name: &str) -> bool {
+    let directory = name.rsplit_once('/').map(|(directory, _)| directory);
+    directory.is_some_and(|directory| {
+        !matches!(directory, "/bin" | "/usr/bin" | "/sbin" | "/usr/sbin" | "/usr/local/bin")
+    })
+}
