@@ -512,7 +512,7 @@ fn operands(text: &str) -> Fallible<Operands> {
 }
 
 fn traits(text: &str) -> Fallible<String> {
-    const ALL: [&str; 19] = [
+    const ALL: [&str; 20] = [
         "aliases",
         "anything",
         "here",
@@ -523,6 +523,7 @@ fn traits(text: &str) -> Fallible<String> {
         "bundled",
         "numbers",
         "plus",
+        "toolchains",
         "inert",
         "assignments",
         "prints-paths",

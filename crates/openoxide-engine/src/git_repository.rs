@@ -190,6 +190,8 @@ pub(crate) struct IndexEntry {
     pub(crate) seconds: usize,
     /// Its size then.
     pub(crate) size: usize,
+    /// The first four bytes of the id of its object.
+    pub(crate) id_start: usize,
 }
 
 /// Returns the index of the repository that git would find from a directory, if it has one whose names are whole.
@@ -240,7 +242,8 @@ impl Index {
         let name = std::str::from_utf8(rest.get(..length)?).ok();
         let (seconds, size) =
             (read_big_endian(&self.bytes, at + 8, 4)?, read_big_endian(&self.bytes, at + 36, 4)?);
-        let entry = name.map(|name| IndexEntry { name: name.to_owned(), seconds, size });
+        let id_start = read_big_endian(&self.bytes, at + 40, 4)?;
+        let entry = name.map(|name| IndexEntry { name: name.to_owned(), seconds, size, id_start });
         Some((entry, at + ((name_at - at + length + 8) & !7)))
     }
 }

@@ -52,6 +52,7 @@ mod sandbox_places;
 mod sandbox_profile;
 mod script_edits;
 mod search_expansion;
+mod settings_checks;
 mod shell_job;
 mod sqlite_databases;
 mod step_budget;

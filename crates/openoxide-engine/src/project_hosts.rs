@@ -75,7 +75,7 @@ const HOST_FILES: [HostFiles; 5] = [
     },
     HostFiles {
         programs: &["go"],
-        subcommands: &["list", "mod"],
+        subcommands: &["list", "mod", "doc"],
         files: &["go.mod", "go.work"],
         required_texts: &["require", "replace", "\\"],
     },

@@ -1,7 +1,7 @@
 //! Project files that make harmless programs run something or send environment variables.
 //!
 //! - `.npmrc` names the git that npm runs. Its URLs may contain variables (`https://x/${TOKEN}`),
-//!   which `npm view` sends.
+//!   which npm sends.
 //! - pnpm runs `.pnpmfile.cjs` for every command, even to print its version. It also runs the
 //!   plugins and the version of itself that `package.json` names. So does corepack in place of yarn
 //!   and npm.
@@ -19,6 +19,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{
     AbsPath, Access, CauseCode, CommandClass, CommandWord, ExecAccess,
     steering_files::{
@@ -26,7 +27,7 @@ use openoxide_protocol::{
     },
 };
 
-use crate::script_edits::ScriptEdits;
+use crate::{script_edits::ScriptEdits, settings_checks};
 
 /// The effect of a program that such a file configures.
 const SETTINGS_CAUSE: &str = "can run or contact what files of this project name";
@@ -148,6 +149,7 @@ fn distrusts_program(file: &SteeringFile, path: &Path, program: &str) -> bool {
         DistrustCondition::NamesFiles(keys) => {
             spelled(path, keys).iter().any(|path| may_name(path, keys))
         }
+        DistrustCondition::FailsCheck(check) => settings_checks::fails(check, path),
     }
 }
 
@@ -159,7 +161,7 @@ fn is_renamed_link(file: &SteeringFile, path: &Path) -> bool {
 }
 
 /// Returns whether a path is a link whose target has another name or is unknown.
-fn leads_to_other_name(path: &Path) -> bool {
+pub(crate) fn leads_to_other_name(path: &Path) -> bool {
     if !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
         return false;
     }
@@ -202,8 +204,18 @@ fn names_elsewhere(text: &str, above: &Path) -> bool {
     text.split(between).filter(|word| !word.is_empty()).any(|word| {
         let comment = matches!(word, "//" | "/*" | "*/");
         let spelled = word.starts_with(['/', '~']) || word.starts_with("file:");
-        !comment && (spelled || word.split('/').any(|part| part == "..") || is_linked(word, above))
+        !comment
+            && (spelled
+                || word.split('/').any(|part| part == "..")
+                || is_linked(word, above)
+                || names_secret(word, above))
     })
+}
+
+/// Returns whether a word is the path of a secret below a directory.
+fn names_secret(word: &str, above: &Path) -> bool {
+    let above = above.to_str().and_then(|above| AbsPath::new(above).ok());
+    above.is_some_and(|above| is_secret(&above.join(word)))
 }
 
 /// Returns whether a relative path goes through a link.
@@ -216,7 +228,7 @@ fn is_linked(word: &str, above: &Path) -> bool {
 }
 
 /// Returns the text of a file that is not too long.
-fn read_short(path: &Path) -> Option<String> {
+pub(crate) fn read_short(path: &Path) -> Option<String> {
     if !fs::metadata(path).ok()?.is_file() {
         return None;
     }
@@ -266,8 +278,8 @@ mod tests {
         let home = dir.path().canonicalize().unwrap();
         let project = home.join("p");
         fs::create_dir_all(project.join("sub")).unwrap();
-        assert!(is_harmless("npm view react", &project, &home));
-        assert!(!is_harmless("test -d x && cd sub; npm view react", &project, &home));
+        assert!(is_harmless("npm ls react", &project, &home));
+        assert!(!is_harmless("test -d x && cd sub; npm ls react", &project, &home));
     }
 
     #[test]
@@ -277,13 +289,13 @@ mod tests {
         let project = home.join("p/deep");
         fs::create_dir_all(&project).unwrap();
         fs::write(home.join(".npmrc"), "").unwrap();
-        for script in ["npm view react", "cargo --version", "/usr/bin/npm view react"] {
+        for script in ["npm ls react", "cargo --version", "/usr/bin/npm ls react"] {
             assert!(is_harmless(script, &project, &home), "{script}");
         }
         fs::write(home.join("p/.npmrc"), "registry=https://x/${TOKEN}").unwrap();
         fs::create_dir_all(home.join("p/.cargo")).unwrap();
         fs::write(home.join("p/.cargo/config.toml"), "").unwrap();
-        for script in ["npm view react", "cargo --version", "/usr/bin/npm view react"] {
+        for script in ["npm ls react", "cargo --version", "/usr/bin/npm ls react"] {
             assert!(!is_harmless(script, &project, &home), "{script}");
         }
         assert!(is_harmless("wc --version", &project, &home));

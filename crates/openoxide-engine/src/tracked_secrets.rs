@@ -38,8 +38,8 @@ pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath, steps: &StepBudge
     for access in accesses.iter() {
         let Access::Exec(exec) = access else { continue };
         let words = exec.normalized_argv.as_ref().unwrap_or(&exec.argv);
-        let Some(prints) = printed_files(words) else { continue };
         let place = exec.cwd.as_ref().unwrap_or(cwd);
+        let Some(prints) = printed_files(words, place) else { continue };
         if last.as_ref().is_none_or(|(known, _)| known != place) {
             last = Some((place.clone(), index_above(place)));
         }
@@ -49,7 +49,8 @@ pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath, steps: &StepBudge
             added.push(Access::Opaque { text, span: exec.span });
             continue;
         }
-        for path in secrets(index, prints, words, place) {
+        let named = named_objects(index, words);
+        for path in secrets(index, prints, words, place).into_iter().chain(named) {
             let read = Access::Read(read(path, exec));
             if !added.contains(&read) && !accesses.contains(&read) {
                 added.push(read);
@@ -73,17 +74,13 @@ enum PrintedFiles {
 }
 
 /// Returns the files whose content a git command prints, or `None` if it prints only files that its words name.
-fn printed_files(words: &CommandWords) -> Option<PrintedFiles> {
+fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> {
     let name = words.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
     (name == Some("git")).then_some(())?;
     let options =
         || (2..words.len()).map_while(|index| words.known_word(index).filter(|w| *w != "--"));
-    let shows_patch = options().any(|word| {
-        matches!(word, "-p" | "-u" | "--patch" | "-c" | "--cc" | "-m" | "--remerge-diff")
-            || ["-U", "--unified", "--patch-with", "--word-diff", "-W", "--function-context"]
-                .iter()
-                .any(|start| word.starts_with(start))
-    });
+    let shows_patch = options().any(is_patch_option);
+    let begins = |start: &str| options().any(|word| word.starts_with(start));
     let summarizes = || {
         let plain = |word: &str| word.split('=').next().is_some_and(|w| SUMMARIES.contains(&w));
         !shows_patch && options().any(plain)
@@ -109,8 +106,94 @@ fn printed_files(words: &CommandWords) -> Option<PrintedFiles> {
             "log" | "whatchanged" | "reflog" | "stash" | "diff-tree" | "diff-index" | "diff-files",
             _,
         ) => shows_patch.then_some(PrintedFiles::Any),
+        // The object can be any file of any revision.
+        ("cat-file", _) => {
+            let prints = |word: &str| {
+                is_short_option(word, "p") || word.starts_with("--batch") || word == "blob"
+            };
+            (options().any(prints) || words.known_word(2) == Some("blob"))
+                .then_some(PrintedFiles::Any)
+                .filter(|_| !names_commit_or_path(words))
+        }
+        ("fast-export", _) => (!begins("--no-d")).then_some(PrintedFiles::Any),
+        ("merge-tree", _) => {
+            let operands = options().filter(|word| !word.starts_with('-')).count();
+            (operands > 2 || begins("--t")).then_some(PrintedFiles::Any)
+        }
+        ("merge-file", _) => begins("--ob").then_some(PrintedFiles::Any),
+        ("grep", _) => names_object(words, place).then_some(PrintedFiles::Any),
         _ => None,
     }
+}
+
+/// Returns whether an option makes git print the text of changes. Long options may be abbreviated,
+/// and letters may be put together.
+fn is_patch_option(word: &str) -> bool {
+    const LONG: [&str; 12] = [
+        "--patch",
+        "--patch-with-raw",
+        "--patch-with-stat",
+        "--unified",
+        "--cc",
+        "--dd",
+        "--remerge-diff",
+        "--binary",
+        "--check",
+        "--word-diff",
+        "--word-diff-regex",
+        "--function-context",
+    ];
+    if word == "--diff-merges=off" || word == "--diff-merges=none" {
+        return false;
+    }
+    let name = word.split('=').next().unwrap_or(word);
+    let is_long = name.len() > 3 && LONG.iter().any(|long| long.starts_with(name));
+    is_long
+        || matches!(name, "--cc" | "--dd")
+        || name.len() > 6 && "--diff-merges".starts_with(name)
+        || is_short_option(word, "puUcmW")
+}
+
+/// Returns whether a word is a cluster of short options with one of these letters. The rest of a
+/// word behind some letters is a value.
+fn is_short_option(word: &str, letters: &str) -> bool {
+    let Some(cluster) = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
+        return false;
+    };
+    cluster
+        .chars()
+        .take_while(|letter| !"SGLOnlIMCBX".contains(*letter))
+        .any(|letter| letters.contains(letter))
+}
+
+/// Returns whether each object that `git cat-file` gets is one that a rule about paths sees
+/// (`HEAD:src/a.rs`), or no file: a commit, or a tree.
+fn names_commit_or_path(words: &CommandWords) -> bool {
+    let is_seen = |word: &str| {
+        word.contains(':')
+            || word.ends_with("^{tree}")
+            || word.ends_with("^{commit}")
+            || matches!(word, "HEAD" | "@" | "commit" | "tree" | "tag")
+    };
+    let mut operands = (2..words.len()).map(|index| words.known_word(index));
+    operands.all(|word| word.is_some_and(|word| word.starts_with('-') || is_seen(word)))
+        && !(2..words.len())
+            .any(|index| words.known_word(index).is_some_and(|word| word.starts_with("--batch")))
+}
+
+/// Returns whether `git grep` may search an object and not the files of the working tree: a word
+/// behind the pattern is no file that exists.
+fn names_object(words: &CommandWords, place: &AbsPath) -> bool {
+    let all = || (2..words.len()).map(|index| words.known_word(index));
+    let has_pattern = all().flatten().any(|word| is_short_option(word, "ef"));
+    let operands = all()
+        .take_while(|word| *word != Some("--"))
+        .filter(|word| word.is_none_or(|word| !word.starts_with('-')))
+        .skip(usize::from(!has_pattern));
+    // With `-e` the pattern is among them, and does not exist either.
+    operands.skip(usize::from(has_pattern)).any(|word| {
+        word.is_none_or(|word| fs::symlink_metadata(place.join(word).as_str()).is_err())
+    })
 }
 
 /// Returns the secrets in the index that a command with these words may print.
@@ -129,6 +212,25 @@ fn secrets(
         (named && differs()).then_some(path)
     });
     paths.take(MOST_FOUND).collect()
+}
+
+/// Returns the tracked files whose objects the words name by their ids, so that rules about paths
+/// hold for them, too. An older version of a file is not found in the index.
+fn named_objects(index: &Index, words: &CommandWords) -> Vec<AbsPath> {
+    let is_id = |word: &&str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let starts: Vec<String> = (2..words.len())
+        .filter_map(|at| words.known_word(at).filter(is_id))
+        .map(|id| id.get(..8).unwrap_or(id).to_ascii_lowercase())
+        .collect();
+    if starts.is_empty() {
+        return Vec::new();
+    }
+    let is_named = |entry: &IndexEntry| {
+        let id = format!("{:08x}", entry.id_start);
+        starts.iter().any(|start| id.starts_with(start.as_str()))
+    };
+    let found = index.entries().into_iter().filter(is_named);
+    found.map(|entry| index.tree().join(&entry.name)).take(MOST_FOUND).collect()
 }
 
 /// Returns the paths behind `--` that limit a command; none if one of them is a pattern or not known.
@@ -218,9 +320,43 @@ mod tests {
             ("git stash list", vec![]),
             ("git diff --name-only HEAD~1", vec![]),
             ("git status", vec![]),
+            ("git log --binary", all.clone()),
+            ("git log --bin", all.clone()),
+            ("git log --dd", all.clone()),
+            ("git log -pu", all.clone()),
+            ("git log --check", all.clone()),
+            ("git log --diff-merges=on", all.clone()),
+            ("git diff-tree --binary HEAD", all.clone()),
+            ("git fast-export HEAD", all.clone()),
+            ("git cat-file blob 1234567", all.clone()),
+            ("git cat-file -p 1234567", all.clone()),
+            ("git cat-file --batch <<< HEAD:x", all.clone()),
+            ("git merge-tree HEAD~1 HEAD~1 HEAD", all.clone()),
+            ("git merge-file --object-id -p 1 2 3", all.clone()),
+            ("git grep S 'HEAD^{tree}'", all.clone()),
+            ("git grep -e . 1234567", all.clone()),
+            ("git grep S src", vec![]),
+            ("git grep -n -e S -- src", vec![]),
+            ("git cat-file -p HEAD", vec![]),
+            ("git cat-file -p 'HEAD^{tree}'", vec![]),
+            ("git cat-file -t 1234567", vec![]),
+            ("git fast-export --no-data HEAD", vec![]),
+            ("git merge-tree HEAD~1 HEAD", vec![]),
+            ("git log -n5 --since=1.week --pretty=short --cherry-pick", vec![]),
+            ("git log -Supcm --diff-merges=off", vec![]),
         ] {
             assert_eq!(read_by(&project, script), expected, "{script}");
         }
+        // `git hash-object .env` prints it.
+        let id = Command::new("git").args(["hash-object", ".env"]).current_dir(&root).output();
+        let id = String::from_utf8(id.unwrap().stdout).unwrap();
+        let named = |words: &[&str]| {
+            let mut argv = CommandWords::new();
+            words.iter().for_each(|word| argv.push(word));
+            named_objects(&index_above(&project).unwrap(), &argv)
+        };
+        assert_eq!(named(&["git", "show", id.trim()]), [project.join(".env")]);
+        assert_eq!(named(&["git", "show", "HEAD"]), Vec::<AbsPath>::new());
         fs::write(root.join(".env"), "S=longer\n").unwrap();
         assert_eq!(read_by(&project, "git diff"), all[..1]);
         assert_eq!(read_by(&project, "git diff -- src"), [""; 0]);

@@ -30,6 +30,7 @@ mod profile;
 mod rule_choice;
 mod session_event;
 pub mod steering_files;
+pub mod toolchains;
 
 pub use access::{
     Access, AccessRoute, CommandClass, ExecAccess, FileSearch, PathAccess, SqliteDatabase,

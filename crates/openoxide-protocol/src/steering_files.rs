@@ -101,6 +101,23 @@ pub enum DistrustCondition {
     /// The text of the file can make the programs read other files, whose lines appear in error
     /// messages.
     NamesFiles(FileKeys),
+    /// A closer look at the file finds something.
+    FailsCheck(SettingsCheck),
+}
+
+/// What is looked for in a settings file whose text alone does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingsCheck {
+    /// `go`: the `go` line names a version that is not known, which is downloaded.
+    GoVersion,
+    /// rustup: a directory, or a channel that is not known, which is downloaded.
+    RustChannel,
+    /// black: a pattern for the files that it reads other than its own.
+    BlackInclude,
+    /// yamllint: a configuration that is not a part of it.
+    YamllintExtends,
+    /// cargo, npm, go: a manifest of a member of the project is a link to a file with another name.
+    LinkedMembers,
 }
 
 /// The texts in a configuration by which it names other files.
@@ -260,6 +277,10 @@ impl SteeringFile {
 
     const fn with_distrust(self) -> Self {
         Self { distrust: DistrustCondition::IfPresent, ..self }
+    }
+
+    const fn with_check(self, check: SettingsCheck) -> Self {
+        Self { distrust: DistrustCondition::FailsCheck(check), ..self }
     }
 
     const fn with_distrusted_texts(self, texts: &'static [&'static str]) -> Self {

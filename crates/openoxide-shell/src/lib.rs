@@ -34,6 +34,7 @@ mod walk;
 use openoxide_protocol::{AbsPath, OperationFacts};
 
 pub use patch::{applies_patch, patched_files};
+pub use programs::extends_own_settings;
 pub use script_sequence::ScriptSequence;
 pub use traits::ScriptTraits;
 pub use walk::environment_variables::keeps_ascii;

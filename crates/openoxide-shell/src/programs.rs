@@ -20,6 +20,7 @@ mod tests;
 
 use openoxide_protocol::{CommandClass, VersionControl};
 
+pub use self::readers::extends_own_settings;
 pub(crate) use self::{
     arguments::{ArgumentWord, Argv, ArgvRef, WordSource},
     command_meaning::{CommandEffect, CommandMeaning, EffectTarget, OutputKind, PossibleOption},

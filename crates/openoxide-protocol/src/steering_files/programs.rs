@@ -278,3 +278,11 @@ pub(super) const TOOLCHAIN: &[(&str, &[&str])] = &[("go", &["toolchain"])];
 
 /// The launchers of JRuby, which read options of the virtual machine in the working directory.
 pub(super) const JRUBY: &[&str] = &["jruby", "jirb", "jgem", "jrubyc"];
+
+pub(super) const NINJA: &[&str] = &["ninja", "ninja-build", "meson", "samu"];
+
+/// The texts in a build file of ninja that make it read another file, whose variables it prints.
+pub(super) const NINJA_INCLUDES: &[(&str, &[&str])] =
+    &[("ninja", NINJA_FILES), ("ninja-build", NINJA_FILES), ("samu", NINJA_FILES)];
+
+const NINJA_FILES: &[&str] = &["include ", "include\t", "include$", "subninja"];

@@ -1,12 +1,12 @@
 //! Files of a project that are edited every day and that steer tools.
 
 use super::{
-    SteeringFile,
+    SettingsCheck, SteeringFile,
     programs::{
         BAZEL, BUNDLERS, CLANG, CMAKE, DART, DENO_FILES, DOCKER, DOTENV, DOTNET, ESLINT, GO,
-        HASKELL, JUST_IMPORTS, JVM, MAKE, MANAGERS, MESON, NIX, NODE, NPM, PATHS, PHP,
-        PNPM_PRESENT, PYTHON, RUBY, RUST, SHIMMED, STYLELINT, TERRAFORM, TOOLCHAIN, TYPESCRIPT,
-        VARIABLES,
+        HASKELL, JUST_IMPORTS, JVM, MAKE, MANAGERS, MESON, NINJA, NINJA_INCLUDES, NIX, NODE, NPM,
+        PATHS, PHP, PNPM_PRESENT, PYTHON, RUBY, RUST, SHIMMED, STYLELINT, TERRAFORM, TOOLCHAIN,
+        TYPESCRIPT, VARIABLES,
     },
     tools::tool_file,
 };
@@ -19,6 +19,8 @@ pub(super) const FILES: &[SteeringFile] = &[
         NODE,
     )
     .with_distrusted_texts_for(MANAGERS),
+    project_file("package.json", "npm: workspaces", &["npm", "pnpm", "yarn", "bun"])
+        .with_check(SettingsCheck::LinkedMembers),
     project_file("package.yaml", "pnpm: package.yaml", NPM).with_distrusted_texts_for(PNPM_PRESENT),
     project_file("package.json5", "pnpm: package.json5", NPM)
         .with_distrusted_texts_for(PNPM_PRESENT),
@@ -96,6 +98,8 @@ pub(super) const FILES: &[SteeringFile] = &[
     project_file("knexfile.*", "knex: configuration", BUNDLERS),
     project_file("drizzle.config.*", "drizzle: configuration", BUNDLERS),
     project_file("Cargo.toml", "cargo: manifest", RUST),
+    project_file("Cargo.toml", "cargo: workspaces", &["cargo"])
+        .with_check(SettingsCheck::LinkedMembers),
     project_file("Cargo.lock", "cargo: lockfile", RUST),
     project_file("build.rs", "cargo: build scripts", RUST),
     project_file("clippy.toml", "clippy: configuration", RUST),
@@ -103,9 +107,9 @@ pub(super) const FILES: &[SteeringFile] = &[
     project_file("rustfmt.toml", "rustfmt: configuration", RUST),
     project_file(".rustfmt.toml", "rustfmt: configuration", RUST),
     project_file("rust-toolchain", "rustup: overrides", RUST)
-        .with_distrusted_texts(&["path", "\\"]),
+        .with_check(SettingsCheck::RustChannel),
     project_file("rust-toolchain.toml", "rustup: overrides", RUST)
-        .with_distrusted_texts(&["path", "\\"]),
+        .with_check(SettingsCheck::RustChannel),
     project_file("global.json", "dotnet: global.json", DOTNET)
         .with_distrusted_texts(&["paths", "\\"]),
     project_file("nuget.config", "NuGet: configuration", DOTNET),
@@ -123,11 +127,16 @@ pub(super) const FILES: &[SteeringFile] = &[
     project_file(".prototools", "moonrepo.dev/docs/proto", SHIMMED),
     project_file("go.mod", "go: modules, toolchains", GO).with_distrusted_texts_for(TOOLCHAIN),
     project_file("go.work", "go: workspaces, toolchains", GO).with_distrusted_texts_for(TOOLCHAIN),
+    project_file("go.mod", "go.dev/doc/toolchain", &["go"]).with_check(SettingsCheck::GoVersion),
+    project_file("go.work", "go.dev/doc/toolchain", &["go"]).with_check(SettingsCheck::GoVersion),
+    project_file("go.work", "go: workspaces", &["go"]).with_check(SettingsCheck::LinkedMembers),
     project_file("go.sum", "go: modules", GO),
     project_file("vendor/", "go, composer, bundler: vendored code", GO),
     project_file(".golangci.*", "golangci-lint: configuration", GO),
     project_file("staticcheck.conf", "staticcheck: configuration", GO),
     project_file("pyproject.toml", "python: pyproject.toml", PYTHON),
+    project_file("pyproject.toml", "black: include", &["black"])
+        .with_check(SettingsCheck::BlackInclude),
     project_file("setup.py", "python: setuptools", PYTHON),
     project_file("setup.cfg", "python: setuptools", PYTHON),
     project_file("tox.ini", "tox: configuration", PYTHON),
@@ -203,7 +212,7 @@ pub(super) const FILES: &[SteeringFile] = &[
     project_file("meson.build", "meson(1)", MESON),
     project_file("meson_options.txt", "meson(1)", MESON),
     project_file("meson.options", "meson(1)", MESON),
-    project_file("build.ninja", "ninja: manual", &["ninja", "meson", "samu"]),
+    project_file("build.ninja", "ninja: manual", NINJA).with_distrusted_texts_for(NINJA_INCLUDES),
     project_file("configure", "autoconf: manual", &["configure", "make"]),
     project_file("WORKSPACE*", "bazel: workspaces", BAZEL),
     project_file("MODULE.bazel*", "bazel: modules", BAZEL),
@@ -344,11 +353,11 @@ pub(super) const FILES: &[SteeringFile] = &[
     project_file(".hadolint.yaml", "hadolint: configuration", &["hadolint"]),
     project_file(".hadolint.yml", "hadolint: configuration", &["hadolint"]),
     project_file(".yamllint", "yamllint: configuration, extends", &["yamllint"])
-        .distrusted_naming_files(&["\\"], &["extends"]),
+        .with_check(SettingsCheck::YamllintExtends),
     project_file(".yamllint.yaml", "yamllint: configuration, extends", &["yamllint"])
-        .distrusted_naming_files(&["\\"], &["extends"]),
+        .with_check(SettingsCheck::YamllintExtends),
     project_file(".yamllint.yml", "yamllint: configuration, extends", &["yamllint"])
-        .distrusted_naming_files(&["\\"], &["extends"]),
+        .with_check(SettingsCheck::YamllintExtends),
     project_file(".clang-tidy", "clang-tidy: plugins", &["clang-tidy", "clangd"]),
     project_file(".clangd", "clangd: configuration", &["clangd"]),
     project_file("compile_commands.json", "clang: compilation data base", CLANG),

@@ -1,9 +1,15 @@
 //! Reading the options of a program from its words, as the program itself reads them.
 
+use openoxide_protocol::toolchains::is_known_rust_channel;
+
 use super::{
     ArgumentWord, ArgvRef, WordSource,
     command_spec::{CommandSpec, OptionEffect, OptionSpec, OptionValueKind},
 };
+
+/// `+NAME` with a toolchain that is perhaps not installed.
+const UNKNOWN_TOOLCHAIN: OptionSpec =
+    OptionSpec { name: "+", value: OptionValueKind::Nothing, effect: OptionEffect::Asks };
 
 /// The maximum depth of nested subcommands.
 const MAX_SPECS: usize = 4;
@@ -222,7 +228,12 @@ impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
             return self.read_long_option(PartialWord { text, ..piece });
         }
         if piece.text.starts_with('+') && self.has_trait(|level| level.traits.plus) {
-            return CommandItem::Number;
+            let named = piece.text.trim_start_matches('+');
+            let known = !piece.is_partial && is_known_rust_channel(named);
+            return match known || !self.has_trait(|level| level.traits.toolchains) {
+                true => CommandItem::Number,
+                false => CommandItem::Option { option: UNKNOWN_TOOLCHAIN, value: None },
+            };
         }
         match piece.text.strip_prefix('-') {
             Some(text) if !text.is_empty() => self.read_dashed_word(PartialWord { text, ..piece }),

@@ -235,6 +235,12 @@ impl<'a> CommandReading<'a> {
             self.alone = self.alone.filter(|_| when.operands.is_none());
             self.strict |= when.strict;
             self.prints_names |= when.prints_paths;
+            // `-check=false` switches off what makes the command harmless.
+            let is_off = !matches!(value, None | Some(ArgumentWord::Known("true")));
+            if option.value == OptionValueKind::Nothing && is_off {
+                self.meaning.lower_class(CommandClass::Unknown);
+                self.needs_approval = true;
+            }
         }
         if self.checks.iter().any(|check| !check(option.name, value)) {
             self.meaning.lower_class(CommandClass::Unknown);

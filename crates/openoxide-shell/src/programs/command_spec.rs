@@ -88,6 +88,8 @@ pub(crate) struct CommandTraits {
     pub(crate) numbers: bool,
     /// `+5` and its like are options.
     pub(crate) plus: bool,
+    /// `+NAME` is a toolchain of Rust, which is downloaded if it is not there.
+    pub(crate) toolchains: bool,
     /// No option of it does more than read and print: a file whose name looks like one cannot hurt.
     pub(crate) inert: bool,
     /// Words with a `=` before the program that it runs are assignments.

@@ -14,8 +14,10 @@ mod find;
 mod find_names;
 mod forbidden_words;
 mod forge_tools;
+mod formatter_settings;
 mod git;
 mod git_config;
+mod go_doc;
 mod jq;
 mod jq_filters;
 mod media_tools;
@@ -39,6 +41,7 @@ use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{ArgumentWord, Argv, CommandEffect, CommandMeaning, command_spec::CommandSpec};
 
+pub use self::formatter_settings::extends_own_settings;
 pub(super) use self::{
     awk::read_awk,
     build_tools::{
@@ -70,11 +73,13 @@ pub(super) use self::{
     },
     find::read_find,
     forge_tools::{is_harmless_filter_option, read_forge, read_forge_api},
+    formatter_settings::{is_harmless_rustfmt_setting, is_harmless_yamllint_setting},
     git::{
         add_line_range, add_pathspec, add_peg_revision, add_remote, add_remote_option,
         add_revision, git_clone, is_harmless_log_option, merge_strategy,
     },
     git_config::{add_git_setting, read_git_config},
+    go_doc::read_go_doc,
     jq::{read_jq, read_yq},
     media_tools::{
         add_ffmpeg_value, add_pandoc_value, read_exiftool, read_ffmpeg, read_imagemagick, read_man,

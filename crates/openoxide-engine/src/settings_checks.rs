@@ -1,0 +1,203 @@
+//! Settings files whose text alone does not tell whether they steer a program: versions that are
+//! downloaded, patterns that match secrets, and manifests of members.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use openoxide_protocol::{
+    steering_files::SettingsCheck,
+    toolchains::{is_known_go_version, is_known_rust_channel},
+};
+use openoxide_shell::extends_own_settings;
+
+use crate::project_settings::{leads_to_other_name, read_short};
+
+/// The maximum number of directories that are searched for the manifests of members.
+const MAX_MEMBER_DIRECTORIES: usize = 4096;
+
+/// Directories that hold no members: they are built or installed.
+const SKIPPED_DIRECTORIES: [&str; 3] = ["node_modules", "target", ".git"];
+
+/// The patterns of black's own, as projects write them.
+const BLACK_PATTERNS: [&str; 6] =
+    ["\\.pyi?$", "\\\\.pyi?$", "\\.py$", "\\\\.py$", "\\.(py|pyi)$", "\\.pyi?"];
+
+/// Returns whether a file exists and does not pass the check. One that cannot be read, or not to its
+/// end, does not.
+pub(crate) fn fails(check: SettingsCheck, path: &Path) -> bool {
+    if fs::symlink_metadata(path).is_err() {
+        return false;
+    }
+    let Some(text) = read_short(path) else { return true };
+    match check {
+        SettingsCheck::GoVersion => !text.lines().all(has_known_go_version),
+        SettingsCheck::RustChannel => !has_known_channels(&text),
+        SettingsCheck::BlackInclude => !has_own_pattern(&text),
+        SettingsCheck::YamllintExtends => text.contains('\\') || extends_other(&text),
+        SettingsCheck::LinkedMembers => has_linked_member(path, &text),
+    }
+}
+
+/// Returns whether a line of a `go.mod` names no version of Go that is not known.
+fn has_known_go_version(line: &str) -> bool {
+    let line = line.split("//").next().unwrap_or(line).trim();
+    match line.strip_prefix("go").filter(|rest| rest.starts_with([' ', '\t'])) {
+        Some(version) => is_known_go_version(version.trim()),
+        None => true,
+    }
+}
+
+/// Returns whether a file of rustup names only known channels, and no directory. The older form of
+/// the file is nothing but the name.
+fn has_known_channels(text: &str) -> bool {
+    if text.contains("path") || text.contains('\\') {
+        return false;
+    }
+    if !text.contains(['[', '=']) {
+        return is_known_rust_channel(text.trim());
+    }
+    let channels: Vec<&str> = text
+        .lines()
+        .filter_map(|line| {
+            line.trim_start().strip_prefix("channel")?.trim_start().strip_prefix('=')
+        })
+        .collect();
+    let is_known = |value: &&str| {
+        let value = value.split('#').next().unwrap_or_default().trim();
+        is_known_rust_channel(value.trim_matches(['"', '\'']))
+    };
+    channels.len() == text.matches("channel").count() && channels.iter().all(is_known)
+}
+
+/// Returns whether the settings of black in a `pyproject.toml` have no pattern but its own. A table
+/// that is not written as `[tool.black]` is not understood.
+fn has_own_pattern(text: &str) -> bool {
+    let mut section = "";
+    text.lines().map(str::trim).all(|line| {
+        if let Some(header) = line.strip_prefix('[') {
+            section = header.split(']').next().unwrap_or_default().trim();
+            return !section.contains(['"', '\'', ' ']) || !section.contains("tool");
+        }
+        if section != "tool.black" {
+            let key = line.split('=').next().unwrap_or_default();
+            return !(section.is_empty() && key.contains("tool") || section == "tool");
+        }
+        let Some((key, value)) = line.split_once('=') else { return !line.contains("include") };
+        let value = value.trim().trim_matches(['"', '\'']);
+        !key.contains(['\\', '"', '\''])
+            && (key.trim() != "include" || BLACK_PATTERNS.contains(&value))
+    })
+}
+
+/// Returns whether a configuration of yamllint extends another file. Without a colon it is no
+/// configuration.
+fn extends_other(text: &str) -> bool {
+    text.contains("extends") && !extends_own_settings(text)
+}
+
+/// Returns whether a manifest has members, and that of one is a link to a file with another name.
+fn has_linked_member(path: &Path, text: &str) -> bool {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str))
+    else {
+        return true;
+    };
+    let (name, keys): (_, &[&str]) = match name {
+        "package.json" => (name, &["workspaces", "\\u"]),
+        "go.work" => ("go.mod", &["use"]),
+        _ => (name, &["member", "path", "workspace", "\\u"]),
+    };
+    let has_members = keys.iter().any(|key| text.contains(key));
+    let installed = name == "package.json" && has_linked_package(&above.join("node_modules"));
+    installed || has_members && (names_link(text, above, name) || holds_link(above, name))
+}
+
+/// Returns whether a word of a manifest is a directory whose manifest is such a link: it can be
+/// outside of the project.
+fn names_link(text: &str, above: &Path, name: &str) -> bool {
+    let between = |at: char| at.is_whitespace() || "\"'`,[](){}=:".contains(at);
+    let mut words = text.split(between).filter(|word| !word.is_empty());
+    words.any(|word| leads_to_other_name(&above.join(word).join(name)))
+}
+
+/// Returns whether a directory below this one holds such a link, or there are too many to search.
+fn holds_link(above: &Path, name: &str) -> bool {
+    let mut waiting = vec![above.to_path_buf()];
+    let mut searched = 0;
+    while let Some(directory) = waiting.pop() {
+        searched += 1;
+        if searched > MAX_MEMBER_DIRECTORIES {
+            return true;
+        }
+        if directory != above && leads_to_other_name(&directory.join(name)) {
+            return true;
+        }
+        waiting.extend(subdirectories(&directory));
+    }
+    false
+}
+
+/// Returns the directories in this one that can hold members. Links are not followed.
+fn subdirectories(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    let found = entries.filter_map(Result::ok).filter(|entry| {
+        entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && !entry.file_name().to_str().is_some_and(|name| SKIPPED_DIRECTORIES.contains(&name))
+    });
+    found.map(|entry| entry.path()).collect()
+}
+
+/// Returns whether the manifest of an installed package is such a link.
+fn has_linked_package(modules: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(modules) else { return false };
+    entries.filter_map(Result::ok).any(|entry| {
+        let path = entry.path();
+        let is_scope = entry.file_name().to_string_lossy().starts_with('@');
+        leads_to_other_name(&path.join("package.json")) || is_scope && has_linked_package(&path)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_that_is_not_known_fails() {
+        assert!(has_known_go_version("go 1.22.3 // comment"));
+        assert!(has_known_go_version("module example.com/go"));
+        assert!(!has_known_go_version("go 1.99.0"));
+        assert!(!has_known_go_version("go\t\"1.99\""));
+        for text in ["stable\n", "[toolchain]\nchannel = \"1.90\" # x\n", "[toolchain]\n"] {
+            assert!(has_known_channels(text), "{text}");
+        }
+        for text in [
+            "nightly-2020-01-01\n",
+            "[toolchain]\nchannel = \"nightly\"\n",
+            "toolchain = { channel = \"nightly\" }\n",
+            "[toolchain]\npath = \"x\"\n",
+        ] {
+            assert!(!has_known_channels(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_of_black_other_than_its_own_fails() {
+        for text in [
+            "[project]\nname = \"x\"\n[tool.hatch]\ninclude = [\".env\"]\n",
+            "[tool.black]\nline-length = 100\ninclude = '\\.pyi?$'\n",
+        ] {
+            assert!(has_own_pattern(text), "{text}");
+        }
+        for text in [
+            "[tool.black]\ninclude = '\\.env$'\n",
+            "[tool.black]\ninclude = '''\n\\.env$\n'''\n",
+            "tool.black.include = '\\.env$'\n",
+            "[tool]\nblack = { include = '\\.env$' }\n",
+            "[tool.\"black\"]\ninclude = '\\.env$'\n",
+        ] {
+            assert!(!has_own_pattern(text), "{text}");
+        }
+    }
+}
