@@ -162,7 +162,7 @@ fn prefixes(text: &str) -> Fallible<String> {
     }
     for key in prefixes.banned.into_values().flatten() {
         if all.insert(key.clone(), "PrefixArity::Banned".to_owned()).is_some() {
-            return Err(format!("`{key}` is there twice").into());
+            return Err(format!("`{key}` is listed twice").into());
         }
     }
     if let Some(long) = all.keys().find(|key| key.len() >= 32) {
@@ -245,7 +245,7 @@ impl Table {
             let level = self.level(row, &sets, "").map_err(|e| format!("{}: {e}", row.names))?;
             for name in row.names.split_whitespace() {
                 if self.programs.insert(name.to_owned(), level.clone()).is_some() {
-                    return Err(format!("`{name}` is there twice").into());
+                    return Err(format!("`{name}` is listed twice").into());
                 }
             }
         }
@@ -277,7 +277,7 @@ impl Table {
             let level = self.level(sub, sets, &below).map_err(|e| format!("{}: {e}", sub.names))?;
             for name in sub.names.split_whitespace() {
                 if subs.insert(name.to_owned(), level.clone()).is_some() {
-                    return Err(format!("`{name}` is there twice").into());
+                    return Err(format!("`{name}` is listed twice").into());
                 }
             }
         }
@@ -352,7 +352,7 @@ impl Table {
                     "OptionRow {{ name: {text}, value: OptionValueKind::{takes}, effect: OptionEffect::{does} }}"
                 );
                 if all.insert(name, code).is_some() {
-                    return Err(format!("option `{name}` is there twice").into());
+                    return Err(format!("option `{name}` is listed twice").into());
                 }
             }
         }
@@ -400,7 +400,7 @@ impl Table {
             let names: Vec<_> = names.filter_map(|line| line.split('\t').next()).collect();
             let set: BTreeSet<&str> = names.iter().copied().collect();
             if !names.is_sorted() || set.len() != names.len() {
-                return Err(format!("{file}: the names are not sorted, or one is there twice"));
+                return Err(format!("{file}: the names are not sorted, or one is listed twice"));
             }
             match set.iter().find(|name| !self.programs.contains_key(**name)) {
                 Some(unknown) => Err(format!("{file}: `{unknown}` is not in the table")),

@@ -59,7 +59,7 @@ impl Platform {
         match (env::consts::OS, env::consts::ARCH) {
             ("linux", "x86_64") => Ok(Self { node: "linux-x64", machine: "x86_64" }),
             ("linux", "aarch64") => Ok(Self { node: "linux-arm64", machine: "aarch64" }),
-            (os, arch) => Err(format!("nobody has tried the agents on {os} {arch}")),
+            (os, arch) => Err(format!("the agents are untested on {os} {arch}")),
         }
     }
 }

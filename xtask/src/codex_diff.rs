@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         let work = || work(&options, &asked, &next, &found);
         let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
         threads.into_iter().try_for_each(|thread| {
-            thread.join().unwrap_or_else(|_| Err("a thread came to grief".to_owned()))
+            thread.join().unwrap_or_else(|_| Err("a thread panicked".to_owned()))
         })
     })?;
     let found = found.into_inner().map_err(|error| error.to_string())?;

@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     thread::scope(|scope| {
         let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(|| work(&shared))).collect();
         threads.into_iter().try_for_each(|thread| {
-            thread.join().unwrap_or_else(|_| Err("a thread came to grief".to_owned()))
+            thread.join().unwrap_or_else(|_| Err("a thread panicked".to_owned()))
         })
     })?;
     println!("{} cases in {:.0} s", options.cases, since.elapsed().as_secs_f64());

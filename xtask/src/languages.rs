@@ -41,6 +41,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     match violations {
         0 => Ok(()),
-        count => Err(Failure::Work(format!("{count} programs did what was not said"))),
+        count => {
+            Err(Failure::Work(format!("{count} programs had effects that were not predicted")))
+        }
     }
 }

@@ -72,7 +72,7 @@ pub enum PayloadError {
 impl std::fmt::Display for PayloadError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NotAnObject => write!(out, "the payload is no JSON object"),
+            Self::NotAnObject => write!(out, "the payload is not a JSON object"),
             Self::InvalidJson(error) => write!(out, "the payload was not understood: {error}"),
             Self::UnsupportedEvent(name) => write!(out, "`{name}` is not a hook that decides"),
             Self::InvalidDirectory(cwd) => write!(out, "`{cwd}` is not an absolute path"),
@@ -287,7 +287,7 @@ mod tests {
             rule: Some(rule),
             parts: vec![],
             findings: vec![],
-            always: vec![],
+            suggested_rules: vec![],
             obligations: vec![],
         };
         assert!(render_reason(&decision).ends_with("(`deny Bash(rm *)`, /h/policy.toml:4)"));

@@ -86,7 +86,7 @@ mod tests {
             rule: Some(rule),
             parts: vec![],
             findings: vec![],
-            always: vec![],
+            suggested_rules: vec![],
             obligations: vec![],
         }
     }

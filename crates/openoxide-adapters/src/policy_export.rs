@@ -39,13 +39,23 @@ pub enum ConversionLoss {
 }
 
 impl ConversionLoss {
-    /// Returns it in words.
+    /// Returns the name, as `rules convert --json` prints it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Narrower => "narrower",
+            Self::Wider => "wider",
+            Self::Dropped => "dropped",
+        }
+    }
+
+    /// Returns a description for a person.
+    #[must_use]
+    pub const fn message(self) -> &'static str {
+        match self {
             Self::Narrower => "it allows less there, or nothing",
-            Self::Wider => "it holds back more there",
-            Self::Dropped => "it would hold nothing back there",
+            Self::Wider => "it restricts more there",
+            Self::Dropped => "it would restrict nothing there",
         }
     }
 }
@@ -165,4 +175,16 @@ pub fn literal_host(pattern: &Pattern) -> Option<String> {
     let labels: Vec<&str> =
         std::str::from_utf8(bytes).ok()?.strip_suffix('.')?.rsplit('.').collect();
     Some(labels.join("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `rules convert --json` prints these names; programs read them.
+    #[test]
+    fn the_names_of_conversion_losses_are_fixed() {
+        let losses = [ConversionLoss::Narrower, ConversionLoss::Wider, ConversionLoss::Dropped];
+        assert_eq!(losses.map(ConversionLoss::as_str), ["narrower", "wider", "dropped"]);
+    }
 }

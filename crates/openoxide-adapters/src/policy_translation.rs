@@ -94,7 +94,7 @@ pub struct CallContext<'a> {
 
 impl std::fmt::Debug for CallContext<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Surroundings({})", self.cwd)
+        write!(out, "CallContext({})", self.cwd)
     }
 }
 
@@ -148,7 +148,7 @@ pub fn combine_parts(parts: Vec<AccessDecision>, always: Vec<String>) -> Decisio
         effect: worst,
         reason: first.map_or_else(|| "nothing is asked".to_owned(), |part| part.reason.clone()),
         rule: first.and_then(|part| part.rule.clone()),
-        always: if worst == Effect::Ask { always } else { Vec::new() },
+        suggested_rules: if worst == Effect::Ask { always } else { Vec::new() },
         parts,
         findings: Vec::new(),
         obligations: Vec::new(),

@@ -82,7 +82,7 @@ fn read_llm_do(text: &str, kind: LayerKind, name: &str, anchors: PathAnchors<'_>
     to_policy_file(llm_do::translate_config(text, kind, name, anchors), kind, name)
 }
 
-/// A file that cannot be relied on allows nothing.
+/// A file with errors allows nothing.
 fn to_policy_file(
     read: Result<PolicyTranslation, Vec<PolicyTextError>>,
     kind: LayerKind,

@@ -92,9 +92,13 @@ fn has_unknown_base(call: &AgentHookCall) -> bool {
 
 /// Returns a hint about a rule that would allow the call.
 fn approval_hint(decision: &Decision) -> String {
-    let rule =
-        decision.always.first().map_or_else(String::new, |rule| format!(" such as `{rule}`"));
-    format!("A person has to say yes first, and cannot be asked here; a rule{rule} allows it")
+    let rule = decision
+        .suggested_rules
+        .first()
+        .map_or_else(String::new, |rule| format!(" such as `{rule}`"));
+    format!(
+        "Approval is required, but there is no way to ask for it here; a rule{rule} would allow it"
+    )
 }
 
 #[cfg(test)]
@@ -122,7 +126,7 @@ mod tests {
             rule: None,
             parts: vec![],
             findings: vec![],
-            always: vec!["Bash(x y)".into()],
+            suggested_rules: vec!["Bash(x y)".into()],
             obligations: vec![],
         }
     }

@@ -46,7 +46,8 @@ struct DecisionSummary {
     via: String,
     decision: Option<Effect>,
     cwd: String,
-    left_out: usize,
+    #[serde(alias = "left_out")]
+    omitted_accesses: usize,
     always: Vec<String>,
     accesses: Vec<AccessSummary>,
 }
@@ -55,7 +56,8 @@ struct DecisionSummary {
 #[serde(default)]
 struct AccessSummary {
     access: String,
-    what: String,
+    #[serde(alias = "what")]
+    summary: String,
     decision: Option<Effect>,
     rule: Option<RuleRef>,
 }
@@ -104,8 +106,8 @@ impl ApprovalHistory {
         let answered: Vec<_> = self.questions.iter().filter(covered).collect();
         let answers = answered.iter().map(|(_, count)| count).sum();
         ChoiceHistory {
-            answers,
-            of: self.total_questions,
+            would_have_answered: answers,
+            total: self.total_questions,
             examples: example_commands(&answered, request),
         }
     }
@@ -170,7 +172,7 @@ fn asked_commands(decided: &DecisionSummary) -> Option<QuestionKey> {
     let asked = decided.accesses.iter().filter(|access| access.decision == Some(Effect::Ask));
     let texts: Option<Vec<_>> = asked.map(asked_command).collect();
     let texts = texts.filter(|texts| !texts.is_empty())?;
-    let whole = decided.left_out == 0 && !decided.always.is_empty();
+    let whole = decided.omitted_accesses == 0 && !decided.always.is_empty();
     whole.then(|| (decided.cwd.clone(), texts))
 }
 
@@ -178,9 +180,9 @@ fn asked_commands(decided: &DecisionSummary) -> Option<QuestionKey> {
 /// layers with higher precedence than project grants ask in any case.
 fn asked_command(judged: &AccessSummary) -> Option<String> {
     let above = |rule: &RuleRef| ["managed", "cli"].contains(&&*rule.layer);
-    let lost = judged.what.contains(REDACTED) || judged.what.contains(TRUNCATION_MARK);
+    let lost = judged.summary.contains(REDACTED) || judged.summary.contains(TRUNCATION_MARK);
     let counts = judged.access == "bash" && !lost && !judged.rule.as_ref().is_some_and(above);
-    counts.then(|| judged.what.clone())
+    counts.then(|| judged.summary.clone())
 }
 
 /// Reads a command again; nothing if it does not mean the same alone.
@@ -193,8 +195,30 @@ fn reanalyze_command(text: &str, setting: &AnalysisContext<'_>) -> Option<Access
         | Access::Fetch { .. }
         | Access::CallTool { .. }
         | Access::Delegate { .. }
-        | Access::DoomLoop { .. }
+        | Access::Repetition { .. }
         | Access::ExternalDirectory(_)
         | Access::Opaque { .. } => false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `left_out` and `what` are the names that the program wrote before.
+    #[test]
+    fn records_with_old_names_are_read() {
+        let record = |omitted: &str, summary: &str| -> DecisionSummary {
+            let text = format!(
+                r#"{{"via":"run","decision":"ask","cwd":"/p","{omitted}":0,"always":["Bash(x *)"],
+                    "accesses":[{{"access":"bash","{summary}":"x y","decision":"ask"}}]}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let expected = Some(("/p".to_owned(), vec!["x y".to_owned()]));
+        assert_eq!(asked_commands(&record("omitted_accesses", "summary")), expected);
+        assert_eq!(asked_commands(&record("left_out", "what")), expected);
+        let partial: DecisionSummary = serde_json::from_str(r#"{"left_out":6}"#).unwrap();
+        assert_eq!(partial.omitted_accesses, 6);
+    }
 }

@@ -87,7 +87,7 @@ impl ReviewRecord {
             return None;
         };
         let answer = AnswerRecord::new(&self.request, response, *channel, by.clone());
-        Some(if self.can_save_grant { answer } else { AnswerRecord { kept: None, ..answer } })
+        Some(if self.can_save_grant { answer } else { AnswerRecord { grant: None, ..answer } })
     }
 }
 
@@ -200,14 +200,14 @@ impl AuditLog {
         let ConfinementRecord { enforcement: holding, denials: refused, findings: found } =
             confinement;
         self.append(&AuditEvent::Outcome(OutcomeRecord {
-            of,
+            decision_seq: of,
             status: ended.and_then(ExitStatus::code),
             signal: ended.and_then(|status| status.signal()),
             error: status.as_ref().err().map(ToString::to_string),
             duration_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
-            held: holding,
-            refused,
-            found,
+            enforcement: holding,
+            denials: refused,
+            findings: found,
         }))
     }
 

@@ -77,7 +77,7 @@ fn is_within_grant_directory(
         Access::Fetch { .. }
         | Access::CallTool { .. }
         | Access::Delegate { .. }
-        | Access::DoomLoop { .. }
+        | Access::Repetition { .. }
         | Access::Opaque { .. } => true,
     };
     // Words that are not known can lead anywhere; so does what another program moves, whose words are not known then.

@@ -151,7 +151,7 @@ mod tests {
             rule,
             parts,
             findings,
-            always,
+            suggested_rules: always,
             obligations,
         })
     }

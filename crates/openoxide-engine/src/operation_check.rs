@@ -289,7 +289,7 @@ impl<'e> PreparedCall<'e> {
         } else {
             RequestedConfinement::NotConfined
         };
-        let written = self.append_record(DecisionRecord { enforced, ..decided });
+        let written = self.append_record(DecisionRecord { confinement: enforced, ..decided });
         if let Ok(permit) = &verdict
             && !is_last
             && let Some(why) = audit_violation_reason(permit.decision(), &written)
@@ -313,7 +313,7 @@ impl<'e> PreparedCall<'e> {
         self.engine.audit_log.record_operation(self.options.origin, &self.operation, decided)
     }
 
-    fn check_request(&self, explicit_yes_required: bool) -> CheckRequest {
+    fn check_request(&self, requires_explicit_approval: bool) -> CheckRequest {
         let (operation, options) = (self.operation.clone(), &self.options);
         CheckRequest {
             facts: self.facts.clone(),
@@ -325,7 +325,8 @@ impl<'e> PreparedCall<'e> {
                 .unwrap_or_else(|| present_operation(&operation)),
             title: options.title.clone().unwrap_or_else(|| operation_title(&operation)),
             group: None,
-            requires_explicit_approval: explicit_yes_required || options.requires_explicit_approval,
+            requires_explicit_approval: requires_explicit_approval
+                || options.requires_explicit_approval,
             hooks: self.hook_answers.clone(),
             coverage: Default::default(),
             operation,
@@ -354,7 +355,8 @@ impl<'e> PendingApproval<'e> {
     pub fn abandon(self, host: &dyn CheckHost) -> ApprovalRequest {
         let decided = DecisionRecord::new(&self.request.decision, self.prepared_call.engine.mode);
         let enforced = RequestedConfinement::NotConfined;
-        let written = self.prepared_call.append_record(DecisionRecord { enforced, ..decided });
+        let written =
+            self.prepared_call.append_record(DecisionRecord { confinement: enforced, ..decided });
         warn_on_error(written, host);
         self.request
     }

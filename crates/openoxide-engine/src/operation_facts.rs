@@ -75,7 +75,7 @@ pub fn collect_question_facts(
             "webfetch" => Action::Fetch { url: text },
             "task" => Action::Delegate { agent: text },
             "doom_loop" => {
-                all.accesses.push(Access::DoomLoop { tool: text });
+                all.accesses.push(Access::Repetition { tool: text });
                 continue;
             }
             "external_directory" => {

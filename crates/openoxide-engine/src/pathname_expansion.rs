@@ -65,7 +65,7 @@ fn script_option_name_reason(
         | Access::Fetch { .. }
         | Access::CallTool { .. }
         | Access::Delegate { .. }
-        | Access::DoomLoop { .. }
+        | Access::Repetition { .. }
         | Access::ExternalDirectory(_)
         | Access::Opaque { .. } => false,
     };

@@ -19,7 +19,7 @@ pub fn visible_temporary(decision: Option<&Decision>, home: Option<&AbsPath>) ->
         | Access::Fetch { .. }
         | Access::CallTool { .. }
         | Access::Delegate { .. }
-        | Access::DoomLoop { .. }
+        | Access::Repetition { .. }
         | Access::ExternalDirectory(_)
         | Access::Opaque { .. } => None,
     });
@@ -49,7 +49,7 @@ pub fn lost_temporary(decision: &Decision, roots: &[AbsPath]) -> BTreeSet<AbsPat
         | Access::Fetch { .. }
         | Access::CallTool { .. }
         | Access::Delegate { .. }
-        | Access::DoomLoop { .. }
+        | Access::Repetition { .. }
         | Access::ExternalDirectory(_)
         | Access::Opaque { .. } => None,
     });

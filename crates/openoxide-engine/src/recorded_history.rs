@@ -94,7 +94,7 @@ impl RecordedHistory {
     ) {
         let AuditEvent::Decision(decided) = record.entry else { return };
         let Some(was) = decided.decision.filter(|_| is_call(&decided)) else { return };
-        if decided.hooks.iter().any(|answer| answer.said != HookDecision::Pass) {
+        if decided.hooks.iter().any(|answer| answer.decision != HookDecision::Pass) {
             self.hook_decisions += 1;
             return;
         }
@@ -154,8 +154,8 @@ fn recorded_accesses(decided: &DecisionRecord) -> Option<Vec<(String, String)>> 
         _ => None,
     };
     let all: Option<Vec<_>> =
-        decided.accesses.iter().map(|judged| one(&judged.access, &judged.what)).collect();
-    all.filter(|all| !all.is_empty() && decided.left_out == 0)
+        decided.accesses.iter().map(|judged| one(&judged.access, &judged.summary)).collect();
+    all.filter(|all| !all.is_empty() && decided.omitted_accesses == 0)
 }
 
 impl CallRecord {

@@ -21,6 +21,6 @@ pub(crate) fn record_repetition(
         AgentHookEvent::PermissionRequest => file.is_loop(&call.session_id, digest),
     };
     if repeats.unwrap_or(true) {
-        facts.accesses.push(Access::DoomLoop { tool: call.tool.clone() });
+        facts.accesses.push(Access::Repetition { tool: call.tool.clone() });
     }
 }

@@ -124,7 +124,7 @@ impl<'a> Retries<'a> {
             rule: None,
             reason: String::new(),
             cause: None,
-            lost: Vec::new(),
+            overridden: Vec::new(),
         };
         self.profile(vec![part]).is_some_and(|wider| wider.may_write(path))
     }

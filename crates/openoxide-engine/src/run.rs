@@ -276,7 +276,7 @@ fn changeable(decision: &Decision) -> BTreeSet<AbsPath> {
         | Access::Fetch { .. }
         | Access::CallTool { .. }
         | Access::Delegate { .. }
-        | Access::DoomLoop { .. }
+        | Access::Repetition { .. }
         | Access::ExternalDirectory(_)
         | Access::Opaque { .. } => None,
     });

@@ -58,7 +58,7 @@ impl ScriptEdits {
             | Access::Fetch { .. }
             | Access::CallTool { .. }
             | Access::Delegate { .. }
-            | Access::DoomLoop { .. }
+            | Access::Repetition { .. }
             | Access::ExternalDirectory(_)
             | Access::Opaque { .. } => {}
         }

@@ -313,7 +313,7 @@ impl ToolContext {
         let tool = asking.permission.to_owned();
         let mut facts = self.collect_query_facts(&asking);
         if repeats {
-            facts.accesses.push(Access::DoomLoop { tool: tool.clone() });
+            facts.accesses.push(Access::Repetition { tool: tool.clone() });
         }
         let operation = Operation {
             session: self.session,

@@ -102,7 +102,7 @@ pub(crate) fn evaluate_with_hook_allow(
         rule,
         parts,
         findings: facts.findings.clone(),
-        always,
+        suggested_rules: always,
         obligations: collect_obligations(policy, &outcomes),
     };
     apply_policy_error(escalate_findings(decision, context.mode), context)
@@ -231,7 +231,7 @@ fn decide_by_policy(
         Access::Delegate { agent } => match_subject::with_name_subject(agent, |bytes| {
             decide_name(policy, SubjectKind::Delegate, bytes)
         }),
-        Access::DoomLoop { tool } => match_subject::with_name_subject(tool, |bytes| {
+        Access::Repetition { tool } => match_subject::with_name_subject(tool, |bytes| {
             decide_name(policy, SubjectKind::DoomLoop, bytes)
         }),
         Access::Opaque { .. } => decide_opaque(policy),

@@ -18,10 +18,10 @@ pub fn explain(layers: &[Layer], context: &EvaluationContext<'_>, decision: Deci
         let lost =
             find_matching_rules(layers, context, &part.access).into_iter().filter_map(|one| {
                 let rule = one.rule_ref();
-                let why = one.override_reason.unwrap_or(OVERRIDDEN_BY_NON_RULE).to_owned();
-                (part.rule.as_ref() != Some(&rule)).then_some(OverriddenRule { rule, why })
+                let reason = one.override_reason.unwrap_or(OVERRIDDEN_BY_NON_RULE).to_owned();
+                (part.rule.as_ref() != Some(&rule)).then_some(OverriddenRule { rule, reason })
             });
-        AccessDecision { lost: lost.collect(), ..part }
+        AccessDecision { overridden: lost.collect(), ..part }
     };
     let parts = decision.parts.into_iter().map(explained).collect();
     Decision { parts, ..decision }
@@ -163,7 +163,7 @@ fn collect_subjects(context: &EvaluationContext<'_>, access: &Access) -> Vec<Sub
         Access::Fetch { host, .. } => one(SubjectKind::Fetch, host::to_subject(host).into_bytes()),
         Access::CallTool { tool } => name(SubjectKind::Tool, tool),
         Access::Delegate { agent } => name(SubjectKind::Delegate, agent),
-        Access::DoomLoop { tool } => name(SubjectKind::DoomLoop, tool),
+        Access::Repetition { tool } => name(SubjectKind::DoomLoop, tool),
         Access::Opaque { .. } => Vec::new(),
     }
 }
@@ -227,7 +227,7 @@ mod tests {
         };
         let facts = OperationFacts { accesses: vec![access], findings: vec![] };
         let part = explain(&layers, &context, evaluate(&policy, &context, &facts)).parts.remove(0);
-        let lost = part.lost.into_iter().map(|lost| (lost.rule.text, lost.why)).collect();
+        let lost = part.overridden.into_iter().map(|lost| (lost.rule.text, lost.reason)).collect();
         (part.rule.map(|rule| rule.text), lost)
     }
 

@@ -119,7 +119,8 @@ impl PermissionGate {
         };
         let meant = |of: &&QueuedRequest| {
             let request = &of.request;
-            request.group.as_deref() == Some(group) && (explicit || !request.explicit_yes_required)
+            request.group.as_deref() == Some(group)
+                && (explicit || !request.requires_explicit_approval)
         };
         let ids: Vec<_> =
             self.pending.find_by_session(session).filter(meant).map(request_id).collect();
@@ -250,12 +251,12 @@ impl PermissionGate {
         let grants = || self.sessions.grants(question.operation.session);
         let exactly = grants().any(|grants| grants.allows_operation(question.digest))
             && !decision.findings.iter().any(is_circuit_breaker);
-        let lasting = !decision.always.is_empty();
+        let lasting = !decision.suggested_rules.is_empty();
         let keyed = grants().any(|grants| grants.allows_keys(&question.coverage.keys));
         let cover =
             |access: &Access| grants().any(|grants| grants.granted_rules_allow(context, access));
         let covered = |part: &AccessDecision| {
-            let repeats = matches!(part.access, Access::DoomLoop { .. });
+            let repeats = matches!(part.access, Access::Repetition { .. });
             part.decision == Effect::Allow
                 || ((exactly || keyed) && !repeats)
                 || ((exactly || lasting) && cover(&part.access))
@@ -272,7 +273,7 @@ impl PermissionGate {
     ) -> Vec<ApprovalId> {
         let QueuedRequest { check_request: question, request } = waiting;
         let ApprovalResponse::Approved { scope, .. } = response else { return Vec::new() };
-        if request.explicit_yes_required || *scope == GrantScope::Once {
+        if request.requires_explicit_approval || *scope == GrantScope::Once {
             return Vec::new();
         }
         let session = request.session;
@@ -307,7 +308,8 @@ impl PermissionGate {
             let decision = self.evaluate(&waiting.check_request);
             if decision.effect == Effect::Ask {
                 if let Some(waiting) = self.pending.get_mut(id) {
-                    waiting.request.explicit_yes_required |= requires_explicit_approval(&decision);
+                    waiting.request.requires_explicit_approval |=
+                        requires_explicit_approval(&decision);
                 }
             } else if let Some(waiting) = self.pending.remove(id) {
                 settled.push(resolve_without_answer(&waiting, decision));

@@ -142,13 +142,14 @@ impl Hook {
 
     /// Returns the hook's decision as an answer. An allow becomes a pass if the hook may not allow.
     #[must_use]
-    pub fn to_answer(&self, said: HookDecision, reason: String) -> HookAnswer {
-        let (hook, below_rules) = (self.rule_ref(), self.respects_ask_rules);
-        if said == HookDecision::Allow && !self.may_allow {
-            let reason = "this hook is not permitted to allow".to_owned();
-            return HookAnswer { hook, said: HookDecision::Pass, reason, below_rules };
+    pub fn to_answer(&self, decision: HookDecision, reason: String) -> HookAnswer {
+        let (hook, respects_ask_rules) = (self.rule_ref(), self.respects_ask_rules);
+        if decision == HookDecision::Allow && !self.may_allow {
+            let (decision, reason) =
+                (HookDecision::Pass, "this hook is not permitted to allow".to_owned());
+            return HookAnswer { hook, decision, reason, respects_ask_rules };
         }
-        HookAnswer { hook, said, reason, below_rules }
+        HookAnswer { hook, decision, reason, respects_ask_rules }
     }
 }
 
@@ -175,7 +176,7 @@ pub fn evaluate_with_hooks(
 
 /// Returns the strictest answer. Among equally strict answers, returns the first.
 fn find_strictest_answer(answers: &[HookAnswer]) -> Option<(Effect, &HookAnswer)> {
-    let said = |answer: &HookAnswer| decision_effect(answer.said);
+    let said = |answer: &HookAnswer| decision_effect(answer.decision);
     let worst = answers.iter().filter_map(said).max()?;
     answers.iter().find(|answer| said(answer) == Some(worst)).map(|answer| (worst, answer))
 }
@@ -201,7 +202,8 @@ pub(crate) struct HookAllowScope {
 
 /// Returns what the hooks that allow may answer: the most that one of them may.
 fn hook_allow_scope(answers: &[HookAnswer]) -> HookAllowScope {
-    let above = |answer: &&HookAnswer| answer.said == HookDecision::Allow && !answer.below_rules;
+    let above =
+        |answer: &&HookAnswer| answer.decision == HookDecision::Allow && !answer.respects_ask_rules;
     let mut above = answers.iter().filter(above).peekable();
     let rules = above.peek().is_some();
     let managed = above.any(|answer| answer.hook.layer == LayerKind::Managed.as_str());
@@ -214,7 +216,13 @@ fn hook_allow_scope(answers: &[HookAnswer]) -> HookAllowScope {
 /// Returns the decision that this answer makes.
 fn apply_answer(decision: Decision, answer: &HookAnswer, effect: Effect) -> Decision {
     let rule = Some(answer.hook.clone());
-    Decision { effect, reason: answer_reason(answer), rule, always: Vec::new(), ..decision }
+    Decision {
+        effect,
+        reason: answer_reason(answer),
+        rule,
+        suggested_rules: Vec::new(),
+        ..decision
+    }
 }
 
 /// A hook's question is put to a person, each time anew: a grant would answer in the hook's place.
@@ -230,13 +238,13 @@ fn apply_ask(decision: Decision, answer: &HookAnswer, context: &EvaluationContex
 }
 
 fn answer_reason(answer: &HookAnswer) -> String {
-    let HookAnswer { hook, said, reason, .. } = answer;
-    let verb = match said {
+    let HookAnswer { hook, decision, reason, .. } = answer;
+    let verb = match decision {
         HookDecision::Pass => "has no decision",
         HookDecision::Allow => "allows it",
         HookDecision::Ask => "asks",
         HookDecision::Deny => "denies it",
-        HookDecision::Failed => "cannot be relied on",
+        HookDecision::Failed => "failed",
     };
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     format!("{} {verb}{why}", hook.text)
@@ -260,7 +268,7 @@ pub(crate) fn apply_hook_allow(
             matches!(why, ReasonCode::NoRule | ReasonCode::Unproved | ReasonCode::OutsideProject)
         }
     };
-    let a_loop = matches!(access, Access::DoomLoop { .. });
+    let a_loop = matches!(access, Access::Repetition { .. });
     if outcome.effect != Effect::Ask || bound || !open || a_loop {
         return outcome;
     }
@@ -353,7 +361,7 @@ mod tests {
         for said in [Pass, Allow, Ask, Deny, Failed] {
             let answer = strong.to_answer(said, "so".to_owned());
             assert_eq!(
-                (answer.said, answer.reason.as_str(), answer.below_rules),
+                (answer.decision, answer.reason.as_str(), answer.respects_ask_rules),
                 (said, "so", false)
             );
             let answer = weak.to_answer(said, "so".to_owned());
@@ -361,7 +369,10 @@ mod tests {
                 Allow => (Pass, "this hook is not permitted to allow", true),
                 other => (other, "so", true),
             };
-            assert_eq!((answer.said, answer.reason.as_str(), answer.below_rules), expected);
+            assert_eq!(
+                (answer.decision, answer.reason.as_str(), answer.respects_ask_rules),
+                expected
+            );
             assert_eq!(answer.hook, weak.rule_ref());
         }
     }

@@ -29,7 +29,7 @@ pub(crate) fn to_access_decision(
         rule,
         reason,
         cause,
-        lost: Vec::new(),
+        overridden: Vec::new(),
     }
 }
 

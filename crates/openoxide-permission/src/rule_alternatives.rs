@@ -68,9 +68,9 @@ pub(crate) fn find_alternatives(
         (RuleBreadth::Narrower, narrower_rule as RuleGenerator),
         (RuleBreadth::Wider, wider_rule as RuleGenerator),
     ];
-    let choices = each.into_iter().filter_map(|(width, other)| {
+    let choices = each.into_iter().filter_map(|(breadth, other)| {
         let rules = replace_command_rules(always, &asked, other)?;
-        Some(RuleChoice { width, rules })
+        Some(RuleChoice { breadth, rules })
     });
     choices
         .filter(|choice| choice.rules != always && allows_all_commands(choice, &asked, anchors))

@@ -99,7 +99,7 @@ pub fn granted_rules(scope: GrantScope, always: &[String], accesses: &[Access]) 
 fn session_rule(access: &Access) -> Option<String> {
     match access {
         Access::Exec(exec) => suggested_rules::exact_rule(&exec.argv),
-        Access::DoomLoop { tool } => Some(format!("DoomLoop({tool})")),
+        Access::Repetition { tool } => Some(format!("DoomLoop({tool})")),
         _ => None,
     }
 }
@@ -167,7 +167,7 @@ mod tests {
     fn each_scope_saves_the_rules_that_are_displayed() {
         let accesses = [
             run("npm ci"),
-            Access::DoomLoop { tool: "Bash".into() },
+            Access::Repetition { tool: "Bash".into() },
             Access::CallTool { tool: "x".into() },
         ];
         let always = texts(&["Bash(npm *)"]);

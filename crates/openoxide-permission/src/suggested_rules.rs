@@ -60,7 +60,7 @@ fn suggest_rule(access: &Access, why: ReasonCode) -> Option<String> {
         Access::Fetch { host, .. } => Some(format!("WebFetch(domain:{host})")),
         Access::CallTool { tool } => Some(tool.clone()),
         Access::Delegate { agent } => Some(format!("Task({agent})")),
-        Access::DoomLoop { tool } => Some(format!("DoomLoop({tool})")),
+        Access::Repetition { tool } => Some(format!("DoomLoop({tool})")),
         Access::Opaque { .. } => None,
     }
 }

@@ -36,7 +36,8 @@ pub enum Access {
         agent: String,
     },
     /// Repeats one tool call again and again.
-    DoomLoop {
+    #[serde(rename = "doom_loop")]
+    Repetition {
         /// The tool that is repeated.
         tool: String,
     },
@@ -266,7 +267,7 @@ impl Access {
             Self::Fetch { .. } => "webfetch",
             Self::CallTool { .. } => "tool",
             Self::Delegate { .. } => "task",
-            Self::DoomLoop { .. } => "doom_loop",
+            Self::Repetition { .. } => "doom_loop",
             Self::ExternalDirectory(_) => "external_directory",
             Self::Opaque { .. } => "opaque",
         }
@@ -281,7 +282,7 @@ impl Access {
                 path.path.as_str()
             }
             Self::Fetch { url, .. } => url,
-            Self::CallTool { tool } | Self::DoomLoop { tool } => tool,
+            Self::CallTool { tool } | Self::Repetition { tool } => tool,
             Self::Delegate { agent } => agent,
             Self::Opaque { text, .. } => text,
         }

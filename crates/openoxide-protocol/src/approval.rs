@@ -67,13 +67,13 @@ pub struct ApprovalRequest {
     pub group: Option<String>,
     /// True if the request requires explicit approval. No batch and no option that approves
     /// everything replaces it (Aider's `explicit_yes_required`).
-    #[serde(default)]
-    pub explicit_yes_required: bool,
-    /// Narrower and wider rules than those of [`Decision::always`](crate::Decision::always), where there are such. [`Self::choices`] has all.
+    #[serde(default, rename = "explicit", alias = "explicit_yes_required")]
+    pub requires_explicit_approval: bool,
+    /// Narrower and wider rules than those of [`Decision::suggested_rules`], if there are any.
+    /// [`Self::choices`] returns all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<RuleChoice>,
-    /// Narrower and wider rules than those of [`Decision::always`], if there are any.
-    /// [`Self::choices`] returns all of them.
+    /// The task that the call belongs to, if the end of the task can be detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
 }

@@ -57,7 +57,8 @@ pub struct OverriddenRule {
     /// The rule.
     pub rule: RuleRef,
     /// The reason why the rule did not decide.
-    pub why: String,
+    #[serde(alias = "why")]
+    pub reason: String,
 }
 
 /// The decision on one access.
@@ -78,8 +79,8 @@ pub struct AccessDecision {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
     /// The rules that matched and did not decide; only an explanation looks for them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lost: Vec<OverriddenRule>,
+    #[serde(default, alias = "lost", skip_serializing_if = "Vec::is_empty")]
+    pub overridden: Vec<OverriddenRule>,
 }
 
 /// A condition of an allow decision.
@@ -111,8 +112,48 @@ pub struct Decision {
     /// The findings of the analysis.
     pub findings: Vec<Finding>,
     /// The rules that "always" would add; empty when nothing may be remembered.
-    pub always: Vec<String>,
+    #[serde(rename = "always")]
+    pub suggested_rules: Vec<String>,
     /// The conditions of an allow decision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub obligations: Vec<Obligation>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `lost` and `why` are the names that the program wrote before.
+    #[test]
+    fn overridden_rules_with_old_names_are_read() {
+        let rule = r#"{"layer":"user","text":"allow Bash"}"#;
+        let old = format!(
+            r#"{{"access":"call_tool","tool":"x","decision":"ask","rule":null,
+                "lost":[{{"rule":{rule},"why":"a stricter rule matches"}}]}}"#
+        );
+        let part: AccessDecision = serde_json::from_str(&old).unwrap();
+        assert_eq!(part.overridden[0].reason, "a stricter rule matches");
+        let json = serde_json::to_value(&part).unwrap();
+        assert_eq!(json["overridden"][0]["reason"], "a stricter rule matches");
+        assert_eq!((json.get("lost"), json["overridden"][0].get("why")), (None, None));
+    }
+
+    /// These names are fixed for programs that read them.
+    #[test]
+    fn names_that_are_fixed_stay() {
+        let repetition = Access::Repetition { tool: "x".to_owned() };
+        let json = serde_json::to_string(&repetition).unwrap();
+        assert_eq!(json, r#"{"access":"doom_loop","tool":"x"}"#);
+        let decision = Decision {
+            effect: Effect::Ask,
+            reason: String::new(),
+            rule: None,
+            parts: Vec::new(),
+            findings: Vec::new(),
+            suggested_rules: vec!["Bash(x)".to_owned()],
+            obligations: Vec::new(),
+        };
+        let json = serde_json::to_value(&decision).unwrap();
+        assert_eq!((&json["decision"], &json["always"][0]), (&"ask".into(), &"Bash(x)".into()));
+    }
 }

@@ -43,12 +43,13 @@ pub struct HookAnswer {
     /// The hook: its location and the name of its program.
     pub hook: RuleRef,
     /// The decision of the hook.
-    pub said: HookDecision,
+    #[serde(rename = "hook_decision", alias = "said")]
+    pub decision: HookDecision,
     /// The reason, in the words of the hook or of OpenOxide. It comes from another program. Escape
     /// it before showing it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// True if an allow of the hook does not override rules that ask, as in Claude Code.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub below_rules: bool,
+    #[serde(default, alias = "below_rules", skip_serializing_if = "std::ops::Not::not")]
+    pub respects_ask_rules: bool,
 }

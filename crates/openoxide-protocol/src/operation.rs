@@ -103,7 +103,7 @@ impl fmt::Display for OperationDigest {
 
 impl fmt::Debug for OperationDigest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Digest({self})")
+        write!(out, "OperationDigest({self})")
     }
 }
 

@@ -51,7 +51,7 @@ pub fn choose_backend(
 
 impl fmt::Display for NoBackendError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("nothing on this machine holds this profile")?;
+        out.write_str("no backend on this machine can fully enforce this profile")?;
         for plan in &self.plans {
             let Some((clause, why)) = plan.first_unenforced() else { continue };
             write!(out, "\n  {}: {}: {why}", plan.backend.as_str(), clause.as_str())?;

@@ -65,7 +65,7 @@ fn start_bwrap<'a>(world: &InitContext<'a>) -> Result<BwrapMonitor<'a>, SandboxE
             .with_step(|| "taking the terminal".to_owned())?;
     }
     let heard = sys::create_signalfd(monitor::HANDLED_SIGNALS)
-        .with_step(|| "hearing of signals".to_owned())?;
+        .with_step(|| "receiving signals".to_owned())?;
     let (ours, theirs) = create_pipes().with_step(|| "making pipes".to_owned())?;
     let call = bwrap_command::BwrapCommand::new(world, theirs)?;
     let Some(bwrap) = sys::fork_into_namespaces(sys::NamespaceFlags::NONE)
@@ -80,7 +80,7 @@ fn start_bwrap<'a>(world: &InitContext<'a>) -> Result<BwrapMonitor<'a>, SandboxE
     let first = first.with_step(|| "starting bwrap, which reports the reason".to_owned())?;
     set_limits(first, launch.limits).with_step(|| "setting limits".to_owned())?;
     let told = wire.send(&InitMessage::RestrictionsApplied { landlock: false }, &[]);
-    told.with_step(|| "telling the supervisor".to_owned())?;
+    told.with_step(|| "reporting to the supervisor".to_owned())?;
     progress.record(ProgressEvent::Starting).with_step(|| "recording the start".to_owned())?;
     release_bwrap(ours.start_gate).with_step(|| "letting bwrap go on".to_owned())?;
     Ok(BwrapMonitor {

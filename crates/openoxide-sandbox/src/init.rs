@@ -75,7 +75,7 @@ fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, Sandbo
         set_up_network(launch, wire).with_step(|| "making a network".to_owned())?;
     }
     let terminal = launch.terminal.then(|| send_terminal(wire)).transpose()?;
-    identity::set_not_dumpable().with_step(|| "closing itself to others".to_owned())?;
+    identity::set_not_dumpable().with_step(|| "making the process undumpable".to_owned())?;
     let ended = reaper::child_exit_descriptor().with_step(|| "waiting for processes".to_owned())?;
     let unreadable = launch.profile.unreadable.iter().cloned().collect();
     let kept =

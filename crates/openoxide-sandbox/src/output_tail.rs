@@ -33,7 +33,7 @@ impl OutputTail {
 
 impl std::fmt::Debug for OutputTail {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Tail({} bytes)", self.bytes.len())
+        write!(out, "OutputTail({} bytes)", self.bytes.len())
     }
 }
 

@@ -238,7 +238,7 @@ impl PendingReview {
 
 impl<K> fmt::Debug for ReviewCoordinator<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Questions").field("patience", &self.timeout).finish_non_exhaustive()
+        f.debug_struct("ReviewCoordinator").field("timeout", &self.timeout).finish_non_exhaustive()
     }
 }
 

@@ -85,7 +85,9 @@ fn describe_danger(argv: &CommandWords, place: &DangerContext<'_>) -> Option<&'s
         "find" => check_find(argv, place),
         "chmod" | "chown" | "chgrp" if is_recursive(argv) => {
             let whole = known_operands(argv).any(|operand| place.is_critical_path(operand));
-            whole.then_some("it changes the rights of a whole system, home or project")
+            whole.then_some(
+                "it changes the permissions of an entire system, home or project directory",
+            )
         }
         "fdisk" | "sfdisk" | "parted" if is_list_only(argv) => None,
         "dd" | "wipefs" | "fdisk" | "sfdisk" | "gdisk" | "sgdisk" | "parted" | "mkswap"

@@ -41,7 +41,7 @@ pub const FINDING_REGISTRY: &[FindingEntry] = &[
     finding_entry("OX101", "the script was not understood", "echo $[1+1]", "echo $((1+1))"),
     finding_entry(
         "OX102",
-        "which program would run is not known",
+        "the program that would run is not known",
         "$tool --version",
         "tool $version",
     ),

@@ -54,7 +54,7 @@ pub struct LoadedPolicy {
     pub writable: Vec<ResolvedDirectory>,
     /// The reason why nothing may be allowed: rules that ask or deny may be missing.
     pub policy_error: Option<String>,
-    /// The reason why nothing may be done: the managed policy cannot be relied on (DECISIONS 16).
+    /// The reason why nothing may be done: the managed policy has errors (DECISIONS 16).
     pub managed_policy_error: Option<String>,
     /// The files that have something wrong with them.
     pub broken_files: Vec<BrokenFile>,
@@ -347,11 +347,11 @@ impl PolicyLoader {
             LayerKind::Managed if !is_writable_only_by_root(&source.path) => {
                 self.record_policy_error(
                     source,
-                    &format!("{name}: others than root can write it, or its directory"),
+                    &format!("{name}: users other than root can write it or its directory"),
                 );
             }
             LayerKind::User if is_writable_by_others(&source.path) => {
-                self.record_policy_error(source, &format!("{name}: others than you can write it"));
+                self.record_policy_error(source, &format!("{name}: other users can write it"));
             }
             LayerKind::User => {
                 if let Some(open) = find_replaceable_directory(&directories) {

@@ -128,10 +128,11 @@ pub trait RequestStore {
     /// Returns an error if this could not be written.
     fn resolve_stale(&mut self) -> Result<(), RequestError>;
 
-    /// Returns what waits, oldest first. An error among them is one request that cannot be relied on.
+    /// Returns the pending requests, oldest first. An error among them means one damaged
+    /// request.
     ///
     /// # Errors
-    /// When nothing can be read.
+    /// Returns an error if nothing can be read.
     fn list_pending(&mut self) -> Result<Vec<Result<PendingRequest, RequestError>>, RequestError>;
 
     /// Looks up a request by the beginning of its id.

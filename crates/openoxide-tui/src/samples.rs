@@ -22,7 +22,7 @@ pub(crate) fn patch_request(diff: &str) -> ApprovalRequest {
     let part = build_part(Access::Edit(path), Effect::Ask);
     let mut request = build_request(PresentationKind::Diff, "change src/lib.rs", diff, vec![part]);
     request.tool = "Edit".to_owned();
-    request.decision.always.clear();
+    request.decision.suggested_rules.clear();
     request
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn with_finding(
 
 /// Returns the request with explicit approval required.
 pub(crate) fn with_explicit_approval(mut request: ApprovalRequest) -> ApprovalRequest {
-    request.explicit_yes_required = true;
+    request.requires_explicit_approval = true;
     request
 }
 
@@ -97,12 +97,12 @@ fn build_request(
             rule: Some(build_rule()),
             parts,
             findings: Vec::new(),
-            always: vec!["Bash(git push *)".to_owned()],
+            suggested_rules: vec!["Bash(git push *)".to_owned()],
             obligations: Vec::new(),
         },
         digest: OperationDigest([0; 32]),
         group: None,
-        explicit_yes_required: false,
+        requires_explicit_approval: false,
         alternatives: Vec::new(),
         task: None,
     }
@@ -122,7 +122,7 @@ fn build_exec_part(text: &str, effect: Effect) -> AccessDecision {
 
 fn build_part(access: Access, decision: Effect) -> AccessDecision {
     let rule = (decision == Effect::Ask).then(build_rule);
-    AccessDecision { access, decision, rule, reason: String::new(), cause: None, lost: Vec::new() }
+    AccessDecision { access, decision, rule, reason: String::new(), cause: None, overridden: Vec::new() }
 }
 
 fn build_rule() -> RuleRef {

@@ -59,7 +59,7 @@ impl Ledger {
             all.filter(|answer| wanted.contains(answer)).count()
         };
         format!(
-            "{} kills, {} requests seen, {} yeses and {} noes acknowledged, {} of them grants, {} lists given up because others held the lock",
+            "{} kills, {} requests seen, {} approvals and {} denials acknowledged, {} of them grants, {} lists given up because others held the lock",
             self.kills(),
             entries.iter().filter(|entry| entry.id.is_some()).count(),
             answers(&[Answer::Once, Answer::Project]),

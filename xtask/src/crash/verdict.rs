@@ -35,7 +35,7 @@ fn files(stage: &Stage) -> Result<Vec<String>, String> {
         }
     }
     let (_, waiting) = stage.run(&["pending", "--json"])?;
-    broken.extend(waiting.lines().map(|line| format!("nobody waits for {line}")));
+    broken.extend(waiting.lines().map(|line| format!("no process waits for {line}")));
     let data_base = Connection::open(stage.data_base()).map_err(|error| error.to_string())?;
     let check = data_base.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
     match check.map_err(|error| error.to_string())?.as_str() {
@@ -48,8 +48,8 @@ fn files(stage: &Stage) -> Result<Vec<String>, String> {
 fn granted(stage: &Stage) -> Result<BTreeSet<String>, String> {
     let (_, text) = stage.run(&["grants", "list", "--json"])?;
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let counts = lines.filter(|grant| grant.get("counts") == Some(&Value::Bool(true)));
-    Ok(counts.filter_map(|grant| Some(grant.get("rule")?.as_str()?.to_owned())).collect())
+    let valid = lines.filter(|grant| grant.get("valid") == Some(&Value::Bool(true)));
+    Ok(valid.filter_map(|grant| Some(grant.get("rule")?.as_str()?.to_owned())).collect())
 }
 
 fn stored(data_base: &Connection, entry: &Entry) -> rusqlite::Result<Option<String>> {
@@ -77,7 +77,7 @@ fn judge(
     } else if runs > 1 || runs == 1 && !yes {
         Some("something ran without a yes, or more than once")
     } else if entry.status == Some(0) && runs == 0 {
-        Some("what was said to have run did not")
+        Some("a command is reported as run, but did not run")
     } else {
         None
     }

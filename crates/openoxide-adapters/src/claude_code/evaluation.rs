@@ -94,7 +94,7 @@ impl ClaudePolicy {
             rule,
             reason,
             cause: None,
-            lost: Vec::new(),
+            overridden: Vec::new(),
         };
         Ok(combine_parts(vec![part], Vec::new()))
     }

@@ -95,7 +95,7 @@ impl OpenCodePolicy {
         let reason = format!("`{}` {does} in OpenCode {why}", access.summary());
         let text = |rule: &OpenCodeRule| format!("{} {}", rule.effect.as_str(), to_rule_ref(rule));
         let rule = rule.map(|rule| rule.origin.to_rule_ref(text(rule)));
-        AccessDecision { access, decision, rule, reason, cause: None, lost: Vec::new() }
+        AccessDecision { access, decision, rule, reason, cause: None, overridden: Vec::new() }
     }
 }
 

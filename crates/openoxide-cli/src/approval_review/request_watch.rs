@@ -45,7 +45,7 @@ impl<'a> RequestWatch<'a> {
         let signals = SignalWatch::start();
         let shown = requests.register(&asking).map_err(|error| error.to_string())?;
         let requests = Box::new(requests);
-        let (id, explicit) = (request.id, request.explicit_yes_required);
+        let (id, explicit) = (request.id, request.requires_explicit_approval);
         Ok(Self {
             review,
             requests,
@@ -140,11 +140,7 @@ impl<'a> RequestWatch<'a> {
     fn check_expiry(&mut self) -> Option<ReviewOutcome> {
         let late = self.expires_at.is_some_and(|at| at <= UtcTimestamp::now());
         late.then(|| {
-            self.resolve_request(
-                &RequestResolutionKind::Expired,
-                "the clock",
-                ReviewOutcome::Expired,
-            )
+            self.resolve_request(&RequestResolutionKind::Expired, "timeout", ReviewOutcome::Expired)
         })
     }
 

@@ -161,8 +161,8 @@ pub(crate) fn render_text(decision: &Decision, script: &str, global: GlobalArgs)
             None => format!("        {}", line(&part.reason)),
         });
     }
-    if !decision.always.is_empty() {
-        lines.push(format!("  always would add: {}", line(&decision.always.join(", "))));
+    if !decision.suggested_rules.is_empty() {
+        lines.push(format!("  always would add: {}", line(&decision.suggested_rules.join(", "))));
     }
     lines.extend(audit_obligation_line(decision, &[]));
     let colored = terminal_color::use_color(global.color, &std::io::stdout());

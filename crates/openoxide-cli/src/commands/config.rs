@@ -55,6 +55,6 @@ fn file_state(source: &PolicySource, loaded: &LoadedPolicy) -> &'static str {
     {
         "tightens"
     } else {
-        "counts"
+        "applies"
     }
 }

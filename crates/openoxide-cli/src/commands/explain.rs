@@ -58,8 +58,8 @@ fn render_text(
         format!("mode {}, in {}", engine.mode().as_str(), line(engine.cwd().as_str())),
     ];
     lines.extend(decision.parts.iter().flat_map(render_access_decision));
-    if !decision.always.is_empty() {
-        lines.push(format!("\nalways would add: {}", line(&decision.always.join(", "))));
+    if !decision.suggested_rules.is_empty() {
+        lines.push(format!("\nalways would add: {}", line(&decision.suggested_rules.join(", "))));
     }
     lines.extend(
         check::audit_obligation_line(decision, engine.audit_requirements())
@@ -83,8 +83,8 @@ fn render_access_decision(part: &AccessDecision) -> Vec<String> {
         format!("  {}: {}", part.decision.as_str(), line(&part.reason)),
     ];
     lines.extend(part.rule.as_ref().map(|rule| render_rule_outcome(rule, "it decides")));
-    lines.extend(part.lost.iter().map(|lost| render_rule_outcome(&lost.rule, &lost.why)));
-    if part.rule.is_none() && part.lost.is_empty() {
+    lines.extend(part.overridden.iter().map(|lost| render_rule_outcome(&lost.rule, &lost.reason)));
+    if part.rule.is_none() && part.overridden.is_empty() {
         lines.push("  no rule in any layer matches".to_owned());
     }
     lines

@@ -109,10 +109,14 @@ pub(crate) fn new_grant_terms(
     rules: Vec<String>,
     bounds: &GrantLimitArgs,
 ) -> Result<GrantTerms, String> {
-    let below = bounds.below.as_deref().map(grant_directory).transpose()?;
-    // No unit is shorter than a second.
-    let seconds = bounds.time.map(|time| time / 1_000);
-    Ok(GrantTerms { rules, seconds, times: bounds.times, below, task: bounds.task.is_some() })
+    Ok(GrantTerms {
+        rules,
+        // No unit is shorter than a second.
+        expires_in_seconds: bounds.time.map(|time| time / 1_000),
+        max_uses: bounds.times,
+        directory: bounds.below.as_deref().map(grant_directory).transpose()?,
+        until_task_end: bounds.task.is_some(),
+    })
 }
 
 /// Returns the directory of a grant. It must exist: a grant for a directory that is created later
@@ -154,22 +158,16 @@ fn list_grants(entries: &[GrantEntry], json: bool) -> ProgramExit {
 }
 
 fn render_json(entry: &GrantEntry) -> String {
-    let GrantLimits {
-        expires_at: until,
-        granted_at: since,
-        directory: below,
-        max_uses: times,
-        task,
-    } = &entry.limits;
+    let GrantLimits { expires_at, granted_at, directory, max_uses, task } = &entry.limits;
     json!({
         "schema": SCHEMA,
         "rule": entry.rule,
         "line": entry.line,
-        "counts": entry.ignored_reason.is_none(),
-        "until": until.map(|until| until.to_string()),
-        "since": since.map(|since| since.to_string()),
-        "below": below,
-        "times": times,
+        "valid": entry.ignored_reason.is_none(),
+        "expires_at": expires_at.map(|time| time.to_string()),
+        "granted_at": granted_at.map(|time| time.to_string()),
+        "directory": directory,
+        "max_uses": max_uses,
         "task": task,
     })
     .to_string()

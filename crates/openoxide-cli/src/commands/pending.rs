@@ -82,9 +82,9 @@ pub(crate) fn render_json(waiting: &PendingRequest, history: &ApprovalHistory) -
         "accesses": accesses,
         "reason": request.decision.reason,
         "findings": request.decision.findings,
-        "always": request.decision.always,
+        "always": request.decision.suggested_rules,
         "choices": choices_to_json(request, history),
-        "explicit_yes_required": request.explicit_yes_required,
+        "explicit": request.requires_explicit_approval,
         "digest": shown,
         "asked_at": waiting.asked_at.to_string(),
         "expires_at": waiting.expires_at.map(|at| at.to_string()),
@@ -95,7 +95,15 @@ pub(crate) fn render_json(waiting: &PendingRequest, history: &ApprovalHistory) -
 /// would have answered.
 fn choices_to_json(request: &ApprovalRequest, history: &ApprovalHistory) -> Vec<Value> {
     let both = request.choices().into_iter().zip(history.choice_histories(request));
-    let one = |(RuleChoice { width, rules }, ChoiceHistory { answers, of, examples })| json!({ "width": width, "rules": rules, "answers": answers, "of": of, "examples": examples });
+    let one = |(choice, history): (RuleChoice, ChoiceHistory)| {
+        json!({
+            "breadth": choice.breadth,
+            "rules": choice.rules,
+            "would_have_answered": history.would_have_answered,
+            "total": history.total,
+            "examples": history.examples,
+        })
+    };
     both.map(one).collect()
 }
 

@@ -64,7 +64,7 @@ fn check_approval(
 ) -> Result<(), String> {
     let request = &waiting.request;
     let digest = waiting.shown_digest.to_string();
-    let explicit = request.explicit_yes_required;
+    let explicit = request.requires_explicit_approval;
     match (&args.digest, args.scope) {
         (Some(named), _) if named.len() < MIN_DIGEST_DIGITS => {
             Err(format!("`--digest` takes {MIN_DIGEST_DIGITS} digits or more"))
@@ -79,7 +79,7 @@ fn check_approval(
             let short = digest.get(..16).unwrap_or_default();
             Err(format!("this request needs explicit approval; confirm it with `--digest {short}`"))
         }
-        (_, GrantScope::Project) if request.decision.always.is_empty() => {
+        (_, GrantScope::Project) if request.decision.suggested_rules.is_empty() => {
             Err("no rule can be saved for this request; remove `--scope`".to_owned())
         }
         (_, GrantScope::Project) if args.limits.task.is_some() && request.task.is_none() => {
@@ -188,7 +188,7 @@ impl SubmittedAnswer<'_> {
     fn report_answered(&self, waiting: &PendingRequest, by: String, others: usize) -> ProgramExit {
         let (request, channel) = (&waiting.request, AnswerChannel::Command);
         let mut answer = AnswerRecord::new(request, &self.response, channel, Some(by));
-        answer.kept = answer.kept.filter(|_| waiting.project.is_some());
+        answer.grant = answer.grant.filter(|_| waiting.project.is_some());
         let audit = AuditLog::new(UserEnvironment::from_process());
         user_messages::warn_if_unrecorded(audit.record_answer(&waiting.request, self.verb, answer));
         let terms = waiting.request.granted_terms(&self.response).unwrap_or_default();
@@ -230,7 +230,10 @@ impl SubmittedAnswer<'_> {
             "openoxide: {id} {how} (by {by}, {}); nothing was answered",
             ended.resolved_at
         ));
-        let line = json!({ "schema": SCHEMA, "id": id, "answered": false, "ending": ended.kind, "by": ended.resolved_by });
+        let line = json!({
+            "schema": SCHEMA, "id": id, "answered": false, "ending": ended.kind,
+            "answered_by": ended.resolved_by,
+        });
         self.print_result(&line, ProgramExit::Failure)
     }
 

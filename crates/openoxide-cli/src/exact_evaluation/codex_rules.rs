@@ -93,7 +93,7 @@ fn decision_from_verdict(effect: Effect, reason: &str) -> Decision {
         rule: None,
         parts: Vec::new(),
         findings: Vec::new(),
-        always: Vec::new(),
+        suggested_rules: Vec::new(),
         obligations: Vec::new(),
     }
 }

@@ -72,18 +72,21 @@ fn every_decision_of_a_hook_is_written_down_with_its_grounds() {
     assert_eq!((&denied["tool"], &denied["title"]), (&json!("Bash"), &json!("touch denied")));
     let rule = json!({ "layer": "user", "file": world.user_policy(), "line": 3, "text": "deny Bash(touch denied*)" });
     assert_eq!(denied["rule"], rule);
-    assert_eq!((&denied["mode"], &denied["enforced"]), (&json!("default"), &json!("not confined")));
+    assert_eq!(
+        (&denied["mode"], &denied["confinement"]),
+        (&json!("default"), &json!("not confined"))
+    );
     let accesses: Vec<_> = denied["accesses"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|a| (&a["access"], &a["what"], &a["decision"]))
+        .map(|a| (&a["access"], &a["summary"], &a["decision"]))
         .collect();
     assert!(
         accesses.contains(&(&json!("bash"), &json!("touch denied"), &json!("deny"))),
         "{accesses:?}"
     );
-    assert!(records[4]["reason"].as_str().unwrap().contains("no JSON object"));
+    assert!(records[4]["reason"].as_str().unwrap().contains("not a JSON object"));
     assert_eq!(verify(&world).0, 0);
 }
 
@@ -113,7 +116,7 @@ fn a_run_is_written_down_with_its_end() {
         ("decision", Some("deny")),
     ];
     assert_eq!(kinds, expected);
-    assert_eq!((&records[1]["of"], &records[1]["status"]), (&json!(1), &json!(7)));
+    assert_eq!((&records[1]["decision_seq"], &records[1]["status"]), (&json!(1), &json!(7)));
     assert!(records[1]["duration_ms"].is_u64());
     assert_eq!((&records[0]["via"], &records[0]["agent"]), (&json!("run"), &json!("person")));
 }
@@ -266,7 +269,7 @@ fn a_changed_record_is_named() {
     for command in ["touch a", "touch denied", "touch c"] {
         hook(&world, command);
     }
-    assert!(text(&world, &["audit", "verify"]).starts_with("3 records, 1 to 3: all are whole\n"));
+    assert!(text(&world, &["audit", "verify"]).starts_with("3 records, 1 to 3: all intact\n"));
     let whole = fs::read_to_string(journal(&world)).unwrap();
     fs::write(journal(&world), whole.replacen("touch denied", "touch harmles", 1)).unwrap();
     let (exit, verdict) = verify(&world);

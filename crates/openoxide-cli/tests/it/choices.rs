@@ -68,8 +68,8 @@ fn a_question_is_counted_if_a_choice_answers_all_of_it() {
     let asker = ask(&world, &["-c", "touch z"]);
     let request = asked(&world, "touch z");
     let expected = json!([
-        { "width": "narrower", "rules": ["Bash(touch z)"], "answers": 0, "of": 3, "examples": [] },
-        { "width": "as_offered", "rules": ["Bash(touch *)"], "answers": 1, "of": 3,
+        { "breadth": "narrower", "rules": ["Bash(touch z)"], "would_have_answered": 0, "total": 3, "examples": [] },
+        { "breadth": "suggested", "rules": ["Bash(touch *)"], "would_have_answered": 1, "total": 3,
           "examples": ["touch a", "touch b"] },
     ]);
     assert_eq!(request["choices"], expected);

@@ -301,9 +301,9 @@ fn a_person_gives_the_answers_of_codex() {
     let answers: Vec<_> = answers.iter().map(|record| record["answer"].clone()).collect();
     let rule = r#"prefix_rule(pattern=["touch"], decision="allow")"#;
     let expected = [
-        json!({ "channel": "terminal", "choice": "approved", "scope": "once" }),
-        json!({ "channel": "terminal", "choice": "approved_execpolicy_amendment", "scope": "project", "kept": { "rules": [rule] } }),
-        json!({ "channel": "terminal", "choice": "abort" }),
+        json!({ "channel": "terminal", "decision": "approved", "scope": "once" }),
+        json!({ "channel": "terminal", "decision": "approved_execpolicy_amendment", "scope": "project", "grant": { "rules": [rule] } }),
+        json!({ "channel": "terminal", "decision": "abort" }),
     ];
     assert_eq!(answers, expected, "{log}");
 }

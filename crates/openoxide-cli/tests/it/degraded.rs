@@ -60,7 +60,7 @@ fn answer(output: &Output) -> Value {
 fn point<'a>(status: &'a Value, name: &str) -> (bool, &'a str) {
     let points = status["support"].as_array().unwrap();
     let point = points.iter().find(|point| point["point"] == name).unwrap();
-    (point["works"].as_bool().unwrap(), point["why"].as_str().unwrap_or_default())
+    (point["works"].as_bool().unwrap(), point["reason"].as_str().unwrap_or_default())
 }
 
 /// Returns the clauses of a backend that are not simply enforced: `name held`.
@@ -70,8 +70,8 @@ fn held(status: &Value, name: &str) -> Vec<String> {
     let clauses = backend["clauses"].as_array().unwrap();
     assert_eq!(clauses.len(), 11);
     let text = |clause: &Value, key: &str| clause[key].as_str().unwrap().to_owned();
-    let other = clauses.iter().filter(|clause| clause["held"] != "enforced");
-    other.map(|clause| text(clause, "clause") + " " + &text(clause, "held")).collect()
+    let other = clauses.iter().filter(|clause| clause["enforcement"] != "enforced");
+    other.map(|clause| text(clause, "clause") + " " + &text(clause, "enforcement")).collect()
 }
 
 #[test]
@@ -143,7 +143,7 @@ os.execv(sys.argv[1], ['openoxide', 'sandbox', 'status', '--json'])
     assert_eq!(held(&status, "namespaces"), Vec::<String>::new());
     let clauses = status["backends"][0]["clauses"].as_array().unwrap();
     let outside = clauses.iter().find(|clause| clause["clause"] == "writes-outside").unwrap();
-    assert!(outside["why"].as_str().unwrap().contains("second lock"), "{outside}");
+    assert!(outside["reason"].as_str().unwrap().contains("Landlock is not available"), "{outside}");
     assert_eq!(held(&status, "landlock").len(), 11);
 }
 

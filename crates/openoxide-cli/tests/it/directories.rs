@@ -132,7 +132,7 @@ fn directories_are_listed_linted_laid_out_and_compared() {
     let listed = stdout(&world.run(&["rules", "list", "--policy", &file, "--json"], b""));
     let rows: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let rows: Vec<_> = rows.iter().filter(|row| row["directory"].is_string()).collect();
-    assert_eq!((&rows[0]["state"], &rows[0]["line"]), (&json!("counts"), &json!(1)));
+    assert_eq!((&rows[0]["state"], &rows[0]["line"]), (&json!("applies"), &json!(1)));
     assert_eq!(rows[0]["path"], json!(world.root().join("lib")));
     assert_eq!((&rows[1]["directory"], &rows[1]["state"]), (&json!("../gone"), &json!("missing")));
     let words = stdout(&world.run(&["rules", "list", "--policy", &file, "--origins"], b""));

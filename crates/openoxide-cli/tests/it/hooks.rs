@@ -95,7 +95,7 @@ fn the_reason_and_the_audit_name_the_hook() {
     let output = world.run(&["audit", "log", "--json"], b"");
     let name =
         json!({ "layer": "user", "file": world.user_policy(), "line": 10, "text": "hook echo" });
-    let said = json!([{ "hook": name, "said": "deny", "reason": "so it is" }]);
+    let said = json!([{ "hook": name, "hook_decision": "deny", "reason": "so it is" }]);
     for line in stdout(&output).lines() {
         let record: Value = serde_json::from_str(line).unwrap();
         assert_eq!((&record["hooks"], &record["rule"]), (&said, &name), "{record}");
@@ -111,7 +111,7 @@ fn hook_decisions_are_recorded_even_if_a_rule_decides() {
     let log = stdout(&world.run(&["audit", "log", "--json"], b""));
     let record: Value = serde_json::from_str(&log).unwrap();
     assert_eq!(record["rule"]["text"], "deny Bash(rm *)");
-    assert_eq!(record["hooks"][0]["said"], "failed");
+    assert_eq!(record["hooks"][0]["hook_decision"], "failed");
     let reason = record["hooks"][0]["reason"].as_str().unwrap();
     assert!(reason.starts_with("it ended with status 1: password="), "{reason}");
     assert!(!log.contains("hunter2"), "{log}");

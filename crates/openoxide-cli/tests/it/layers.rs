@@ -169,7 +169,7 @@ fn the_files_and_the_rules_can_be_listed() {
         ("local", "missing"),
         ("local", "missing"),
         ("project", "tightens"),
-        ("user", "counts"),
+        ("user", "applies"),
     ];
     assert_eq!(states, expected.map(|(layer, state)| (layer.to_owned(), state.to_owned())));
     let rules = stdout(&world.run(&["rules", "list", "--origins", "--deny", "Bash(x)"], b""));
@@ -193,7 +193,7 @@ fn a_policy_that_all_can_write_allows_nothing() {
     fs::set_permissions(world.user_policy(), fs::Permissions::from_mode(0o666)).unwrap();
     let output = world.run(&["check", "-c", "touch x"], b"");
     assert_eq!(code(&output), 2);
-    assert!(stderr(&output).contains("others than you can write it"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("other users can write it"), "{}", stderr(&output));
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn explicit_approval_requests_need_their_own_approval() {
     let script = "rm -rf /nowhere/../etc";
     let asker = ask(&world, &["-c", script]);
     let request = asked(&world, script);
-    assert_eq!(request["explicit_yes_required"], true, "{request}");
+    assert_eq!(request["explicit"], true, "{request}");
     let digest = request["digest"].as_str().unwrap();
     for wrong in [
         &["--scope", "session", "--digest", digest][..],

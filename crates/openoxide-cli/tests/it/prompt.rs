@@ -175,7 +175,7 @@ fn the_answer_of_the_person_is_recorded() {
         let output = world.run(&["audit", "log", "--json", "--decision", "ask"], b"");
         let records = String::from_utf8(output.stdout).unwrap();
         let decision = records.lines().rfind(|line| line.contains(r#""record":"decision""#));
-        let expected = format!(r#""answer":{{"channel":"terminal","choice":"{choice}"}}"#);
+        let expected = format!(r#""answer":{{"channel":"terminal","decision":"{choice}"}}"#);
         assert!(decision.unwrap().contains(&expected), "{key}: {records}");
         let ended = records.lines().last().unwrap().contains(r#""record":"outcome""#);
         assert_eq!(ended, key != "n", "{records}");

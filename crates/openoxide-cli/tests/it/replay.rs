@@ -160,7 +160,7 @@ fn records_of_before_are_read_and_verified() {
     let corpus = workspace().join("corpus/audit/before-terms.ndjson");
     fs::copy(corpus, place.join("journal.ndjson")).unwrap();
     let verified = stdout(&world.run(&["audit", "verify"], b""));
-    assert!(verified.starts_with("13 records, 1 to 13: all are whole\n"), "{verified}");
+    assert!(verified.starts_with("13 records, 1 to 13: all intact\n"), "{verified}");
     let log = stdout(&world.run(&["audit", "log"], b""));
     assert_eq!(log.matches("ask, approved").count(), 2, "{log}");
     assert!(!log.contains("kept for"), "nobody wrote that down: {log}");
@@ -168,6 +168,51 @@ fn records_of_before_are_read_and_verified() {
     assert_eq!((counts.0, &counts.2["same"], &counts.2["redacted"]), (0, &json!(9), &json!(1)));
     commands(&world, &["touch a"]);
     assert!(stdout(&world.run(&["audit", "verify"], b"")).starts_with("14 records"));
+}
+
+/// Recorded by the program as it was before the fields of records got their present names.
+#[test]
+fn records_with_old_names_are_shown_verified_and_continued() {
+    let world = World::new();
+    let place = world.root().join(".local/state/openoxide/audit");
+    fs::create_dir_all(&place).unwrap();
+    let corpus = workspace().join("corpus/audit/before-names.ndjson");
+    let recorded = fs::read_to_string(corpus).unwrap();
+    fs::write(place.join("journal.ndjson"), &recorded).unwrap();
+    let verified = stdout(&world.run(&["audit", "verify"], b""));
+    assert!(verified.starts_with("23 records, 1 to 23: all intact\n"), "{verified}");
+    // The expected words are the values in the file: `kept`, `said`, `held`, `refused` and `cut`.
+    let log = stdout(&world.run(&["audit", "log"], b""));
+    for expected in [
+        "kept for the project: Bash(make one) (narrower), for 1800 s, 5 times, below /home/ann/project\n",
+        "hook guard.sh: deny: so it is\n",
+        "record 4: exit 0 after 0.259 s, confined; refused: reading `/home/ann/.ssh/id_rsa`\n",
+        "cut off 33 bytes of a record whose writer died\n",
+    ] {
+        assert!(log.contains(expected), "{expected}: {log}");
+    }
+    // jq 'select(.record=="decision" and .via!="approve" and .via!="deny") | .decision'
+    let stats = stdout(&world.run(&["audit", "stats", "--days", "3650", "--json"], b""));
+    let stats: Value = serde_json::from_str(&stats).unwrap();
+    assert_eq!(stats["decisions"], json!({ "allow": 4, "ask": 5, "deny": 2 }));
+    commands(&world, &["touch a"]);
+    let verified = stdout(&world.run(&["audit", "verify"], b""));
+    assert!(verified.starts_with("24 records, 1 to 24: all intact\n"), "{verified}");
+    let journal = fs::read_to_string(place.join("journal.ndjson")).unwrap();
+    let added = journal.strip_prefix(&recorded).expect("the old records are unchanged");
+    let added: Value = serde_json::from_str(added).unwrap();
+    assert_eq!((&added["seq"], &added["confinement"]), (&json!(24), &json!("not confined")));
+    assert_eq!((added.get("enforced"), added["accesses"][0].get("what")), (None, None));
+    assert_eq!(added["accesses"][0]["summary"], "touch a");
+    // A record that is changed is still found.
+    fs::write(
+        place.join("journal.ndjson"),
+        journal.replacen("\"seconds\":1800", "\"seconds\":1801", 1),
+    )
+    .unwrap();
+    let verified = world.run(&["audit", "verify"], b"");
+    assert_eq!(code(&verified), 1, "{}", stdout(&verified));
+    assert!(stdout(&verified).contains("record 6:"), "{}", stdout(&verified));
 }
 
 /// Returns the answer in the record of the last decision, and the line that a person is shown.
@@ -196,15 +241,15 @@ fn the_choice_of_a_person_is_recorded() {
     let world = World::new();
     keys(&world, &["p", "1", "5"]);
     let (answer, shown) = recorded(&world);
-    let kept = json!({ "width": "narrower", "rules": ["Bash(touch one)"], "times": 5 });
-    assert_eq!((&answer["scope"], &answer["kept"]), (&json!("project"), &kept));
+    let kept = json!({ "breadth": "narrower", "rules": ["Bash(touch one)"], "max_uses": 5 });
+    assert_eq!((&answer["scope"], &answer["grant"]), (&json!("project"), &kept));
     assert_eq!(shown, "kept for the project: Bash(touch one) (narrower), 5 times");
     let world = World::new();
     keys(&world, &["p", "b"]);
     let (answer, shown) = recorded(&world);
     let kept =
-        json!({ "width": "as_offered", "rules": ["Bash(touch *)"], "below": world.project() });
-    assert_eq!((&answer["scope"], &answer["kept"]), (&json!("project"), &kept));
+        json!({ "breadth": "suggested", "rules": ["Bash(touch *)"], "directory": world.project() });
+    assert_eq!((&answer["scope"], &answer["grant"]), (&json!("project"), &kept));
     let below = world.project().display().to_string();
     assert_eq!(shown, format!("kept for the project: Bash(touch *) (as offered), below {below}"));
     let listed = stdout(&world.run(&["grants", "list"], b""));
@@ -212,7 +257,7 @@ fn the_choice_of_a_person_is_recorded() {
     let world = World::new();
     keys(&world, &["a"]);
     let (answer, shown) = recorded(&world);
-    assert_eq!((&answer["scope"], &answer["kept"]), (&json!("session"), &Value::Null));
+    assert_eq!((&answer["scope"], &answer["grant"]), (&json!("session"), &Value::Null));
     assert_eq!(shown, "kept for the session: exactly this");
     let world = World::new();
     keys(&world, &["y"]);

@@ -80,7 +80,7 @@ fn a_no_leaves_the_status_of_the_command_and_both_are_written_down() {
     let log = outside.world.run(&["audit", "log", "--json"], b"");
     let log = String::from_utf8(log.stdout).unwrap();
     let edit = log.lines().find(|line| line.contains(r#""tool":"Edit""#)).expect(&log);
-    assert!(edit.contains(r#""choice":"abort""#), "{edit}");
+    assert!(edit.contains(r#""decision":"abort""#), "{edit}");
     let outcome = log.lines().find(|line| line.contains(r#""record":"outcome""#)).expect(&log);
     assert!(outcome.contains("changing") && outcome.contains(r#""status":42"#), "{outcome}");
 }

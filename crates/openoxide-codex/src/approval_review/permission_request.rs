@@ -46,7 +46,10 @@ fn render_permission(action: &Action) -> String {
         Action::Read { paths } => format!("read {}", paths.join(", ")),
         Action::Edit { paths } => format!("change {}", paths.join(", ")),
         Action::Opaque { text } => text.clone(),
-        other => format!("{other:?}"),
+        Action::Command { script } => format!("run {script}"),
+        Action::Fetch { url } => format!("fetch {url}"),
+        Action::Delegate { agent } => format!("start the subagent {agent}"),
+        Action::CallTool => "call the tool".to_owned(),
     }
 }
 

@@ -43,7 +43,7 @@ impl Place {
     /// Runs one script as a hook.
     async fn one(&self, script: &str) -> (HookDecision, String) {
         let answer = self.ask(&[hook(script)]).await.remove(0);
-        (answer.said, answer.reason)
+        (answer.decision, answer.reason)
     }
 }
 
@@ -162,10 +162,10 @@ async fn a_hook_need_not_listen() {
     for (script, said) in
         [("true", HookDecision::Pass), ("exec 0<&-; sleep 0.2", HookDecision::Pass)]
     {
-        assert_eq!(place.ask_about(&[hook(script)], &input).await[0].said, said, "{script}");
+        assert_eq!(place.ask_about(&[hook(script)], &input).await[0].decision, said, "{script}");
     }
     let answers = place.ask_about(&[hook("cat | wc -c > length")], &input).await;
-    assert_eq!(answers[0].said, HookDecision::Pass);
+    assert_eq!(answers[0].decision, HookDecision::Pass);
     let length = fs::read_to_string(place.path("length")).unwrap();
     assert!(length.trim().parse::<usize>().unwrap() > 4 << 20);
 }
@@ -179,9 +179,9 @@ async fn a_program_is_run_as_it_is() {
     };
     let answers =
         place.ask(&[program(&["touch", "a b", "$HOME"]), program(&["no-such-hook"])]).await;
-    assert_eq!(answers[0].said, HookDecision::Pass);
+    assert_eq!(answers[0].decision, HookDecision::Pass);
     assert!(place.path("a b").exists() && place.path("$HOME").exists());
-    assert_eq!(answers[1].said, HookDecision::Failed);
+    assert_eq!(answers[1].decision, HookDecision::Failed);
     assert!(answers[1].reason.starts_with("it did not run: "), "{}", answers[1].reason);
     let nowhere = AbsPath::new("/nowhere/at/all").unwrap();
     let gone = Place { cwd: nowhere, ..place };
@@ -203,7 +203,7 @@ async fn a_hook_whose_time_is_up_ends_with_all_that_it_started() {
     let slow = Hook { timeout: Duration::from_secs(1), ..hook(script) };
     let answer = place.ask(&[slow]).await.remove(0);
     assert_eq!(
-        (answer.said, answer.reason.as_str()),
+        (answer.decision, answer.reason.as_str()),
         (HookDecision::Failed, "it took longer than 1 s")
     );
     for name in ["one", "two", "self"] {
@@ -250,7 +250,7 @@ async fn hooks_run_side_by_side_and_answer_in_their_order() {
     };
     let hooks = [wait("a", "b", "sleep 0.2; exit 2"), wait("b", "a", &decision("allow"))];
     let answers = place.ask(&hooks).await;
-    let said: Vec<_> = answers.iter().map(|answer| answer.said).collect();
+    let said: Vec<_> = answers.iter().map(|answer| answer.decision).collect();
     assert_eq!(said, [HookDecision::Deny, HookDecision::Allow]);
     assert_eq!(answers[0].hook.line, Some(4));
     assert_eq!(answers[0].hook.text, "hook touch");
@@ -267,7 +267,7 @@ async fn only_hooks_that_the_call_concerns_are_asked() {
     assert_eq!(answers.len(), 1);
     assert!(place.ask(&[for_tool("Read")]).await.is_empty());
     let tight = Hook { may_allow: false, ..hook(&decision("allow")) };
-    assert_eq!(place.ask(&[tight]).await[0].said, HookDecision::Pass);
+    assert_eq!(place.ask(&[tight]).await[0].decision, HookDecision::Pass);
 }
 
 /// Returns whether a process is gone or is a zombie.
@@ -314,7 +314,7 @@ async fn requested(place: &Place, script: &str) -> (HookDecision, String) {
     };
     let hook = Hook { event: HookEvent::PermissionRequest, ..hook(script) };
     let answer = ask_hooks(&[hook], &call).await.remove(0);
-    (answer.said, answer.reason)
+    (answer.decision, answer.reason)
 }
 
 /// The rows were measured on Claude Code 2.1.330, where "no decision" leaves the question to the person, as `failed` does here.
@@ -370,7 +370,10 @@ async fn a_project_hook_runs_in_the_project_that_was_trusted() {
     ] {
         let of = |project| Hook { project, command: command.clone(), ..hook("") };
         let answers = place.ask(&[of(None), of(Some(project.clone()))]).await;
-        assert_eq!((answers[0].said, answers[1].said), (HookDecision::Pass, HookDecision::Deny));
+        assert_eq!(
+            (answers[0].decision, answers[1].decision),
+            (HookDecision::Pass, HookDecision::Deny)
+        );
     }
 }
 
@@ -381,6 +384,9 @@ async fn an_untrusted_hook_is_not_run_and_fails() {
     let unvouched =
         Hook { is_trusted: false, ..hook(&format!("touch ran; {}", decision("allow"))) };
     let answers = place.ask(&[unvouched, hook("true")]).await;
-    assert_eq!((answers[0].said, answers[1].said), (HookDecision::Failed, HookDecision::Pass));
+    assert_eq!(
+        (answers[0].decision, answers[1].decision),
+        (HookDecision::Failed, HookDecision::Pass)
+    );
     assert!(!place.path("ran").exists());
 }

@@ -161,7 +161,7 @@ fn a_required_record_that_cannot_be_written_needs_explicit_approval() {
     fs::write(user.directory.path().join("state"), "").unwrap();
     let (engine, host, touch) = (user.engine(), Host::default(), user.operation("touch a"));
     let question = pending(check(&engine, &touch, &host));
-    assert!(question.request().explicit_yes_required);
+    assert!(question.request().requires_explicit_approval);
     let reason = &question.request().decision.reason;
     assert!(reason.contains("the policy requires an audit record"), "{reason}");
     let answer = review(&question, YES);

@@ -69,7 +69,7 @@ async fn the_third_identical_call_requires_approval() {
     }
     let third = sending(&ctx, Send::default(), "bob");
     let request = requests.recv().await.unwrap();
-    assert_eq!(request.decision.always, ["DoomLoop(send_email)"]);
+    assert_eq!(request.decision.suggested_rules, ["DoomLoop(send_email)"]);
     drop(ctx.gate.answer(request.id, SESSION).await.unwrap());
     assert!(third.await.unwrap().is_ok());
     assert!(sending(&ctx, Send::default(), "bob").await.unwrap().is_ok(), "it may go on");
@@ -88,7 +88,7 @@ async fn a_tool_that_asks_inline_is_stopped_in_its_loop() {
             async move { looping.check_repetition("bash", &json!({ "command": "ls" })).await },
         );
     let request = requests.recv().await.unwrap();
-    assert_eq!(request.decision.always, ["DoomLoop(bash)"]);
+    assert_eq!(request.decision.suggested_rules, ["DoomLoop(bash)"]);
     let no = ApprovalResponse::Rejected { message: None };
     drop(ctx.gate.answer(request.id, no).await.unwrap());
     assert!(matches!(third.await.unwrap(), Err(NotPermittedError::Rejected(_))));
@@ -213,7 +213,7 @@ async fn an_approval_for_a_task_ends_with_the_next_task() {
     let waiting = tokio::spawn(async move { asking.ask("bash", &["make x"], json!({})).await });
     let request = requests.recv().await.unwrap();
     assert_eq!(request.task.as_deref(), Some("fix the build"));
-    let terms = Some(GrantTerms { task: true, ..GrantTerms::default() });
+    let terms = Some(GrantTerms { until_task_end: true, ..GrantTerms::default() });
     let yes = ApprovalResponse::Approved { scope: GrantScope::Project, terms };
     drop(ctx.gate.answer(request.id, yes).await.unwrap());
     assert!(waiting.await.unwrap().is_ok());

@@ -15,10 +15,16 @@ pub(super) fn escalate_findings(decision: Decision, mode: PermissionMode) -> Dec
     let Some(finding) = find_escalation(&decision.findings, mode) else { return decision };
     let always = Vec::new(); // A remembered yes would not lift the floor.
     if decision.effect != Effect::Allow {
-        return Decision { always, ..decision };
+        return Decision { suggested_rules: always, ..decision };
     }
     let reason = format!("{} ({})", finding.message, finding.code);
-    Decision { effect: apply_dont_ask(Effect::Ask, mode), reason, rule: None, always, ..decision }
+    Decision {
+        effect: apply_dont_ask(Effect::Ask, mode),
+        reason,
+        rule: None,
+        suggested_rules: always,
+        ..decision
+    }
 }
 
 /// Turns an allow into an ask if the policy failed to load, because a rule that asks or denies may
@@ -29,12 +35,12 @@ pub(super) fn apply_policy_error(decision: Decision, context: &EvaluationContext
             effect: apply_dont_ask(Effect::Ask, context.mode),
             reason: doubt.to_owned(),
             rule: None,
-            always: Vec::new(),
+            suggested_rules: Vec::new(),
             ..decision
         },
         Some(doubt) => {
             let reason = format!("{}; {doubt}", decision.reason);
-            Decision { reason, always: Vec::new(), ..decision }
+            Decision { reason, suggested_rules: Vec::new(), ..decision }
         }
         None => decision,
     }

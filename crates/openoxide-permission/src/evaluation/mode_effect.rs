@@ -57,7 +57,7 @@ fn may_change_state(access: &Access, outcome: &AccessOutcome) -> bool {
         Access::Read(_)
         | Access::Fetch { .. }
         | Access::Delegate { .. }
-        | Access::DoomLoop { .. }
+        | Access::Repetition { .. }
         | Access::ExternalDirectory(_) => false,
     }
 }

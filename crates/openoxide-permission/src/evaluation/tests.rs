@@ -201,13 +201,13 @@ fn a_finding_takes_the_rule_and_its_remembering_away() {
     assert_eq!(allowed.rule.unwrap().text, "allow Bash(ls *)");
     let lifted = world.evaluate(&[run("ls x")], &odd);
     assert_eq!((lifted.effect, lifted.reason.as_str()), (Ask, "it is odd (OX1)"));
-    assert_eq!((lifted.rule, lifted.always), (None, Vec::new()));
+    assert_eq!((lifted.rule, lifted.suggested_rules), (None, Vec::new()));
     let asked = world.evaluate(&[run("npm ci")], &[]);
-    assert_eq!(asked.always, ["Bash(npm *)"]);
+    assert_eq!(asked.suggested_rules, ["Bash(npm *)"]);
     let both = world.evaluate(&[run("npm ci")], &odd);
-    assert_eq!((both.effect, both.reason, both.always), (Ask, asked.reason, Vec::new()));
+    assert_eq!((both.effect, both.reason, both.suggested_rules), (Ask, asked.reason, Vec::new()));
     let noted = world.evaluate(&[run("npm ci")], &[finding(FindingKind::Note)]);
-    assert_eq!(noted.always, ["Bash(npm *)"]);
+    assert_eq!(noted.suggested_rules, ["Bash(npm *)"]);
 }
 
 #[test]
@@ -223,11 +223,11 @@ fn a_doubt_takes_the_rule_and_its_remembering_away() {
     let world = World { doubt: Some("a rule is missing"), ..World::of(&[(Allow, "Bash(ls *)")]) };
     let lifted = world.evaluate(&[run("ls x")], &[]);
     assert_eq!((lifted.effect, lifted.reason.as_str()), (Ask, "a rule is missing"));
-    assert_eq!((lifted.rule, lifted.always), (None, Vec::new()));
+    assert_eq!((lifted.rule, lifted.suggested_rules), (None, Vec::new()));
     let asked = world.evaluate(&[run("npm ci")], &[]);
     let sure = World::of(&[]).evaluate(&[run("npm ci")], &[]);
     assert_eq!(asked.reason, format!("{}; a rule is missing", sure.reason));
-    assert_eq!((asked.effect, asked.always), (Ask, Vec::new()));
+    assert_eq!((asked.effect, asked.suggested_rules), (Ask, Vec::new()));
 }
 
 #[test]

@@ -33,11 +33,11 @@ pub(super) fn requires_explicit_approval(decision: &Decision) -> bool {
 pub(super) fn with_explicit_approval(decision: Decision, mode: PermissionMode) -> Decision {
     let always = Vec::new();
     if decision.effect != Effect::Allow {
-        return Decision { always, ..decision };
+        return Decision { suggested_rules: always, ..decision };
     }
     let effect = if mode == PermissionMode::DontAsk { Effect::Deny } else { Effect::Ask };
     let reason = "it requires explicit approval".to_owned();
-    Decision { effect, reason, rule: None, always, ..decision }
+    Decision { effect, reason, rule: None, suggested_rules: always, ..decision }
 }
 
 /// Returns the request for the reviewer, including the coverage of a grant.
@@ -52,9 +52,9 @@ pub(super) fn build_request(
         let keys = question.coverage.keys.clone().into();
         presentation.metadata.insert(COVERAGE_KEY.to_owned(), keys);
     }
-    decision.always = suggested_rules(question, decision.always);
+    decision.suggested_rules = suggested_rules(question, decision.suggested_rules);
     let anchors = PathAnchors { home: None, base: &question.operation.cwd };
-    let alternatives = find_alternatives(&decision.always, &decision.parts, anchors);
+    let alternatives = find_alternatives(&decision.suggested_rules, &decision.parts, anchors);
     ApprovalRequest {
         schema: SCHEMA,
         id: question.id,
@@ -63,7 +63,7 @@ pub(super) fn build_request(
         title: question.title.clone(),
         cwd: question.operation.cwd.clone(),
         presentation,
-        explicit_yes_required: question.requires_explicit_approval
+        requires_explicit_approval: question.requires_explicit_approval
             || requires_explicit_approval(&decision),
         decision,
         digest: question.digest,
@@ -76,7 +76,7 @@ pub(super) fn build_request(
 /// Returns whether a session grant covers more than the exact operation. It never does if nothing
 /// may be remembered.
 fn has_extended_coverage(question: &CheckRequest, decision: &Decision) -> bool {
-    !decision.always.is_empty() && !question.coverage.keys.is_empty()
+    !decision.suggested_rules.is_empty() && !question.coverage.keys.is_empty()
 }
 
 /// Returns the keys of a session grant: those that were shown.
@@ -106,7 +106,7 @@ fn suggested_rules(question: &CheckRequest, always: Vec<String>) -> Vec<String> 
 /// (DECISIONS 12).
 pub(super) fn repetition_rules(request: &ApprovalRequest) -> Vec<String> {
     let tool = |access: &Access| match access {
-        Access::DoomLoop { tool } => Some(format!("DoomLoop({tool})")),
+        Access::Repetition { tool } => Some(format!("DoomLoop({tool})")),
         _ => None,
     };
     request.decision.parts.iter().filter_map(|part| tool(&part.access)).collect()

@@ -126,12 +126,15 @@ impl SessionRegistry {
         terms: &GrantTerms,
         task: Option<&str>,
     ) -> Option<&mut SessionGrants> {
-        if terms.seconds.is_some() || terms.times.is_some() || terms.below.is_some() {
+        if terms.expires_in_seconds.is_some()
+            || terms.max_uses.is_some()
+            || terms.directory.is_some()
+        {
             return None;
         }
         let of = self.sessions.entry(session).or_default();
         match &mut of.task {
-            _ if !terms.task => Some(&mut of.grants),
+            _ if !terms.until_task_end => Some(&mut of.grants),
             Some(now) if Some(now.name.as_str()) == task => Some(&mut now.grants),
             _ => None,
         }

@@ -144,7 +144,7 @@ fn a_session_grant_covers_exactly_the_shown_operation() {
 fn a_project_grant_covers_the_prefix_that_was_shown() {
     let mut gate = gate(&[]);
     let request = asked(gate.check(run(1, "npm install x")));
-    assert_eq!(request.decision.always, ["Bash(npm install *)"]);
+    assert_eq!(request.decision.suggested_rules, ["Bash(npm install *)"]);
     drop(gate.answer(request.id, &PROJECT).unwrap());
     assert!(proceeds(&gate.check(run(2, "npm install y"))));
     asked(gate.check(run(3, "npm publish")));
@@ -246,7 +246,7 @@ fn human_only_rules_ask_a_person_each_time() {
         let mut gate = PermissionGate::new(policy.clone(), mode, vec![root.clone()]);
         assert!(proceeds(&gate.check(run(1, "other"))), "{mode:?}");
         let request = asked(gate.check(run(2, "deploy now")));
-        assert!(request.explicit_yes_required && request.decision.always.is_empty());
+        assert!(request.requires_explicit_approval && request.decision.suggested_rules.is_empty());
         for scope in [GrantScope::Session, GrantScope::Project] {
             drop(gate.answer(id(2), &ApprovalResponse::new_approval(scope)));
             asked(gate.check(run(2, "deploy now")));
@@ -275,9 +275,9 @@ fn a_hooks_question_is_answered_by_no_grant_and_its_allow_needs_none() {
         };
         let answer = openoxide_protocol::HookAnswer {
             hook,
-            said,
+            decision: said,
             reason: String::new(),
-            below_rules: false,
+            respects_ask_rules: false,
         };
         CheckRequest { hooks: vec![answer], ..question }
     };
@@ -288,7 +288,7 @@ fn a_hooks_question_is_answered_by_no_grant_and_its_allow_needs_none() {
     assert_eq!(gate.answer(request.id, &PROJECT).unwrap().len(), 1, "the hook's question waits on");
     assert!(proceeds(&gate.check(run(3, "npm install"))));
     let request = asked(gate.check(said(4, Ask)));
-    assert!(request.explicit_yes_required && request.decision.always.is_empty());
+    assert!(request.requires_explicit_approval && request.decision.suggested_rules.is_empty());
     drop(gate.answer(request.id, &SESSION).unwrap());
     asked(gate.check(said(5, Ask)));
     assert!(matches!(gate.check(said(6, Deny)), GateOutcome::Refuse(OperationRefusal::Denied(_))));
@@ -383,9 +383,12 @@ fn required_explicit_approval_is_reported_in_the_decision() {
         (allowed.effect, allowed.reason.as_str()),
         (Effect::Ask, "it requires explicit approval")
     );
-    assert_eq!((allowed.rule, allowed.always), (None, Vec::new()));
+    assert_eq!((allowed.rule, allowed.suggested_rules), (None, Vec::new()));
     let other = asked(gate.check(explicit(2, "npm ci"))).decision;
-    assert_eq!((other.rule.unwrap().text.as_str(), other.always), ("ask Bash(npm *)", Vec::new()));
+    assert_eq!(
+        (other.rule.unwrap().text.as_str(), other.suggested_rules),
+        ("ask Bash(npm *)", Vec::new())
+    );
     drop(gate.set_mode(session(1), PermissionMode::DontAsk));
     let GateOutcome::Refuse(OperationRefusal::Denied(decision)) = gate.check(explicit(3, "ls x"))
     else {
@@ -410,7 +413,7 @@ fn a_circuit_breaker_is_answered_for_this_once_and_a_note_is_none() {
     ] {
         let mut gate = gate(&[]);
         let request = asked(gate.check(with(1, kind)));
-        assert_eq!(request.explicit_yes_required, once, "{kind:?}");
+        assert_eq!(request.requires_explicit_approval, once, "{kind:?}");
         drop(gate.answer(request.id, &SESSION).unwrap());
         assert_eq!(proceeds(&gate.check(with(2, kind))), !once, "{kind:?}");
     }

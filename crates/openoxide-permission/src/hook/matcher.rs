@@ -26,7 +26,7 @@ impl HookMatcher {
         let names: Vec<String> =
             text.split(['|', ',']).map(|name| name.trim().to_owned()).collect();
         match names.iter().find(|name| name.is_empty() || !name.chars().all(is_name_char)) {
-            Some(name) if name.is_empty() => Err("a name is missing beside a `|`".to_owned()),
+            Some(name) if name.is_empty() => Err("expected a tool name next to `|`".to_owned()),
             Some(name) => Err(format!("`{name}` is not a valid tool name")),
             None => Ok(Self { names }),
         }
@@ -119,7 +119,7 @@ mod tests {
     fn an_invalid_matcher_is_reported() {
         assert_eq!(
             HookMatcher::parse_name_patterns("Edit||Write").unwrap_err(),
-            "a name is missing beside a `|`"
+            "expected a tool name next to `|`"
         );
         assert_eq!(
             HookMatcher::parse_name_patterns("Edit|(x)").unwrap_err(),

@@ -24,7 +24,7 @@ fn of(argv: CommandWords, arity: u8) -> AccessDecision {
         rule: None,
         reason: String::new(),
         cause: None,
-        lost: Vec::new(),
+        overridden: Vec::new(),
     }
 }
 
@@ -42,7 +42,7 @@ fn offered(parts: &[AccessDecision]) -> Vec<String> {
 fn choices(parts: &[AccessDecision]) -> Vec<(RuleBreadth, String)> {
     let anchors = PathAnchors { home: None, base: &root() };
     let found = find_alternatives(&offered(parts), parts, anchors);
-    found.into_iter().map(|choice| (choice.width, choice.rules.join(", "))).collect()
+    found.into_iter().map(|choice| (choice.breadth, choice.rules.join(", "))).collect()
 }
 
 fn choice(width: RuleBreadth, rules: &str) -> (RuleBreadth, String) {
@@ -165,7 +165,7 @@ fn a_choice_that_leaves_a_command_unanswered_is_none() {
     let anchors = PathAnchors { home: None, base: &root };
     let answered = |rules: &[&str]| {
         let rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
-        allows_all_commands(&RuleChoice { width: RuleBreadth::Wider, rules }, &asked, anchors)
+        allows_all_commands(&RuleChoice { breadth: RuleBreadth::Wider, rules }, &asked, anchors)
     };
     assert!(answered(&["Bash(npm run *)", "Bash(git *)"]));
     assert!(!answered(&["Bash(npm run *)"]));

@@ -71,7 +71,7 @@ fn each_access_has_its_rule() {
         ),
         (Access::CallTool { tool: "mcp__a__b".into() }, Some("mcp__a__b")),
         (Access::Delegate { agent: "explore".into() }, Some("Task(explore)")),
-        (Access::DoomLoop { tool: "Bash".into() }, Some("DoomLoop(Bash)")),
+        (Access::Repetition { tool: "Bash".into() }, Some("DoomLoop(Bash)")),
         (Access::Opaque { text: "$(".into(), span: Default::default() }, None),
     ];
     for (access, expected) in rows {

@@ -64,7 +64,7 @@ fn answer(layer: LayerKind, said: HookDecision) -> HookAnswer {
         text: "hook guard".to_owned(),
         reason: None,
     };
-    HookAnswer { hook, said, reason: "so it is".to_owned(), below_rules: false }
+    HookAnswer { hook, decision: said, reason: "so it is".to_owned(), respects_ask_rules: false }
 }
 
 fn by_user(said: HookDecision) -> HookAnswer {
@@ -148,7 +148,7 @@ fn a_hooks_word_comes_before_the_rules_and_not_above_them() {
         (read_link("/q/a.txt", "/etc/hosts"), [Ask, Ask, Ask, Deny]),
         (read_link("/p/link", "/etc/hosts"), [Ask, Allow, Ask, Deny]),
         (run("openoxide trust"), [Ask, Ask, Ask, Deny]),
-        (Access::DoomLoop { tool: "Bash".into() }, [Ask, Ask, Ask, Deny]),
+        (Access::Repetition { tool: "Bash".into() }, [Ask, Ask, Ask, Deny]),
         (Access::Opaque { text: "$(".into(), span: Default::default() }, [Ask, Ask, Ask, Deny]),
     ];
     for (access, [plain, allowed, asked, denied]) in rows {
@@ -229,7 +229,7 @@ fn the_decision_names_the_hook_that_made_it() {
     for (said, reason) in [
         (HookDecision::Allow, "hook guard allows it: so it is"),
         (HookDecision::Ask, "hook guard asks: so it is"),
-        (HookDecision::Failed, "hook guard cannot be relied on: so it is"),
+        (HookDecision::Failed, "hook guard failed: so it is"),
         (HookDecision::Deny, "hook guard denies it: so it is"),
     ] {
         let decision =
@@ -237,7 +237,7 @@ fn the_decision_names_the_hook_that_made_it() {
         assert_eq!(decision.reason, reason);
         let rule = decision.rule.unwrap();
         assert_eq!((rule.file.as_deref(), rule.line), (Some("/h/policy.toml"), Some(4)));
-        assert_eq!(decision.always, Vec::<String>::new());
+        assert_eq!(decision.suggested_rules, Vec::<String>::new());
         let asks = matches!(said, HookDecision::Ask | HookDecision::Failed);
         assert_eq!(decision.obligations.contains(&Obligation::Human), asks);
     }
@@ -314,7 +314,7 @@ proptest! {
             prop_assert!(decision.effect > Allow, "{decision:?}");
         }
         if decision.effect < plain.effect {
-            prop_assert!(before.iter().any(|answer| answer.said == HookDecision::Allow));
+            prop_assert!(before.iter().any(|answer| answer.decision == HookDecision::Allow));
             prop_assert!(decision.rule.is_some_and(|rule| rule.text == "hook guard"));
         }
     }
@@ -322,7 +322,7 @@ proptest! {
 
 #[test]
 fn an_allow_below_the_rules_leaves_their_questions_alone() {
-    let below = |said| HookAnswer { below_rules: true, ..by_user(said) };
+    let below = |said| HookAnswer { respects_ask_rules: true, ..by_user(said) };
     let after =
         |command: &str, answers: &[HookAnswer]| world().decide(run(command), answers).effect;
     assert_eq!(after("npm publish", &[below(HookDecision::Allow)]), Allow);
@@ -334,7 +334,7 @@ fn an_allow_below_the_rules_leaves_their_questions_alone() {
     assert_eq!(after("git push x", &both), Allow);
     // An administrator's hook that is below the rules does not make another one the administrator's.
     let managed =
-        HookAnswer { below_rules: true, ..answer(LayerKind::Managed, HookDecision::Allow) };
+        HookAnswer { respects_ask_rules: true, ..answer(LayerKind::Managed, HookDecision::Allow) };
     let asks = layer(LayerKind::Managed, vec![rule(Ask, "Bash(ship *)")]);
     let administered = World::of(&[asks]);
     let said = [managed, by_user(HookDecision::Allow)];

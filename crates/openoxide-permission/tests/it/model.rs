@@ -100,7 +100,7 @@ fn question(call: &Call) -> CheckRequest {
         accesses.push(Access::Opaque { text: "?".to_owned(), span: Default::default() });
     }
     if call.repeats {
-        accesses.push(Access::DoomLoop { tool: "Bash".to_owned() });
+        accesses.push(Access::Repetition { tool: "Bash".to_owned() });
     }
     let mut digest = [0; 32];
     digest.iter_mut().zip(call.exactly().bytes()).for_each(|(byte, of)| *byte = of);
@@ -220,7 +220,7 @@ impl Both {
             GateOutcome::Proceed(_) => Effect::Allow,
             GateOutcome::Refuse(_) => Effect::Deny,
             GateOutcome::Ask(request) => {
-                assert_eq!(request.decision.always, said.always, "{call:?}");
+                assert_eq!(request.decision.suggested_rules, said.always, "{call:?}");
                 assert!(self.open.insert(id), "asked twice under one id");
                 Effect::Ask
             }

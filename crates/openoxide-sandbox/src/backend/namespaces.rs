@@ -21,12 +21,12 @@ pub(super) fn clause_enforcement(
     }
     match clause {
         Clause::WritesOutside | Clause::Kernel if support.landlock.is_err() => {
-            let why = "by mounts alone: there is no Landlock as a second lock";
+            let why = "by mounts only: Landlock is not available as a second layer";
             ClauseEnforcement(Enforcement::Enforced, Some(why.to_owned()))
         }
         Clause::Network => network_enforcement(profile, support),
         Clause::UnixSockets if support.notification.is_err() => ClauseEnforcement::new_stricter(
-            "no socket of the unix family but pairs: nobody can be asked who is called",
+            "only pairs of Unix sockets are possible: connections cannot be reviewed at run time",
         ),
         // The host's /proc in the place of a new one would show the names and arguments of all processes.
         Clause::Processes => {
@@ -47,7 +47,8 @@ fn network_enforcement(profile: &SandboxRestrictions, support: &HostFeatures) ->
     match (&profile.network, &support.notification) {
         (NetworkAccess::Hosts(_) | NetworkAccess::Internet, Err(_)) => {
             ClauseEnforcement::new_stricter(
-                "hosts are reached at the usual and the named ports alone: nobody can be asked about others",
+                "hosts are reachable only at the usual and the named ports: others cannot be reviewed at \
+                 run time",
             )
         }
         _ => ClauseEnforcement::ENFORCED,

@@ -86,7 +86,7 @@ fn the_refusal_lists_what_each_backend_lacks() {
     let refusal = choose_backend(&workspace(), &no_proc).unwrap_err();
     assert_eq!(
         refusal.to_string(),
-        "nothing on this machine holds this profile\n  namespaces: processes: it is not there\n  \
+        "no backend on this machine can fully enforce this profile\n  namespaces: processes: it is not there\n  \
          bubblewrap: writes-outside: it is not there\n  landlock: writes-outside: modes, times and attributes of files \
          outside can be changed"
     );

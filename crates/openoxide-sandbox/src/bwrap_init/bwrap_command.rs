@@ -54,7 +54,7 @@ impl BwrapCommand {
             error: Errno::LOOP.into(),
         })?;
         let options = join_with_nul(&options).and_then(|text| write_to_memfd(&text));
-        let options = options.with_step(|| "telling bwrap what to hold".to_owned())?;
+        let options = options.with_step(|| "writing the options for bwrap".to_owned())?;
         Ok(Self { options, filter, pipes: theirs })
     }
 

@@ -23,7 +23,7 @@ pub(super) fn probe() -> FeatureSupport<BubblewrapVersion> {
     is_system_owned(Path::new(BWRAP))?;
     let inside = probe_version();
     match inside.or_else(|| run_version_command(&["--version"])) {
-        None => Err(MissingFeature::new("it does not say its version")),
+        None => Err(MissingFeature::new("it does not report its version")),
         Some(version) if version < OLDEST_VERSION => Err(MissingFeature::new(format!(
             "its version {version} is older than {OLDEST_VERSION}"
         ))),

@@ -35,8 +35,8 @@ pub(super) fn mount_all(launch: &LaunchConfig, guards: &MountPlan) -> Result<(),
         "/",
         MountAttributes { private: true, recursive: true, ..MountAttributes::default() },
     )
-    .with_step(|| "keeping mounts to itself".to_owned())?;
-    let devices = devices::clone_device_nodes().with_step(|| "taking devices".to_owned())?;
+    .with_step(|| "making mounts private".to_owned())?;
+    let devices = devices::clone_device_nodes().with_step(|| "cloning device nodes".to_owned())?;
     let (writable, shown) = (clone_writable_trees(launch)?, clone_visible_trees(launch)?);
     let everything = MountAttributes {
         set: MountAttributes::READ_ONLY | MountAttributes::NO_SETUID | MountAttributes::NO_DEVICES,

@@ -75,14 +75,14 @@ fn prepare(
     sys::set_close_on_exec(3).with_step(|| "closing descriptors".to_owned())?;
     sys::unblock_signals();
     drop_capabilities().with_step(|| "dropping capabilities".to_owned())?;
-    set_no_new_privs(true).with_step(|| "giving up new privileges".to_owned())?;
+    set_no_new_privs(true).with_step(|| "setting no_new_privs".to_owned())?;
     let landlock = landlock::restrict_self(&launch.profile, &launch.scratch_directories);
     let landlock = landlock.with_step(|| "restricting files with Landlock".to_owned())?;
     let listener = install_filter(launch.reviews_file_changes)
         .with_step(|| describe_filter_step(launch.reviews_file_changes))?;
     let listener: Vec<_> = listener.into_iter().collect();
     let said = wire.send(&InitMessage::RestrictionsApplied { landlock }, &listener);
-    said.with_step(|| "telling the supervisor".to_owned())
+    said.with_step(|| "reporting to the supervisor".to_owned())
 }
 
 /// Checks that the program may have the standard streams. It gets them as they were outside of the

@@ -190,6 +190,8 @@ fn spawn_thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
 
 impl fmt::Debug for ConnectionBroker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Broker").field("network", &self.handler.network).finish_non_exhaustive()
+        f.debug_struct("ConnectionBroker")
+            .field("network", &self.handler.network)
+            .finish_non_exhaustive()
     }
 }

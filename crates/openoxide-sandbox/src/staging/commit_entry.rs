@@ -158,7 +158,7 @@ impl<'a> CommitTarget<'a> {
 }
 
 fn changed_error() -> io::Error {
-    io::Error::other("was changed by somebody else meanwhile")
+    io::Error::other("was changed by another program in the meantime")
 }
 
 /// Returns a temporary name that is not used elsewhere.

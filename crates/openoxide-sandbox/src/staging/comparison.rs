@@ -22,7 +22,7 @@ const MAX_CHANGES: usize = 100_000;
 const MAX_DEPTH: usize = 100;
 
 const PROTECTED_REASON: &str = "is protected";
-const CHANGED_REASON: &str = "was changed by somebody else meanwhile";
+const CHANGED_REASON: &str = "was changed by another program in the meantime";
 const NOT_UTF8_REASON: &str = "has a name that no rule could name: it is not UTF-8";
 const REMAINDER_REASON: &str = "would take the place of a directory of which something stays";
 const FILE_TYPE_REASON: &str = "is neither file nor directory nor symbolic link";
@@ -65,7 +65,7 @@ struct StageComparison<'a> {
 impl StageComparison<'_> {
     fn compare_directory(&mut self, both: &DirectoryPair, within: &Path) -> io::Result<()> {
         if within.components().count() > MAX_DEPTH {
-            return Err(io::Error::other(format!("`{}` lies too deep", within.display())));
+            return Err(io::Error::other(format!("`{}` is nested too deeply", within.display())));
         }
         let names = tree::list_names(&both.upper)?;
         for name in &names {
@@ -211,7 +211,7 @@ impl StageComparison<'_> {
         };
         if place.relative_path.components().count() > MAX_DEPTH {
             return Err(io::Error::other(format!(
-                "`{}` lies too deep",
+                "`{}` is nested too deeply",
                 place.relative_path.display()
             )));
         }

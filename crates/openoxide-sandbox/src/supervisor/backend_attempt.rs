@@ -86,7 +86,7 @@ impl BackendAttempt<'_> {
     ) -> Result<Result<SandboxReport, SandboxError>, SandboxError> {
         let (wire, inner) = MessageSocket::pair().with_step(|| "making a socket".to_owned())?;
         let signals = sys::create_signalfd(event_loop::HANDLED_SIGNALS);
-        let signals = signals.with_step(|| "hearing of signals".to_owned())?;
+        let signals = signals.with_step(|| "receiving signals".to_owned())?;
         let streams = StreamPipes::create(self.launch.terminal)
             .with_step(|| "looking at the standard streams".to_owned())?;
         let owner = HostIdentity::current();

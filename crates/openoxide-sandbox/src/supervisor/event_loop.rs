@@ -171,7 +171,7 @@ impl<'a> SupervisorLoop<'a> {
             return Ok(None);
         }
         let Some((message, descriptors)) =
-            self.socket.receive().with_step(|| "hearing of the sandbox".to_owned())?
+            self.socket.receive().with_step(|| "receiving from the sandbox".to_owned())?
         else {
             // The first process always sends a message before it ends, unless it is killed.
             return Ok(Some(CommandOutcome::Signalled(SIGKILL_NUMBER)));
@@ -192,12 +192,13 @@ impl<'a> SupervisorLoop<'a> {
                 self.deliver_listeners(port, first.collect());
             }
             InitMessage::Listeners { port: None } => {
-                self.start_broker(first.collect()).with_step(|| "taking connections".to_owned())?;
+                self.start_broker(first.collect())
+                    .with_step(|| "accepting connections".to_owned())?;
             }
             InitMessage::RestrictionsApplied { landlock } => {
                 self.has_landlock = landlock;
                 self.serve_syscalls(first.last())
-                    .with_step(|| "hearing of connections".to_owned())?;
+                    .with_step(|| "receiving the seccomp notification descriptor".to_owned())?;
             }
             InitMessage::PlaceholderCreated(path) => self.placeholders.push(path),
             InitMessage::Listen(_) | InitMessage::Signal(_) => {}

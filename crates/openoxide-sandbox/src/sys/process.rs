@@ -1,4 +1,4 @@
-//! Making processes, and hearing of signals.
+//! The creation of processes, and the reception of signals.
 
 use std::{
     io,

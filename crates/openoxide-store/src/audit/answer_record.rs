@@ -11,16 +11,17 @@ pub struct AnswerRecord {
     /// The channel through which the person answered.
     pub channel: AnswerChannel,
     /// The choice.
-    pub choice: ReviewDecision,
+    #[serde(alias = "choice")]
+    pub decision: ReviewDecision,
     /// The command and the terminal that answered, where it was another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
+    #[serde(default, alias = "by", skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<String>,
     /// The scope of an approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<GrantScope>,
     /// The grant that an approval for the project saves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<GrantRecord>,
+    #[serde(default, alias = "kept", skip_serializing_if = "Option::is_none")]
+    pub grant: Option<GrantRecord>,
 }
 
 /// The rules that an approval for the project saves, and their limits.
@@ -29,19 +30,19 @@ pub struct AnswerRecord {
 pub struct GrantRecord {
     /// The breadth of the choice: narrower, as offered or wider; `None` if the rules come from
     /// several choices.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub width: Option<RuleBreadth>,
+    #[serde(alias = "width", skip_serializing_if = "Option::is_none")]
+    pub breadth: Option<RuleBreadth>,
     /// The rules.
     pub rules: Vec<String>,
     /// The number of seconds after which the rules expire.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<u64>,
+    #[serde(alias = "seconds", skip_serializing_if = "Option::is_none")]
+    pub expires_in_seconds: Option<u64>,
     /// The number of decisions that the rules are valid for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub times: Option<u32>,
+    #[serde(alias = "times", skip_serializing_if = "Option::is_none")]
+    pub max_uses: Option<u32>,
     /// The directory that the rules are limited to, including everything below it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub below: Option<String>,
+    #[serde(alias = "below", skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// The task that the rules are limited to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
@@ -54,21 +55,21 @@ impl AnswerRecord {
         request: &ApprovalRequest,
         response: &ApprovalResponse,
         channel: AnswerChannel,
-        by: Option<String>,
+        answered_by: Option<String>,
     ) -> Self {
         let scope = match response {
             ApprovalResponse::Approved { scope, .. } => Some(*scope),
             _ => None,
         };
-        let kept = request.granted_terms(response).map(|terms| GrantRecord {
-            width: request.choice_breadth(&terms.rules),
-            seconds: terms.seconds,
-            times: terms.times,
-            below: terms.below.map(|below| below.to_string()),
-            task: request.task.clone().filter(|_| terms.task),
+        let grant = request.granted_terms(response).map(|terms| GrantRecord {
+            breadth: request.choice_breadth(&terms.rules),
+            expires_in_seconds: terms.expires_in_seconds,
+            max_uses: terms.max_uses,
+            directory: terms.directory.map(|path| path.to_string()),
+            task: request.task.clone().filter(|_| terms.until_task_end),
             rules: terms.rules,
         });
-        Self { channel, choice: response.review_decision(), by, scope, kept }
+        Self { channel, decision: response.review_decision(), answered_by, scope, grant }
     }
 }
 

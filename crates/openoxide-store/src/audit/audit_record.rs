@@ -79,8 +79,8 @@ pub struct DecisionRecord {
     /// Each access with its own answer.
     pub accesses: Vec<AccessRecord>,
     /// The number of accesses that were left out.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub left_out: usize,
+    #[serde(alias = "left_out", skip_serializing_if = "is_zero")]
+    pub omitted_accesses: usize,
     /// The answers of the hooks, in their order. Hooks are asked before the rules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookAnswer>,
@@ -88,13 +88,14 @@ pub struct DecisionRecord {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
     /// The rules that "always" would have added.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub always: Vec<String>,
+    #[serde(rename = "always", skip_serializing_if = "Vec::is_empty")]
+    pub suggested_rules: Vec<String>,
     /// The person's answer, if a person was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerRecord>,
     /// The confinement that was requested from the operating system.
-    pub enforced: RequestedConfinement,
+    #[serde(alias = "enforced")]
+    pub confinement: RequestedConfinement,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
@@ -109,7 +110,8 @@ pub struct AccessRecord {
     /// The kind, as rules know it: `bash`, `read`, …
     pub access: String,
     /// The resource that is accessed.
-    pub what: String,
+    #[serde(alias = "what")]
+    pub summary: String,
     /// The answer.
     pub decision: Option<Effect>,
     /// The rule that decided, if one did.
@@ -135,7 +137,8 @@ pub enum RequestedConfinement {
 #[serde(default)]
 pub struct OutcomeRecord {
     /// The number of the decision's record.
-    pub of: u64,
+    #[serde(alias = "of")]
+    pub decision_seq: u64,
     /// The exit status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<i32>,
@@ -149,14 +152,14 @@ pub struct OutcomeRecord {
     pub duration_ms: u64,
     /// The backend that confined the program, and each clause that was not enforced exactly as
     /// requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub held: Option<EnforcementRecord>,
+    #[serde(alias = "held", skip_serializing_if = "Option::is_none")]
+    pub enforcement: Option<EnforcementRecord>,
     /// The accesses that the sandbox refused during the run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<String>,
+    #[serde(alias = "refused", skip_serializing_if = "Vec::is_empty")]
+    pub denials: Vec<String>,
     /// The findings after the run that a person should review.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub found: Vec<String>,
+    #[serde(alias = "found", skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
 }
 
 /// The enforcement of a command's restrictions.
@@ -174,16 +177,19 @@ pub struct EnforcementRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PruneRecord {
     /// The last record that went.
-    pub through: u64,
+    #[serde(alias = "through")]
+    pub last_seq: u64,
     /// Its hash, which the first record that stays follows.
-    pub link: String,
+    #[serde(alias = "link")]
+    pub last_hash: String,
 }
 
 /// An unfinished record was cut off.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepairRecord {
     /// The length of the removed part, in bytes.
-    pub cut: u64,
+    #[serde(alias = "cut")]
+    pub removed_bytes: u64,
 }
 
 impl DecisionRecord {
@@ -194,7 +200,7 @@ impl DecisionRecord {
         parts.sort_by_key(|part| std::cmp::Reverse(part.decision));
         let accesses = parts.iter().take(MAX_ACCESSES).map(|part| AccessRecord {
             access: part.access.permission_name().to_owned(),
-            what: describe_access(&part.access),
+            summary: describe_access(&part.access),
             decision: Some(part.decision),
             rule: part.rule.clone(),
         });
@@ -204,9 +210,9 @@ impl DecisionRecord {
             reason: decision.reason.clone(),
             rule: decision.rule.clone(),
             accesses: accesses.collect(),
-            left_out: parts.len().saturating_sub(MAX_ACCESSES),
+            omitted_accesses: parts.len().saturating_sub(MAX_ACCESSES),
             findings: decision.findings.iter().map(|found| found.code.to_string()).collect(),
-            always: decision.always.clone(),
+            suggested_rules: decision.suggested_rules.clone(),
             ..Self::default()
         }
     }
@@ -286,6 +292,9 @@ impl AuditRecord {
 
 impl PruneRecord {
     pub(super) fn from_link(link: JournalLink) -> Self {
-        Self { through: link.seq, link: link.hash }
+        Self { last_seq: link.seq, last_hash: link.hash }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -193,7 +193,7 @@ impl<'a> JournalWriter<'a> {
         let length = self.length - unfinished;
         self.file.set_len(length).map_err(AuditError::io_error("cannot be repaired"))?;
         self.length = length;
-        let entry = AuditEvent::Repair(RepairRecord { cut: unfinished });
+        let entry = AuditEvent::Repair(RepairRecord { removed_bytes: unfinished });
         self.push_record(entry.kind(), &entry.to_redacted_json()?);
         Ok(())
     }

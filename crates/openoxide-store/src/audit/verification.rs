@@ -183,10 +183,10 @@ impl ChainVerifier {
         let start = JournalLink::default();
         let is_known = match &self.removed {
             _ if first == 1 => prev == start.hash,
-            Some(removed) if removed.through + 1 == first => {
-                removed.link == prev || removed.link == start.hash
+            Some(removed) if removed.last_seq + 1 == first => {
+                removed.last_hash == prev || removed.last_hash == start.hash
             }
-            Some(removed) => removed.through >= first,
+            Some(removed) => removed.last_seq >= first,
             // After a fault, the prune record may not have been read.
             None => self.verdict.fault.is_some(),
         };

@@ -68,15 +68,15 @@ impl GrantLimits {
         let now = UtcTimestamp::now();
         let ahead =
             |seconds: u64| UtcTimestamp(now.0.saturating_add(seconds.saturating_mul(1_000)));
-        let day = terms.task.then_some(MILLIS_PER_DAY / 1_000);
-        let seconds = terms.seconds.into_iter().chain(day).min();
+        let day = terms.until_task_end.then_some(MILLIS_PER_DAY / 1_000);
+        let seconds = terms.expires_in_seconds.into_iter().chain(day).min();
         Self {
             expires_at: seconds.map(ahead),
             granted_at: seconds.map(|_| now),
-            directory: terms.below.clone(),
-            max_uses: terms.times,
+            directory: terms.directory.clone(),
+            max_uses: terms.max_uses,
             // The empty name belongs to no task.
-            task: terms.task.then(|| task.unwrap_or_default().to_owned()),
+            task: terms.until_task_end.then(|| task.unwrap_or_default().to_owned()),
         }
     }
 

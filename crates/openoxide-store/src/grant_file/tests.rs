@@ -168,7 +168,7 @@ fn a_grant_ends_with_its_time() {
     grants.add_limited(&rules(&["Bash(past *)"]), &until(-1)).unwrap();
     grants.add_limited(&rules(&["Bash(ahead *)"]), &until(600_000)).unwrap();
     assert_eq!(granted(&grants), ["Bash(ahead *)"]);
-    let terms = GrantTerms { seconds: Some(60), ..GrantTerms::default() };
+    let terms = GrantTerms { expires_in_seconds: Some(60), ..GrantTerms::default() };
     let bound = GrantLimits::from_terms(&terms, None);
     grants.add_limited(&rules(&["Bash(now *)"]), &bound).unwrap();
     let tomorrow = UtcTimestamp(UtcTimestamp::now().0 + 86_400_000);
@@ -188,12 +188,13 @@ fn a_grant_ends_with_its_time() {
 #[test]
 fn a_task_grant_is_valid_only_in_that_task_and_for_one_day_at_most() {
     let disk = Disk::new();
-    let terms = GrantTerms { task: true, ..GrantTerms::default() };
+    let terms = GrantTerms { until_task_end: true, ..GrantTerms::default() };
     let bound = GrantLimits::from_terms(&terms, Some("s/1"));
     let day = UtcTimestamp::now().0 + 24 * 60 * 60 * 1_000;
     assert!(bound.expires_at.is_some_and(|until| until.0 <= day && until.0 > day - 60_000));
     assert_eq!(
-        GrantLimits::from_terms(&GrantTerms { seconds: Some(1), ..terms }, Some("s/1")).task,
+        GrantLimits::from_terms(&GrantTerms { expires_in_seconds: Some(1), ..terms }, Some("s/1"))
+            .task,
         bound.task
     );
     disk.grants("p").add_limited(&rules(&["Bash(make *)"]), &bound).unwrap();

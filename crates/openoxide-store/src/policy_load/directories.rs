@@ -39,7 +39,7 @@ pub enum DirectoryState {
     Refused(&'static str),
     /// The directory is not trusted.
     Untrusted,
-    /// The administrator's alone count.
+    /// The directory is ignored: only those of the administrator apply.
     Ignored,
 }
 
@@ -48,7 +48,7 @@ impl DirectoryState {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Active => "counts",
+            Self::Active => "applies",
             Self::Missing => "missing",
             Self::Refused(_) => "refused",
             Self::Untrusted => "untrusted",
@@ -163,7 +163,7 @@ fn own_directory_reason(environment: &UserEnvironment, real: &AbsPath) -> Option
     let mut all = own.chain(managed).map(|place| place.canonicalize().unwrap_or(place));
     let real = Path::new(real.as_str());
     let touches = all.any(|place| place.starts_with(real) || real.starts_with(&place));
-    touches.then_some("OpenOxide keeps its own there")
+    touches.then_some("OpenOxide keeps its own files there")
 }
 
 #[cfg(test)]

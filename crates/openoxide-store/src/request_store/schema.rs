@@ -41,6 +41,9 @@ DROP INDEX waiting_process;
 DROP INDEX waiting_session;
 CREATE INDEX waiting ON request (session, process) WHERE answer IS NULL;
 ",
+    // The fields of requests and answers have new names. A program that does not know them would
+    // read an explicit request as an ordinary one and a limited grant as an unlimited one.
+    "",
 ];
 
 /// The version that this program writes.

@@ -12,6 +12,8 @@ use tempfile::TempDir;
 
 use super::*;
 
+mod old_database;
+
 const YES: ApprovalResponse = ApprovalResponse::new_approval(GrantScope::Once);
 const NO: ApprovalResponse = ApprovalResponse::Rejected { message: None };
 
@@ -45,12 +47,12 @@ fn request(number: u32, session: u8, script: &str) -> ApprovalRequest {
             rule: None,
             parts: Vec::new(),
             findings: Vec::new(),
-            always: Vec::new(),
+            suggested_rules: Vec::new(),
             obligations: Vec::new(),
         },
         digest: OperationDigest([u8::try_from(script.len()).unwrap(); 32]),
         group: None,
-        explicit_yes_required: script.contains('!'),
+        requires_explicit_approval: script.contains('!'),
         alternatives: Vec::new(),
         task: None,
     }
@@ -97,7 +99,7 @@ fn a_request_is_found_by_another_connection_and_answered_once() {
     assert_eq!(ending(&mut asker, waiting), resolved(ResolutionKind::Answered, YES));
     let AnswerResult::AlreadyResolved(ended) = answer(&mut asker, waiting, &NO) else { panic!() };
     assert_eq!(ended.resolved_by, "a test");
-    assert!(!asker.resolve(waiting.0, &RequestResolutionKind::Expired, "the clock").unwrap());
+    assert!(!asker.resolve(waiting.0, &RequestResolutionKind::Expired, "timeout").unwrap());
     assert!(reviewer.list_pending().unwrap().is_empty());
 }
 
@@ -147,7 +149,7 @@ fn an_approval_for_the_session_ends_identical_requests() {
     let same = ask(&mut requests, &request(1, 1, "make"));
     let [first, other, elsewhere] = [(2, 1, "make"), (3, 1, "make all"), (4, 2, "make")]
         .map(|(number, session, script)| ask(&mut requests, &request(number, session, script)));
-    let explicit = ApprovalRequest { explicit_yes_required: true, ..request(5, 1, "make") };
+    let explicit = ApprovalRequest { requires_explicit_approval: true, ..request(5, 1, "make") };
     let explicit = ask(&mut requests, &explicit);
     let session = ApprovalResponse::new_approval(GrantScope::Session);
     assert_eq!(answer(&mut requests, first, &session), AnswerResult::Accepted(1));

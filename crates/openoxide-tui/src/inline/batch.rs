@@ -48,7 +48,7 @@ impl BatchState {
     /// Returns the answer that `request` already has.
     fn known_response(&self, request: &ApprovalRequest) -> Option<ApprovalResponse> {
         match self {
-            Self::All if !request.explicit_yes_required => Some(approve_once()),
+            Self::All if !request.requires_explicit_approval => Some(approve_once()),
             Self::Skip => Some(ApprovalResponse::Denied),
             Self::SessionEnded(session, response) if *session == request.session => {
                 Some(response.clone())
@@ -94,7 +94,7 @@ impl PromptAnswer {
     fn into_response(self, request: &ApprovalRequest) -> ApprovalResponse {
         match self {
             Self::Single(response) => response,
-            Self::All if request.explicit_yes_required => ApprovalResponse::Denied,
+            Self::All if request.requires_explicit_approval => ApprovalResponse::Denied,
             Self::All => approve_once(),
             Self::Skip => ApprovalResponse::Denied,
         }
@@ -109,10 +109,10 @@ fn describe_approval(scope: GrantScope, terms: Option<&GrantTerms>) -> Cow<'stat
     };
     let Some(terms) = terms else { return Cow::Borrowed(text) };
     let which = if terms.rules.is_empty() { "" } else { ", with the chosen rules" };
-    let time = terms.seconds.map(|seconds| format!(", for {} minutes", seconds / 60));
-    let times = terms.times.map(|times| format!(", {times} times"));
-    let below = terms.below.as_ref().map(|_| ", below this directory".to_owned());
-    let task = terms.task.then(|| ", for this task".to_owned());
+    let time = terms.expires_in_seconds.map(|seconds| format!(", for {} minutes", seconds / 60));
+    let times = terms.max_uses.map(|times| format!(", {times} times"));
+    let below = terms.directory.as_ref().map(|_| ", below this directory".to_owned());
+    let task = terms.until_task_end.then(|| ", for this task".to_owned());
     let bounds: String = [time, times, below, task].into_iter().flatten().collect();
     Cow::Owned(format!("{text}{which}{bounds}"))
 }

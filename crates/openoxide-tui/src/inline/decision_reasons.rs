@@ -38,7 +38,7 @@ pub(crate) fn show_reasons(
         decision.parts.len() > 1 && decision.parts.iter().any(|part| part.rule == decision.rule);
     decision.rule.iter().filter(|_| !told).for_each(|rule| show_rule(rule, page));
     show_parts(request, options.show_all, page);
-    if request.explicit_yes_required {
+    if request.requires_explicit_approval {
         let text = "needs explicit approval; batch and saved approvals do not apply";
         page.push_block(TextTone::Warning, [INDENT, INDENT], text);
     }
@@ -130,7 +130,7 @@ fn describe_access(access: &Access, request: &ApprovalRequest) -> String {
         Access::Fetch { .. } => "fetch",
         Access::CallTool { .. } => "call",
         Access::Delegate { .. } => "start subagent",
-        Access::DoomLoop { .. } => "repeat the same call",
+        Access::Repetition { .. } => "repeat the same call",
         Access::ExternalDirectory(_) => "access outside the project",
         Access::Opaque { .. } => "run unparsed input",
     };
@@ -170,7 +170,7 @@ fn show_session_coverage(request: &ApprovalRequest, page: &mut TextPage) {
 /// Adds the rules that `p` would save. All rules are shown, however many there are, because a rule
 /// that was not read must not be granted.
 fn show_grant_rules(request: &ApprovalRequest, whole: bool, page: &mut TextPage) {
-    let always = &request.decision.always;
+    let always = &request.decision.suggested_rules;
     let keys = std::iter::once("  [p]    ").chain(std::iter::repeat(INDENT));
     for (rule, key) in always.iter().zip(keys) {
         page.push_marked_block(
@@ -182,7 +182,7 @@ fn show_grant_rules(request: &ApprovalRequest, whole: bool, page: &mut TextPage)
     }
     page.push_block(TextTone::Dim, [INDENT, INDENT], describe_grant_duration(always));
     for choice in request.alternatives.iter().filter(|_| whole) {
-        let which = if choice.width == RuleBreadth::Narrower { "narrower" } else { "wider" };
+        let which = if choice.breadth == RuleBreadth::Narrower { "narrower" } else { "wider" };
         let text = format!("or {which}: {}", choice.rules.join(", "));
         page.push_block(TextTone::Body, [INDENT, INDENT], &text);
     }

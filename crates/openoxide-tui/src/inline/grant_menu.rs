@@ -38,7 +38,7 @@ impl HistoryLookup {
 
 impl fmt::Debug for HistoryLookup {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Recall")
+        out.write_str("HistoryLookup")
     }
 }
 
@@ -71,7 +71,7 @@ impl GrantMenu {
     pub(crate) fn from_request(request: &ApprovalRequest) -> Self {
         Self {
             choices: request.choices(),
-            selected: RuleBreadth::AsOffered,
+            selected: RuleBreadth::Suggested,
             has_selection: false,
             directory_limit: grant_directory(request),
             allows_task_limit: request.task.is_some(),
@@ -88,8 +88,8 @@ impl GrantMenu {
     }
 
     fn handle_letter(&mut self, c: char) -> GrantMenuStep {
-        if let Some(choice) = self.choices.iter().find(|choice| breadth_key(choice.width) == c) {
-            (self.selected, self.has_selection) = (choice.width, true);
+        if let Some(choice) = self.choices.iter().find(|choice| breadth_key(choice.breadth) == c) {
+            (self.selected, self.has_selection) = (choice.breadth, true);
             return GrantMenuStep::Selected;
         }
         match self.parse_terms(c) {
@@ -106,10 +106,12 @@ impl GrantMenu {
         let terms = GrantTerms::default();
         match (c, &self.directory_limit) {
             ('f', _) => Some(terms),
-            ('t', _) => Some(GrantTerms { seconds: Some(HALF_HOUR_SECONDS), ..terms }),
-            ('5', _) => Some(GrantTerms { times: Some(LIMITED_USES), ..terms }),
-            ('b', Some(below)) => Some(GrantTerms { below: Some(below.clone()), ..terms }),
-            ('k', _) if self.allows_task_limit => Some(GrantTerms { task: true, ..terms }),
+            ('t', _) => Some(GrantTerms { expires_in_seconds: Some(HALF_HOUR_SECONDS), ..terms }),
+            ('5', _) => Some(GrantTerms { max_uses: Some(LIMITED_USES), ..terms }),
+            ('b', Some(below)) => Some(GrantTerms { directory: Some(below.clone()), ..terms }),
+            ('k', _) if self.allows_task_limit => {
+                Some(GrantTerms { until_task_end: true, ..terms })
+            }
             _ => None,
         }
     }
@@ -117,7 +119,7 @@ impl GrantMenu {
     /// Returns an approval with the selected choice. The suggested rules are not listed explicitly.
     fn build_approval(&self, terms: GrantTerms) -> ApprovalResponse {
         let other = |choice: &&RuleChoice| {
-            choice.width == self.selected && self.selected != RuleBreadth::AsOffered
+            choice.breadth == self.selected && self.selected != RuleBreadth::Suggested
         };
         let rules = self.choices.iter().find(other);
         let rules = rules.map(|choice| choice.rules.clone()).unwrap_or_default();
@@ -156,8 +158,8 @@ impl GrantMenu {
     }
 
     fn show_choice(&self, choice: &RuleChoice, page: &mut TextPage) {
-        let mark = if choice.width == self.selected { '>' } else { ' ' };
-        let (number, name) = (breadth_key(choice.width), breadth_name(choice.width));
+        let mark = if choice.breadth == self.selected { '>' } else { ' ' };
+        let (number, name) = (breadth_key(choice.breadth), breadth_name(choice.breadth));
         let first = format!("{mark} [{number}] {name:<11}");
         let gutters = std::iter::once(first.as_str()).chain(std::iter::repeat(INDENT));
         for (rule, gutter) in choice.rules.iter().zip(gutters) {
@@ -176,7 +178,7 @@ impl GrantMenu {
     }
 
     fn key_hints(&self) -> Vec<(&'static str, &'static str)> {
-        let has = |width| self.choices.iter().any(|choice| choice.width == width);
+        let has = |width| self.choices.iter().any(|choice| choice.breadth == width);
         let narrower = has(RuleBreadth::Narrower).then_some(("1", "this command"));
         let wider = has(RuleBreadth::Wider).then_some(("3", "a word less"));
         let several = narrower.or(wider).map(|_| ("2", "as offered"));
@@ -205,7 +207,7 @@ fn grant_directory(request: &ApprovalRequest) -> Option<AbsPath> {
 const fn breadth_key(width: RuleBreadth) -> char {
     match width {
         RuleBreadth::Narrower => '1',
-        RuleBreadth::AsOffered => '2',
+        RuleBreadth::Suggested => '2',
         RuleBreadth::Wider => '3',
     }
 }
@@ -213,18 +215,20 @@ const fn breadth_key(width: RuleBreadth) -> char {
 const fn breadth_name(width: RuleBreadth) -> &'static str {
     match width {
         RuleBreadth::Narrower => "narrower",
-        RuleBreadth::AsOffered => "as offered",
+        RuleBreadth::Suggested => "as offered",
         RuleBreadth::Wider => "wider",
     }
 }
 
 fn show_history(recalled: &ChoiceHistory, page: &mut TextPage) {
-    let ChoiceHistory { answers, of, examples } = recalled;
-    let text = match (answers, of) {
+    let ChoiceHistory { would_have_answered, total, examples } = recalled;
+    let text = match (would_have_answered, total) {
         (_, 0) => "no question of the last 30 days is on record".to_owned(),
-        (0, of) => format!("would have answered none of {of} (questions of the last 30 days)"),
-        (answers, of) => {
-            format!("would have answered {answers} of {of} (questions of the last 30 days)")
+        (0, total) => {
+            format!("would have answered none of {total} (questions of the last 30 days)")
+        }
+        (answered, total) => {
+            format!("would have answered {answered} of {total} (questions of the last 30 days)")
         }
     };
     page.push_block(TextTone::Dim, [INDENT, INDENT], &text);

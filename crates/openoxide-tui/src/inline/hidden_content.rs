@@ -73,7 +73,7 @@ const fn danger_level(access: &Access) -> u8 {
         Access::Exec(exec) if matches!(exec.class, CommandClass::Unknown) => 1,
         Access::Fetch { .. } | Access::CallTool { .. } | Access::Delegate { .. } => 2,
         Access::Edit(_) => 3,
-        Access::ExternalDirectory(_) | Access::DoomLoop { .. } => 4,
+        Access::ExternalDirectory(_) | Access::Repetition { .. } => 4,
         Access::Exec(_) | Access::Read(_) => 5,
     }
 }
@@ -127,7 +127,7 @@ mod tests {
             rule: None,
             reason: String::new(),
             cause: None,
-            lost: Vec::new(),
+            overridden: Vec::new(),
         }
     }
 

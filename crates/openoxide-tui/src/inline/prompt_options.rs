@@ -37,10 +37,10 @@ impl PromptOptions {
         request: &ApprovalRequest,
         batch: Option<BatchPosition<'_>>,
     ) -> Self {
-        let lasting = !request.explicit_yes_required;
+        let lasting = !request.requires_explicit_approval;
         Self {
             session: lasting,
-            always: lasting && !request.decision.always.is_empty(),
+            always: lasting && !request.decision.suggested_rules.is_empty(),
             all: lasting && batch.is_some_and(|batch| batch.covered_requests().next().is_some()),
             skip: batch.is_some_and(|batch| !batch.remaining.is_empty()),
             lists_coverage: lasting && session_coverage(request).next().is_some(),

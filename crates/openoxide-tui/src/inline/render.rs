@@ -66,7 +66,7 @@ impl<'a> BatchPosition<'a> {
 
     /// Returns the following requests that "all" approves.
     pub(crate) fn covered_requests(self) -> impl Iterator<Item = &'a ApprovalRequest> {
-        self.remaining.iter().filter(|request| !request.explicit_yes_required)
+        self.remaining.iter().filter(|request| !request.requires_explicit_approval)
     }
 }
 

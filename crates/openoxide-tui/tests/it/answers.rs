@@ -48,8 +48,8 @@ fn p_shows_the_grant_menu_and_the_next_key_answers() {
     let rows = [
         ("p", r#"{"response":"approved","scope":"project"}"#),
         ("f", r#"{"response":"approved","scope":"project"}"#),
-        ("t", r#"{"response":"approved","scope":"project","terms":{"seconds":1800}}"#),
-        ("5", r#"{"response":"approved","scope":"project","terms":{"times":5}}"#),
+        ("t", r#"{"response":"approved","scope":"project","terms":{"expires_in_seconds":1800}}"#),
+        ("5", r#"{"response":"approved","scope":"project","terms":{"max_uses":5}}"#),
         ("\x03", r#"{"response":"cancelled"}"#),
     ];
     for (key, expected) in rows {

@@ -157,7 +157,7 @@ impl LogReader<'_> {
                 }
                 wanted
             }
-            AuditEvent::Outcome(outcome) => self.shown_decisions.contains(&outcome.of),
+            AuditEvent::Outcome(outcome) => self.shown_decisions.contains(&outcome.decision_seq),
             AuditEvent::Prune(_) | AuditEvent::Repair(_) => {
                 args.decision.is_none() && args.tool.is_none() && args.session.is_none()
             }

@@ -35,10 +35,10 @@ pub(super) fn render_row(record: &AuditRecord, colored: bool) -> String {
 fn hook_decision_lines(entry: &AuditEvent) -> impl Iterator<Item = String> {
     let decided = if let AuditEvent::Decision(decided) = entry { Some(decided) } else { None };
     let answers = decided.into_iter().flat_map(|decided| &decided.hooks);
-    answers.filter(|answer| answer.said != HookDecision::Pass).map(
-        |HookAnswer { hook, said, reason, .. }| {
+    answers.filter(|answer| answer.decision != HookDecision::Pass).map(
+        |HookAnswer { hook, decision, reason, .. }| {
             let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-            escape_text(&format!("{}: {}{why}", hook.text, said.as_str()), LineMode::SingleLine)
+            escape_text(&format!("{}: {}{why}", hook.text, decision.as_str()), LineMode::SingleLine)
         },
     )
 }
@@ -48,24 +48,24 @@ fn saved_grant_line(entry: &AuditEvent) -> Option<String> {
     let AuditEvent::Decision(decided) = entry else { return None };
     let answer = decided.answer.as_ref()?;
     let line = |text: &str| escape_text(text, LineMode::SingleLine);
-    let Some(kept) = &answer.kept else {
+    let Some(grant) = &answer.grant else {
         let session = answer.scope == Some(GrantScope::Session);
         return session.then(|| "kept for the session: exactly this".to_owned());
     };
-    let width = match kept.width {
+    let breadth = match grant.breadth {
         Some(RuleBreadth::Narrower) => " (narrower)",
-        Some(RuleBreadth::AsOffered) => " (as offered)",
+        Some(RuleBreadth::Suggested) => " (as offered)",
         Some(RuleBreadth::Wider) => " (wider)",
         None => "",
     };
     let bounds = [
-        kept.seconds.map(|seconds| format!(", for {seconds} s")),
-        kept.times.map(|times| format!(", {}", format_uses(times))),
-        kept.below.as_deref().map(|below| format!(", below {}", line(below))),
-        kept.task.as_deref().map(|task| format!(", in the task {}", line(task))),
+        grant.expires_in_seconds.map(|seconds| format!(", for {seconds} s")),
+        grant.max_uses.map(|times| format!(", {}", format_uses(times))),
+        grant.directory.as_deref().map(|path| format!(", below {}", line(path))),
+        grant.task.as_deref().map(|task| format!(", in the task {}", line(task))),
     ];
     let bounds: String = bounds.into_iter().flatten().collect();
-    Some(format!("kept for the project: {}{width}{bounds}", line(&kept.rules.join(", "))))
+    Some(format!("kept for the project: {}{breadth}{bounds}", line(&grant.rules.join(", "))))
 }
 
 fn format_uses(times: u32) -> String {
@@ -81,14 +81,15 @@ fn row_cells(entry: &AuditEvent) -> (String, &'static str, (String, String)) {
         AuditEvent::Outcome(ended) => (
             "ended".to_owned(),
             "2",
-            (format!("record {}: {}", ended.of, render_outcome(ended)), String::new()),
+            (format!("record {}: {}", ended.decision_seq, render_outcome(ended)), String::new()),
         ),
         AuditEvent::Prune(removed) => {
-            let text = format!("records up to {}, because of their age or size", removed.through);
+            let text = format!("records up to {}, because of their age or size", removed.last_seq);
             ("removed".to_owned(), "2", (text, String::new()))
         }
         AuditEvent::Repair(repaired) => {
-            let text = format!("cut off {} bytes of a record whose writer died", repaired.cut);
+            let text =
+                format!("cut off {} bytes of a record whose writer died", repaired.removed_bytes);
             ("repaired".to_owned(), "2", (text, String::new()))
         }
     }
@@ -104,7 +105,7 @@ const fn effect_color(effect: Option<Effect>) -> &'static str {
 
 fn answer_cell(decided: &DecisionRecord) -> String {
     let effect = decided.decision.map_or("?", Effect::as_str);
-    let said = decided.answer.as_ref().map(|answer| match answer.choice {
+    let said = decided.answer.as_ref().map(|answer| match answer.decision {
         ReviewDecision::Approved
         | ReviewDecision::ApprovedForSession
         | ReviewDecision::ApprovedExecpolicyAmendment => "approved",
@@ -145,13 +146,13 @@ fn render_outcome(outcome: &OutcomeRecord) -> String {
         (None, None, None) => "no status".to_owned(),
     };
     let (seconds, millis) = (outcome.duration_ms / 1_000, outcome.duration_ms % 1_000);
-    let held = if outcome.held.is_some() { ", confined" } else { "" };
-    let refused = match outcome.refused.as_slice() {
+    let confined = if outcome.enforcement.is_some() { ", confined" } else { "" };
+    let denials = match outcome.denials.as_slice() {
         [] => String::new(),
         [one] => format!("; refused: {}", escape_text(one, LineMode::SingleLine)),
         [one, more @ ..] => {
             format!("; refused: {} and {} more", escape_text(one, LineMode::SingleLine), more.len())
         }
     };
-    format!("{how} after {seconds}.{millis:03} s{held}{refused}")
+    format!("{how} after {seconds}.{millis:03} s{confined}{denials}")
 }

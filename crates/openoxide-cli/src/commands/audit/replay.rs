@@ -52,7 +52,7 @@ struct ProjectEngines<'a> {
 }
 
 impl ProjectEngines<'_> {
-    /// Decides a call in its project; nothing if the policy there cannot be relied on.
+    /// Decides a call in its project; `None` if the policy there has errors.
     fn decide_call(&mut self, call: &RecordedCall) -> Result<Option<Decision>, CliError> {
         let project = find_project_root(&call.call.cwd, self.home.as_ref());
         if !self.engines.contains_key(&project) {
@@ -129,7 +129,7 @@ impl<'a> ReplayResult<'a> {
         [
             (past.incomplete_calls, "redacted or truncated input"),
             (past.hook_decisions, "decided by a hook, and hooks are not run again"),
-            (self.undecidable, "the policy of their project cannot be relied on"),
+            (self.undecidable, "the policy of their project has errors"),
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)

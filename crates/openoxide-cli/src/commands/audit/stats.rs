@@ -41,7 +41,7 @@ fn day_to_date(day: u64) -> String {
     UtcTimestamp(day * MILLIS_PER_DAY).to_string().split('T').next().unwrap_or_default().to_owned()
 }
 
-/// Returns the rules in force here, but for the built-in ones; nothing where the policy cannot be relied on.
+/// Returns the rules in force here without the built-in ones, or nothing if the policy has errors.
 fn rules_in_force() -> Option<Vec<RuleRef>> {
     let here = PolicyArgs::default();
     let engine = policy_args::open_engine_with_layers(&here).ok()?;

@@ -18,7 +18,7 @@ pub(super) fn verify_journal(as_json: bool, journal: &Journal) -> Result<Program
 fn render_json(verdict: &VerificationReport) -> Value {
     let head = verdict.head.as_ref().map(|head| json!({ "seq": head.seq, "hash": head.hash }));
     let fault = verdict.fault.as_ref().map(|fault| {
-        json!({ "segment": fault.segment, "line": fault.line, "seq": fault.seq, "what": fault.message })
+        json!({ "segment": fault.segment, "line": fault.line, "seq": fault.seq, "message": fault.message })
     });
     json!({
         "schema": SCHEMA,
@@ -40,14 +40,11 @@ fn render_text(verdict: &VerificationReport) -> String {
                 "{}:{}: record {}: {}",
                 fault.segment, fault.line, fault.seq, fault.message
             ));
-            lines.push(format!("{} records before it are whole", verdict.records));
+            lines.push(format!("{} records before it are intact", verdict.records));
         }
         (None, Some(head)) => {
             let first = verdict.first.unwrap_or(1);
-            lines.push(format!(
-                "{} records, {first} to {}: all are whole",
-                verdict.records, head.seq
-            ));
+            lines.push(format!("{} records, {first} to {}: all intact", verdict.records, head.seq));
             if first > 1 {
                 lines.push("older ones were removed because of their age or size".to_owned());
             }

@@ -179,7 +179,7 @@ fn print_losses(file: &PolicyText, export: &PolicyExport, json: bool) {
                 0 => file.display_path.clone(),
                 line => format!("{}:{line}", file.display_path),
             };
-            user_messages::print_note(&format!("{place}: `{}`: {}", one.rule, one.loss.as_str()));
+            user_messages::print_note(&format!("{place}: `{}`: {}", one.rule, one.loss.message()));
         }
     }
 }
@@ -190,7 +190,7 @@ fn render_json(file: &PolicyText, one: &UnsupportedRule) -> String {
         "file": file.display_path,
         "line": (one.line != 0).then_some(one.line),
         "rule": one.rule,
-        "became": format!("{:?}", one.loss).to_lowercase(),
+        "became": one.loss.as_str(),
     })
     .to_string()
 }

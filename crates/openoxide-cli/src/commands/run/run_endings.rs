@@ -98,8 +98,8 @@ pub(super) fn report_unanswerable(
         "openoxide: {nothing}; to answer, run in a terminal: {}",
         escape_text(&quote_words(&words), LineMode::SingleLine)
     ));
-    if (1..=MAX_SHOWN_RULES).contains(&request.decision.always.len()) {
-        let rules = escape_text(&request.decision.always.join(", "), LineMode::SingleLine);
+    if (1..=MAX_SHOWN_RULES).contains(&request.decision.suggested_rules.len()) {
+        let rules = escape_text(&request.decision.suggested_rules.join(", "), LineMode::SingleLine);
         user_messages::print_line(&format!("openoxide: or add a rule to your policy: {rules}"));
     }
     ProgramExit::Ask

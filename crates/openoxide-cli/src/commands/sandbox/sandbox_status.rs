@@ -47,10 +47,10 @@ fn render_json(
     let point = |(name, able): (&str, Result<String, &MissingFeature>)| match able {
         Ok(detail) => json!({ "point": name, "works": true, "detail": detail }),
         Err(lack) => {
-            json!({ "point": name, "works": false, "why": lack.reason, "help": lack.help })
+            json!({ "point": name, "works": false, "reason": lack.reason, "help": lack.help })
         }
     };
-    let clause = |(clause, held, why): &(Clause, Enforcement, Option<String>)| json!({ "clause": clause, "held": held, "why": why });
+    let clause = |(clause, enforcement, reason): &(Clause, Enforcement, Option<String>)| json!({ "clause": clause, "enforcement": enforcement, "reason": reason });
     let plan = |plan: &EnforcementPlan| {
         let clauses: Vec<_> = plan.clauses.iter().map(clause).collect();
         json!({ "backend": plan.backend, "usable": plan.is_fully_enforced(), "clauses": clauses })

@@ -72,7 +72,7 @@ fn new_approval_request(
         decision: ask_decision(),
         digest: digest_operation(&operation),
         group: None,
-        explicit_yes_required: true,
+        requires_explicit_approval: true,
         alternatives: Vec::new(),
         task: None,
     }
@@ -85,7 +85,7 @@ fn ask_decision() -> Decision {
         rule: None,
         parts: Vec::new(),
         findings: Vec::new(),
-        always: Vec::new(),
+        suggested_rules: Vec::new(),
         obligations: Vec::new(),
     }
 }

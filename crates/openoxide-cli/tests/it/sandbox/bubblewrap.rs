@@ -137,7 +137,7 @@ fn without_a_usable_backend_each_one_reports_its_reason() {
     );
     assert_eq!(stdout(&output), "125\n");
     for line in [
-        "nothing was run: nothing on this machine holds this profile",
+        "nothing was run: no backend on this machine can fully enforce this profile",
         "namespaces: writes-outside: `user.max_user_namespaces` is 0",
         "bubblewrap: writes-outside: ",
         "landlock: ",

@@ -11,7 +11,7 @@ fn explicit(question: CheckRequest) -> CheckRequest {
 }
 
 fn repeated(mut question: CheckRequest) -> CheckRequest {
-    question.facts.accesses.push(Access::DoomLoop { tool: "Bash".to_owned() });
+    question.facts.accesses.push(Access::Repetition { tool: "Bash".to_owned() });
     question
 }
 
@@ -168,7 +168,7 @@ fn a_tool_offers_its_own_rules_but_none_about_commands() {
             ..run(number, "npm install x")
         }
     };
-    let always = |step| asked(step).decision.always;
+    let always = |step| asked(step).decision.suggested_rules;
     let own = ["Edit(/docs/**)", "Bash(npm *)", "*", "Edit("];
     assert_eq!(always(gate.check(offer(1, &own))), ["Edit(/docs/**)"]);
     assert_eq!(always(gate.check(offer(2, &["Bash"]))), ["Bash(npm install *)"]);
@@ -180,7 +180,7 @@ fn a_grant_does_not_cover_repetitions() {
     asked(gate.check(run(1, "npm test")));
     drop(gate.answer(id(1), &SESSION).unwrap());
     let request = asked(gate.check(repeated(run(2, "npm test"))));
-    assert_eq!(request.decision.always, ["Bash(npm test *)", "DoomLoop(Bash)"]);
+    assert_eq!(request.decision.suggested_rules, ["Bash(npm test *)", "DoomLoop(Bash)"]);
     asked(gate.check(repeated(run(3, "make all"))));
     let settled = gate.answer(id(2), &SESSION).unwrap();
     assert_eq!(settled.len(), 2, "always is that tool, for the session");
@@ -193,7 +193,7 @@ fn a_grant_does_not_cover_repetitions() {
 fn only_a_direct_answer_is_an_explicit_approval() {
     let mut gate = gate(&[(Effect::Allow, "Bash(make *)")]);
     let request = asked(gate.check(explicit(run(1, "make all"))));
-    assert!(request.explicit_yes_required && request.decision.always.is_empty());
+    assert!(request.requires_explicit_approval && request.decision.suggested_rules.is_empty());
     assert!(gate.set_mode(session(1), PermissionMode::BypassPermissions).is_empty());
     asked(gate.check(explicit(run(2, "npm install"))));
     drop(gate.answer(id(2), &SESSION).unwrap());

@@ -29,10 +29,10 @@ fn passing(terms: GrantTerms) -> [bool; 3] {
 #[test]
 fn a_request_lists_the_rule_choices() {
     let request = asked(gate(&[]).check(npm(1, "npm run build")));
-    let choices = request.choices().into_iter().map(|choice| (choice.width, choice.rules));
+    let choices = request.choices().into_iter().map(|choice| (choice.breadth, choice.rules));
     let expected = [
         (RuleBreadth::Narrower, vec!["Bash(npm run build)".to_owned()]),
-        (RuleBreadth::AsOffered, vec!["Bash(npm run build *)".to_owned()]),
+        (RuleBreadth::Suggested, vec!["Bash(npm run build *)".to_owned()]),
         (RuleBreadth::Wider, vec!["Bash(npm run *)".to_owned()]),
     ];
     assert_eq!(choices.collect::<Vec<_>>(), expected);
@@ -56,8 +56,11 @@ fn rules_that_were_not_offered_are_not_remembered() {
 
 #[test]
 fn an_approval_with_limits_is_valid_once_without_a_clock() {
-    assert_eq!(passing(GrantTerms { times: Some(5), ..GrantTerms::default() }), [false; 3]);
-    assert_eq!(passing(GrantTerms { seconds: Some(60), ..GrantTerms::default() }), [false; 3]);
+    assert_eq!(passing(GrantTerms { max_uses: Some(5), ..GrantTerms::default() }), [false; 3]);
+    assert_eq!(
+        passing(GrantTerms { expires_in_seconds: Some(60), ..GrantTerms::default() }),
+        [false; 3]
+    );
 }
 
 /// Returns whether a call passes in each of these tasks in turn, after an approval for the first
@@ -70,7 +73,7 @@ fn in_tasks(tasks: &[Option<&str>]) -> Vec<bool> {
     set(&mut gate, tasks[0]);
     let request = asked(gate.check(npm(1, "npm run build")));
     assert_eq!(request.task.as_deref(), tasks[0]);
-    let terms = Some(GrantTerms { task: true, ..GrantTerms::default() });
+    let terms = Some(GrantTerms { until_task_end: true, ..GrantTerms::default() });
     let yes = ApprovalResponse::Approved { scope: GrantScope::Project, terms };
     assert!(gate.answer(id(1), &yes).unwrap()[0].outcome.is_ok());
     let mut number = 1;
@@ -96,7 +99,7 @@ fn an_answer_to_a_question_of_an_earlier_task_is_not_kept_for_the_next() {
     gate.set_task(session(1), Some("a".to_owned()));
     asked(gate.check(npm(1, "npm run build")));
     gate.set_task(session(1), Some("b".to_owned()));
-    let terms = Some(GrantTerms { task: true, ..GrantTerms::default() });
+    let terms = Some(GrantTerms { until_task_end: true, ..GrantTerms::default() });
     let yes = ApprovalResponse::Approved { scope: GrantScope::Project, terms };
     assert!(gate.answer(id(1), &yes).unwrap()[0].outcome.is_ok());
     asked(gate.check(npm(2, "npm run build")));

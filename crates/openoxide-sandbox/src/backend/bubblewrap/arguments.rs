@@ -52,14 +52,14 @@ pub(crate) struct BwrapDescriptors {
     pub(crate) start_gate: i32,
 }
 
-/// A path that `bwrap` cannot hold: it is a symbolic link, or cannot be looked at.
+/// A path that `bwrap` cannot mount: it is a symbolic link or cannot be accessed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnmountablePath(pub(crate) PathBuf);
 
 impl fmt::Display for UnmountablePath {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.0.display();
-        write!(out, "bwrap cannot hold `{path}`: it is a symbolic link, or cannot be looked at")
+        write!(out, "bwrap cannot mount `{path}`: it is a symbolic link or cannot be accessed")
     }
 }
 

@@ -82,8 +82,12 @@ fn written_records_are_read_back() {
     let scene = Scene::new(JournalLimits::default());
     assert_eq!(scene.append("one"), 1);
     assert_eq!(scene.append("password=x"), 2);
-    let outcome =
-        OutcomeRecord { of: 2, status: Some(3), duration_ms: 7, ..OutcomeRecord::default() };
+    let outcome = OutcomeRecord {
+        decision_seq: 2,
+        status: Some(3),
+        duration_ms: 7,
+        ..OutcomeRecord::default()
+    };
     scene.journal.append(&AuditEvent::Outcome(outcome.clone())).unwrap();
     let records = scene.records();
     assert_eq!(records.iter().map(|record| record.seq).collect::<Vec<_>>(), [1, 2, 3]);
@@ -173,7 +177,10 @@ fn an_unfinished_record_is_removed_and_not_taken_for_a_modified_one() {
         assert_eq!((verdict.records, verdict.unfinished, verdict.fault), (1, unfinished, None));
         assert_eq!(scene.append("three"), 3, "the repair is the second record");
         let records = scene.records();
-        assert_eq!(records[1].entry, AuditEvent::Repair(RepairRecord { cut: unfinished }));
+        assert_eq!(
+            records[1].entry,
+            AuditEvent::Repair(RepairRecord { removed_bytes: unfinished })
+        );
         let verdict = scene.verdict();
         assert_eq!((verdict.records, verdict.unfinished, verdict.fault), (3, 0, None));
     }

@@ -83,7 +83,7 @@ fn a_project_directory_is_active_only_after_its_target_is_trusted() {
     assert_eq!(disk.load().roots, [], "it leads elsewhere by now");
     assert_eq!(disk.states(), ["untrusted"]);
     disk.link("lib", "link");
-    assert_eq!(disk.states(), ["counts"]);
+    assert_eq!(disk.states(), ["applies"]);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_user_directory_is_active_and_one_through_a_link_requires_trust() {
     assert_eq!(disk.states(), ["untrusted"]);
     assert_eq!(disk.load().untrusted_projects[0].project, disk.path(".config/openoxide"));
     disk.trust();
-    assert_eq!(disk.states(), ["counts"]);
+    assert_eq!(disk.states(), ["applies"]);
     disk.link("other", "link");
     assert_eq!(disk.states(), ["untrusted"]);
 }
@@ -107,8 +107,8 @@ fn a_directory_with_secrets_or_openoxide_state_is_refused_with_its_line() {
     for (to, why) in [
         (".ssh", "it contains credentials"),
         (".", "it is your home directory"),
-        (".local/state", "OpenOxide keeps its own there"),
-        (".config/openoxide/x", "OpenOxide keeps its own there"),
+        (".local/state", "OpenOxide keeps its own files there"),
+        (".config/openoxide/x", "OpenOxide keeps its own files there"),
     ] {
         fs::create_dir_all(disk.path(to).as_str()).unwrap();
         fs::create_dir_all(disk.path(".local/state/openoxide").as_str()).unwrap();
@@ -132,7 +132,7 @@ fn a_missing_directory_becomes_active_once_it_exists() {
     assert_eq!(disk.states(), ["missing"]);
     fs::remove_file(disk.path("later").as_str()).unwrap();
     fs::create_dir(disk.path("later").as_str()).unwrap();
-    assert_eq!(disk.states(), ["counts"]);
+    assert_eq!(disk.states(), ["applies"]);
 }
 
 #[test]

@@ -72,7 +72,7 @@ pub(super) fn resolve_others(
 /// Ends the requests that have expired.
 pub(super) fn resolve_expired(all: &Transaction<'_>, now: UtcTimestamp) -> rusqlite::Result<usize> {
     all.execute(
-        "UPDATE request SET answer = ?1, answered_by = 'the clock', answered_at = ?2, request = ''
+        "UPDATE request SET answer = ?1, answered_by = 'timeout', answered_at = ?2, request = ''
          WHERE answer IS NULL AND expires_at IS NOT NULL AND expires_at <= ?2",
         params![rows::to_json(&RequestResolutionKind::Expired), rows::to_millis(now)],
     )
@@ -91,7 +91,7 @@ pub(super) fn resolve_abandoned(all: &Transaction<'_>, now: UtcTimestamp) -> rus
     };
     for (session, process) in askers.iter().filter(gone) {
         all.execute(
-            "UPDATE request SET answer = ?3, answered_by = 'nobody', answered_at = ?4, request = ''
+            "UPDATE request SET answer = ?3, answered_by = 'no one', answered_at = ?4, request = ''
              WHERE session = ?1 AND process = ?2 AND answer IS NULL",
             params![
                 session,

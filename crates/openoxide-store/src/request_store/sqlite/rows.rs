@@ -61,7 +61,7 @@ impl<'a> RequestRow<'a> {
             process,
             self.request,
             request.digest.to_string(),
-            request.explicit_yes_required,
+            request.requires_explicit_approval,
             self.shown_digest.to_string(),
             to_millis(now),
             expires_at.map(to_millis),

@@ -5,8 +5,8 @@ use crate::{inline::render::RenderOptions, samples::command_request};
 
 fn request() -> ApprovalRequest {
     let mut request = command_request("npm run build");
-    request.decision.always = vec!["Bash(npm run build *)".to_owned()];
-    let choice = |width, rule: &str| RuleChoice { width, rules: vec![rule.to_owned()] };
+    request.decision.suggested_rules = vec!["Bash(npm run build *)".to_owned()];
+    let choice = |width, rule: &str| RuleChoice { breadth: width, rules: vec![rule.to_owned()] };
     request.alternatives = vec![
         choice(RuleBreadth::Narrower, "Bash(npm run build)"),
         choice(RuleBreadth::Wider, "Bash(npm run *)"),
@@ -15,7 +15,11 @@ fn request() -> ApprovalRequest {
 }
 
 fn recalled(answers: u32, of: u32, examples: &[&str]) -> ChoiceHistory {
-    ChoiceHistory { answers, of, examples: examples.iter().map(ToString::to_string).collect() }
+    ChoiceHistory {
+        would_have_answered: answers,
+        total: of,
+        examples: examples.iter().map(ToString::to_string).collect(),
+    }
 }
 
 fn shown(always: &GrantMenu, recalled: &[ChoiceHistory], width: u16) -> String {
@@ -27,7 +31,12 @@ fn shown(always: &GrantMenu, recalled: &[ChoiceHistory], width: u16) -> String {
 
 fn yes(rules: &[&str], seconds: Option<u64>, times: Option<u32>) -> GrantMenuStep {
     let rules = rules.iter().map(ToString::to_string).collect();
-    let terms = Some(GrantTerms { rules, seconds, times, ..Default::default() });
+    let terms = Some(GrantTerms {
+        rules,
+        expires_in_seconds: seconds,
+        max_uses: times,
+        ..Default::default()
+    });
     GrantMenuStep::Answer(ApprovalResponse::Approved { scope: GrantScope::Project, terms })
 }
 
@@ -109,7 +118,7 @@ fn touching(paths: &[&str]) -> ApprovalRequest {
             rule: None,
             reason: String::new(),
             cause: None,
-            lost: Vec::new(),
+            overridden: Vec::new(),
         });
     }
     request
@@ -121,7 +130,7 @@ fn a_directory_limit_is_offered_if_all_files_are_below_it() {
         |request: &ApprovalRequest| GrantMenu::from_request(request).handle_key(KeyCode::Char('b'));
     let here = ["/work/project/a", "/work/project/src/b"];
     let below = Some(AbsPath::new("/work/project").unwrap());
-    let terms = Some(GrantTerms { below, ..GrantTerms::default() });
+    let terms = Some(GrantTerms { directory: below, ..GrantTerms::default() });
     let yes = ApprovalResponse::Approved { scope: GrantScope::Project, terms };
     assert_eq!(press(&touching(&here)), GrantMenuStep::Answer(yes.clone()));
     assert_eq!(GrantMenu::from_request(&touching(&here)).parse_words("b"), Some(yes));
@@ -139,7 +148,7 @@ fn a_directory_limit_is_offered_if_all_files_are_below_it() {
 fn a_task_limit_is_offered_if_the_task_is_known() {
     assert_eq!(press("k"), GrantMenuStep::Unknown);
     let request = ApprovalRequest { task: Some("job-1".to_owned()), ..request() };
-    let terms = Some(GrantTerms { task: true, ..GrantTerms::default() });
+    let terms = Some(GrantTerms { until_task_end: true, ..GrantTerms::default() });
     let yes = ApprovalResponse::Approved { scope: GrantScope::Project, terms };
     assert_eq!(
         GrantMenu::from_request(&request).handle_key(KeyCode::Char('k')),

@@ -188,7 +188,7 @@ fn a_line_after_the_question_was_withdrawn_is_not_an_answer() {
 #[test]
 fn p_question_mark_shows_the_rules_without_answering() {
     let (choice, out) = asked(b"p?\np 5\n");
-    let times = openoxide_protocol::GrantTerms { times: Some(5), ..Default::default() };
+    let times = openoxide_protocol::GrantTerms { max_uses: Some(5), ..Default::default() };
     let (scope, terms) = (GrantScope::Project, Some(times));
     assert_eq!(choice, Some(PromptAnswer::Single(ApprovalResponse::Approved { scope, terms })));
     assert!(out.contains("> [2] as offered Bash(git push *)\n"), "{out}");

@@ -180,7 +180,11 @@ fn always_is_recalled_only_when_it_is_looked_at() {
     let count = std::sync::Arc::clone(&calls);
     let recall = HistoryLookup::new(move |_| {
         count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        vec![ChoiceHistory { answers: 3, of: 9, examples: vec!["git push x".to_owned()] }]
+        vec![ChoiceHistory {
+            would_have_answered: 3,
+            total: 9,
+            examples: vec!["git push x".to_owned()],
+        }]
     });
     let options = AskOptions { history_lookup: Some(recall), ..AskOptions::default() };
     let request = command_request("git push");
@@ -203,7 +207,8 @@ fn always_is_recalled_only_when_it_is_looked_at() {
     assert_eq!(calls.load(std::sync::atomic::Ordering::Relaxed), 1, "once");
     assert!(screen.contains("would have answered 3 of 9 (questions"), "{screen}");
     assert!(screen.contains("No rule saved. Press one of:\n[y] yes"), "{screen}");
-    let terms = openoxide_protocol::GrantTerms { seconds: Some(1800), ..Default::default() };
+    let terms =
+        openoxide_protocol::GrantTerms { expires_in_seconds: Some(1800), ..Default::default() };
     let (scope, terms) = (GrantScope::Project, Some(terms));
     assert_eq!(choice, Some(PromptAnswer::Single(ApprovalResponse::Approved { scope, terms })));
 }
@@ -227,7 +232,7 @@ fn long_request() -> ApprovalRequest {
             rule,
             reason,
             cause: None,
-            lost: vec![],
+            overridden: vec![],
         }
     });
     request.decision.parts = parts.collect();

@@ -141,7 +141,7 @@ fn a_hostile_request_shows_its_numbers() {
     request.title = "run\x1b]0;x\x07\nrm".to_owned();
     request.tool = "B\u{200b}ash".to_owned();
     request.decision.reason = "because\x1b[8m".to_owned();
-    request.decision.always = vec!["Bash(\x1b *)".to_owned()];
+    request.decision.suggested_rules = vec!["Bash(\x1b *)".to_owned()];
     request.decision.parts.clear();
     request.presentation.metadata.insert("no\x07te".to_owned(), "a\nb".into());
     let expected = "\

@@ -34,8 +34,8 @@ struct CountedAccess<'a> {
     decision: Option<Effect>,
     #[serde(borrow)]
     access: Cow<'a, str>,
-    #[serde(borrow)]
-    what: Cow<'a, str>,
+    #[serde(borrow, alias = "what")]
+    summary: Cow<'a, str>,
     #[serde(borrow, default)]
     rule: Option<CountedRule<'a>>,
 }
@@ -152,7 +152,7 @@ impl DecisionCounts {
         }
         let asked = decided.accesses.iter().find(|access| access.decision == Some(Effect::Ask));
         if let (Some(access), true) = (asked, decided.always.is_empty()) {
-            let word = access.what.split_whitespace().next().unwrap_or_default();
+            let word = access.summary.split_whitespace().next().unwrap_or_default();
             self.count_prefix(&format!("{} {word}", access.access));
         }
     }

@@ -120,7 +120,7 @@ fn answer_record(request: &ApprovalRequest, answer: &CodexAnswer) -> audit::Answ
         AnswerChannel::Terminal,
         None,
     );
-    audit::AnswerRecord { kept, ..said }
+    audit::AnswerRecord { grant: kept, ..said }
 }
 
 /// Returns the arguments that name the policy, in this directory.

@@ -105,7 +105,7 @@ fn print_press_enter(over: &Result<PromptEnd, ReviewStop>) {
 
 /// Returns the request without OpenOxide's rule choices. Codex's own options replace them.
 fn without_own_choices(request: &ApprovalRequest) -> ApprovalRequest {
-    let decision = Decision { always: Vec::new(), ..request.decision.clone() };
+    let decision = Decision { suggested_rules: Vec::new(), ..request.decision.clone() };
     ApprovalRequest { decision, alternatives: Vec::new(), ..request.clone() }
 }
 
