@@ -83,7 +83,7 @@ fn local_settings_of_the_main_checkout_apply_in_each_worktree() {
     assert_eq!(decided(&world, "w", "touch out/x"), "allow");
     let paths = stdout(&world.run(&["config", "path", "--cwd", "../w"], b""));
     let local = world.project().join(".openoxide/local.toml");
-    assert!(paths.contains(&format!("local    counts     {}", local.display())), "{paths}");
+    assert!(paths.contains(&format!("local    applies    {}", local.display())), "{paths}");
 }
 
 #[test]
