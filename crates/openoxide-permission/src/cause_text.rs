@@ -73,7 +73,7 @@ pub(crate) fn find_cause(
         (Access::Delegate { agent }, _) => {
             cause(CauseCode::StartsAgent, format!("starts the subagent `{agent}`"))
         }
-        (Access::DoomLoop { tool }, _) => {
+        (Access::Repetition { tool }, _) => {
             cause(CauseCode::RepeatsCall, format!("repeats the same call of `{tool}`"))
         }
         (Access::Opaque { .. }, _) => {

@@ -122,7 +122,14 @@ fn build_exec_part(text: &str, effect: Effect) -> AccessDecision {
 
 fn build_part(access: Access, decision: Effect) -> AccessDecision {
     let rule = (decision == Effect::Ask).then(build_rule);
-    AccessDecision { access, decision, rule, reason: String::new(), cause: None, overridden: Vec::new() }
+    AccessDecision {
+        access,
+        decision,
+        rule,
+        reason: String::new(),
+        cause: None,
+        overridden: Vec::new(),
+    }
 }
 
 fn build_rule() -> RuleRef {

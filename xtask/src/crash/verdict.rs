@@ -75,7 +75,7 @@ fn judge(
     } else if !entry.acknowledged.is_empty() && yes == acknowledged(Answer::No) {
         Some("an acknowledged answer is not what is stored")
     } else if runs > 1 || runs == 1 && !yes {
-        Some("something ran without a yes, or more than once")
+        Some("something ran without an approval, or more than once")
     } else if entry.status == Some(0) && runs == 0 {
         Some("a command is reported as run, but did not run")
     } else {
