@@ -25,6 +25,7 @@ pub(crate) use self::{
     arguments::{ArgumentWord, Argv, ArgvRef, WordSource},
     command_meaning::{CommandEffect, CommandMeaning, EffectTarget, OutputKind, PossibleOption},
     possible_option::add_possible_options,
+    readers::remove_nohup_output,
 };
 
 /// Returns what a command does, as far as its words show it.

@@ -87,6 +87,8 @@ struct ScriptWalk<'s> {
     reads_pipe: bool,
     /// The files that are named by the lines that this command reads, if they are known.
     stdin: Option<PipedInput>,
+    /// Whether the simple command that comes next writes into a pipe.
+    writes_pipe: bool,
     /// The files that are named by the lines that the last simple command has printed, if they are
     /// known.
     printed_files: Option<WordSource>,
@@ -195,6 +197,7 @@ impl<'s> ScriptWalk<'s> {
             is_parallel: false,
             reads_pipe: false,
             stdin: None,
+            writes_pipe: false,
             printed_files: None,
             substitution_outputs: Vec::new(),
             expansion_failure_state: None,
@@ -354,11 +357,12 @@ impl<'s> ScriptWalk<'s> {
         let stdin = self.stdin.clone();
         for (index, command) in pipeline.commands.iter().enumerate() {
             self.reads_pipe = index > 0 || was.1;
+            let simple = matches!(command, ShellCommand::Simple(_));
+            self.writes_pipe = simple && index + 1 < pipeline.commands.len();
             self.printed_files = None;
             self.walk_in_subprocess(|walk| {
                 walk.walk_command(source, command);
             });
-            let simple = matches!(command, ShellCommand::Simple(_));
             self.stdin = self.printed_files.take().filter(|_| simple).map(|paths| PipedInput {
                 paths,
                 working_directories: self.state.working_directories.clone(),

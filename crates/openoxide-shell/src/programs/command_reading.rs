@@ -17,6 +17,9 @@ use super::{
 const STARTS_NAMED: [&str; 10] =
     ["kubectl", "oc", "kubecolor", "pyenv", "rbenv", "nodenv", "goenv", "plenv", "jenv", "perf"];
 const OPTIONS_NOT_UNDERSTOOD: &str = "its options were not understood";
+/// Options of programs that only list files, whose value is a file of which they print lines.
+const CONTENT_OPTIONS: [&str; 6] =
+    ["config-file", "ignore-file", "gitfile", "infofile", "hintro", "houtro"];
 const HIDDEN_EXECUTION: &str = "it can run something that its words do not show";
 
 /// Returns the meaning of the words from the given one on.
@@ -255,6 +258,11 @@ impl<'a> CommandReading<'a> {
         }
         if let Some(values) = level.value_reader() {
             values(&mut self.meaning, option.name, value);
+        }
+        if option.effect == OptionEffect::Reads && CONTENT_OPTIONS.contains(&option.name) {
+            value.into_iter().for_each(|value| self.meaning.add_read(value, false));
+            self.given_files = true;
+            return;
         }
         self.apply_option_effect(option.effect, value);
     }

@@ -24,6 +24,7 @@ mod media_tools;
 mod miller;
 mod misc_tools;
 mod network_tools;
+mod operand_files;
 mod pagers;
 mod printing_builtins;
 mod ps;
@@ -36,12 +37,14 @@ mod sql;
 mod tar;
 mod test_conditions;
 mod token_output;
+mod wrapper_scripts;
 
 use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{ArgumentWord, Argv, CommandEffect, CommandMeaning, command_spec::CommandSpec};
 
 pub use self::formatter_settings::extends_own_settings;
+pub(crate) use self::operand_files::remove_nohup_output;
 pub(super) use self::{
     awk::read_awk,
     build_tools::{
@@ -92,6 +95,7 @@ pub(super) use self::{
         add_ssh_option, read_curl, read_httpie, read_lsof, read_nmap, read_rclone, read_scp,
         read_socat, read_ss, read_ssh_keygen, read_url_operands, read_wget,
     },
+    operand_files::{read_nohup, read_openssl, read_pkg_config, read_tree},
     pagers::{read_diff, read_following_links, read_grep, read_pager, read_printenv},
     printing_builtins::{
         read_cd, read_date, read_declaration, read_numeric_operand, read_printf, read_set,
@@ -107,6 +111,7 @@ pub(super) use self::{
         log_prints_tokens, merge_base_prints_tokens, pgrep_prints_tokens, read_rev_parse,
         rev_list_prints_tokens,
     },
+    wrapper_scripts::{read_diff_script, read_pager_script, read_wrapper_script},
 };
 
 const OPTIONS_NOT_UNDERSTOOD: &str = "its options were not understood";

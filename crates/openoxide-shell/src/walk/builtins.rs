@@ -98,6 +98,7 @@ impl ScriptWalk<'_> {
             has_altered_environment: call.has_altered_environment,
             reveals_secret: call.reveals_secret,
             obscure: call.obscure,
+            redirects_output: call.redirects_output,
         };
         self.run_command(&rest, false)
     }

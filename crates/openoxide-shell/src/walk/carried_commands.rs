@@ -90,6 +90,7 @@ impl ScriptWalk<'_> {
             has_altered_environment: altered,
             reveals_secret: call.reveals_secret,
             obscure: call.obscure,
+            redirects_output: call.redirects_output,
         };
         let arguments = command.as_argv_ref();
         let meaning = self.add_exec_access(

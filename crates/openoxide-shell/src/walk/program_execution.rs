@@ -137,6 +137,9 @@ impl ScriptWalk<'_> {
         let name = argv.known_word(0).unwrap_or_default();
         let mut meaning = programs::analyze_command(argv);
         programs::add_possible_options(&mut meaning, argv);
+        if call.redirects_output {
+            programs::remove_nohup_output(&mut meaning, argv);
+        }
         let place = self.command_directory(&meaning);
         let trusted = !call.has_altered_environment
             && !call.reveals_secret

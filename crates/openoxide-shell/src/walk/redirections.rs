@@ -100,7 +100,7 @@ impl ScriptWalk<'_> {
     }
 
     /// Returns the one path that a word of a redirection names.
-    fn resolve_redirection_target(&self, word: &ShellWord<'_>) -> Option<String> {
+    pub(super) fn resolve_redirection_target(&self, word: &ShellWord<'_>) -> Option<String> {
         let mut target = None;
         let mut count = 0;
         self.expand_each_word(word, &mut |text: &ExpandedWord| {

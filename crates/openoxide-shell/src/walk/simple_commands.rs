@@ -17,6 +17,7 @@ use crate::{
 
 /// A command about to run.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct CommandCall<'c> {
     pub(super) text: &'c str,
     pub(super) span: Span,
@@ -37,6 +38,8 @@ pub(super) struct CommandCall<'c> {
     pub(super) reveals_secret: bool,
     /// One of its words is in the script, but what it expands to is not worked out.
     pub(super) obscure: bool,
+    /// Whether its standard output is certainly a file or pipe, and no terminal.
+    pub(super) redirects_output: bool,
 }
 
 impl<'c> CommandCall<'c> {
@@ -54,6 +57,7 @@ impl<'c> CommandCall<'c> {
             has_altered_environment: false,
             reveals_secret: false,
             obscure: false,
+            redirects_output: false,
         }
     }
 
@@ -112,6 +116,7 @@ impl ScriptWalk<'_> {
         source: WalkSource<'a, '_>,
         simple: &SimpleCommand<'a>,
     ) -> Option<WalkState> {
+        let writes_pipe = std::mem::take(&mut self.writes_pipe);
         let was = std::mem::take(&mut self.reveals);
         simple.words.iter().for_each(|word| self.walk_word(source, word));
         let reveals = std::mem::replace(&mut self.reveals, was);
@@ -136,6 +141,7 @@ impl ScriptWalk<'_> {
             has_altered_environment: false,
             reveals_secret: reveals,
             obscure: false,
+            redirects_output: self.redirects_output(source, &simple.redirects, writes_pipe),
         };
         self.expand_arguments(source, &simple.words, &mut call);
         if call.obscure && call.argv.known_word(0).is_none_or(|name| !reads_no_file(name)) {
@@ -240,6 +246,27 @@ impl ScriptWalk<'_> {
         }
     }
 
+    /// Returns whether standard output is a file or a pipe after these redirections.
+    fn redirects_output(
+        &self,
+        source: WalkSource<'_, '_>,
+        redirects: &[ShellRedirection<'_>],
+        writes_pipe: bool,
+    ) -> bool {
+        let affects_stdout = |text: &str| {
+            let text = text.trim_start_matches('0');
+            [">", "&>", "1>", "1<"].iter().any(|start| text.starts_with(start))
+        };
+        let last = redirects.iter().rfind(|redirect| affects_stdout(source.text_at(redirect.span)));
+        match last.map(|redirect| &redirect.target) {
+            None => writes_pipe,
+            Some(RedirectionTarget::Write(word)) => self
+                .resolve_redirection_target(word)
+                .is_some_and(|file| file == "/dev/null" || !may_be_terminal(&file)),
+            Some(_) => false,
+        }
+    }
+
     fn find_stdin_source<'a>(
         &self,
         source: WalkSource<'a, '_>,
@@ -293,6 +320,11 @@ fn push_argument<'a>(
         call.tainted.insert(index, text.is_tainted());
     }
     *count += added;
+}
+
+/// Returns whether a file may be a terminal.
+fn may_be_terminal(file: &str) -> bool {
+    file.split('/').any(|part| matches!(part, "dev" | "proc" | ".."))
 }
 
 /// Returns the place of assignments and words, and of the redirections between them.

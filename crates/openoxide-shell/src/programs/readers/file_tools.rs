@@ -169,6 +169,7 @@ pub(in super::super) fn read_compressor(
         if compresses_or_unpacks(level, arguments, from) {
             mark_files_changed(&mut meaning);
         } else {
+            follow_recursive_links(&mut meaning, level, arguments, from);
             return meaning;
         }
     }
@@ -215,6 +216,22 @@ fn compresses_or_unpacks(level: &'static CommandSpec, arguments: ArgvRef<'_>, fr
         }
     }
     acts
+}
+
+/// Follows the links below directories: `gzip -cr` and `zstd -cfr` print the files that they lead to.
+fn follow_recursive_links(
+    meaning: &mut CommandMeaning,
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) {
+    let recursive = |item| {
+        let CommandItem::Option { option, .. } = item else { return false };
+        matches!(option.name, "r" | "recursive")
+    };
+    if command_items(level, arguments, from).any(recursive) {
+        meaning.follow_links();
+    }
 }
 
 /// Adds a write of each file that is read.

@@ -489,6 +489,10 @@ pub(in super::super) fn add_journalctl_option(
     ) {
         meaning.add_write(ArgumentWord::Known("/var/log/journal"));
     }
+    // A journal that someone else made was not tried, and an image is mounted.
+    if matches!(name, "D" | "directory" | "i" | "file" | "root" | "image") {
+        meaning.lower_class(CommandClass::Unknown);
+    }
 }
 
 /// `crontab -r`: the table is gone afterwards.

@@ -1,0 +1,131 @@
+//! Programs whose operands are files or addresses only under conditions that a row cannot describe.
+
+use openoxide_protocol::CommandClass;
+
+use super::{
+    super::{
+        ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, EffectTarget, analyze_command,
+        command_items::{CommandItem, command_items},
+        command_reading::read_without_custom_reader,
+        command_spec::CommandSpec,
+    },
+    base_name,
+};
+
+/// Nested wrappers beyond this number are not looked through.
+const MAX_DEPTH: usize = 4;
+
+/// `openssl`: where it reads a certificate or key, it takes addresses of a store as well. `http://…` is fetched, and
+/// `org.openssl.engine:…` loads a library.
+pub(in super::super) fn read_openssl(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let mut loads = false;
+    for effect in &mut meaning.effects {
+        let (CommandEffect::Reads(target) | CommandEffect::ReadsMetadata(target)) = effect else {
+            continue;
+        };
+        let (EffectTarget::File(file) | EffectTarget::Pattern(file) | EffectTarget::Printed(file)) =
+            target;
+        let Some((scheme, rest)) = file.split_once(':') else { continue };
+        if scheme.contains('/') {
+            continue;
+        }
+        loads = true;
+        if rest.starts_with("//") {
+            *effect = CommandEffect::Reaches(std::mem::take(file));
+        }
+    }
+    if loads {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("it opens an address, which may load a library");
+    }
+    meaning
+}
+
+/// `tree`: with `--fromfile` the operands are files whose lines are printed as if they were names.
+pub(in super::super) fn read_tree(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let is_list = |item| {
+        let CommandItem::Option { option, .. } = item else { return false };
+        matches!(option.name, "fromfile" | "fromtabfile" | "fflinks")
+    };
+    if command_items(level, arguments, from).any(is_list) {
+        for effect in &mut meaning.effects {
+            if let CommandEffect::ReadsMetadata(target) = effect {
+                *effect = CommandEffect::Reads(target.clone());
+            }
+        }
+    }
+    meaning
+}
+
+/// `pkg-config`: an operand that is a path or ends in `.pc` is read. A word may hold several modules.
+pub(in super::super) fn read_pkg_config(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    for item in command_items(level, arguments, from) {
+        let CommandItem::Operand(arg, _) = item else { continue };
+        let ArgumentWord::Known(text) = arg else {
+            meaning.add_read(arg, false);
+            continue;
+        };
+        let modules = text.split([' ', '\t', '\r', '\n', ',']);
+        for file in modules.filter(|module| module.contains('/') || module.ends_with(".pc")) {
+            meaning.add_read(ArgumentWord::Known(file), false);
+        }
+    }
+    meaning
+}
+
+/// `nohup`: at a terminal it appends the output to `nohup.out`. A rule that allows a command covers its output; of a harmless
+/// command, which needs no rule, it makes one that writes.
+pub(in super::super) fn read_nohup(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let runs = meaning.effects.iter().any(CommandEffect::is_command);
+    if runs && meaning.class == CommandClass::Harmless && runs_harmless_only(&meaning, MAX_DEPTH) {
+        meaning.add_write(ArgumentWord::Known(NOHUP_OUTPUT));
+    }
+    meaning
+}
+
+/// Removes the output of `nohup` from what a command writes, because its standard output is no terminal.
+pub(crate) fn remove_nohup_output(meaning: &mut CommandMeaning, arguments: ArgvRef<'_>) {
+    if arguments.known_word(0).map(base_name) != Some("nohup") {
+        return;
+    }
+    let output = CommandEffect::Writes(EffectTarget::File(NOHUP_OUTPUT.to_owned()));
+    let before = meaning.effects.len();
+    meaning.effects.retain(|effect| *effect != output);
+    if meaning.effects.len() < before && meaning.class == CommandClass::Edits {
+        meaning.class = CommandClass::Harmless;
+    }
+}
+
+/// The file to which `nohup` appends.
+const NOHUP_OUTPUT: &str = "nohup.out";
+
+/// Returns whether all commands that a command runs may be harmless.
+fn runs_harmless_only(meaning: &CommandMeaning, depth: usize) -> bool {
+    meaning.effects.iter().all(|effect| match effect {
+        CommandEffect::Runs(argv) if depth > 0 => {
+            let inner = analyze_command(argv.as_argv_ref());
+            inner.class == CommandClass::Harmless && runs_harmless_only(&inner, depth - 1)
+        }
+        _ => true,
+    })
+}

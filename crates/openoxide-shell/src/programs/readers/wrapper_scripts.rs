@@ -1,0 +1,110 @@
+//! Shell scripts that bear the name of another program: `zgrep`, `bzdiff`, `zmore`.
+//!
+//! They put their words together to commands for `eval`, or split them at blanks again, and each version of them has other
+//! defects. What the wrapped program makes of a word tells nothing about what the script makes of it. So only plain words
+//! and flags without values are understood.
+
+use openoxide_protocol::CommandClass;
+
+use super::{
+    super::{
+        ArgumentWord, ArgvRef, CommandMeaning, WordSource,
+        command_items::{CommandItem, command_items},
+        command_reading::read_without_custom_reader,
+        command_spec::{CommandSpec, OptionEffect},
+    },
+    base_name,
+    pagers::{read_diff, read_pager},
+};
+
+const SCRIPT_WORDS: &str = "it is a shell script, which may run parts of its words";
+
+/// `zgrep`, `zforce`, `zipgrep` and others.
+pub(in super::super) fn read_wrapper_script(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(level, arguments, from);
+    check_script_words(&mut meaning, level, arguments, from);
+    meaning
+}
+
+/// `zless`, `zmore` and others.
+pub(in super::super) fn read_pager_script(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_pager(level, arguments, from);
+    check_script_words(&mut meaning, level, arguments, from);
+    meaning
+}
+
+/// `zdiff`, `bzcmp` and others. With one operand they compare it with the file of that name without its last extension.
+pub(in super::super) fn read_diff_script(
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) -> CommandMeaning {
+    let mut meaning = read_diff(level, arguments, from);
+    check_script_words(&mut meaning, level, arguments, from);
+    let mut operands = command_items(level, arguments, from)
+        .filter_map(|item| if let CommandItem::Operand(arg, _) = item { Some(arg) } else { None });
+    if let (Some(ArgumentWord::Known(file)), None) = (operands.next(), operands.next())
+        && let Some((stem, _)) = file.rsplit_once('.')
+        && !stem.is_empty()
+        && !stem.ends_with('/')
+    {
+        meaning.add_read(ArgumentWord::Known(stem), false);
+    }
+    meaning
+}
+
+/// Adds an unknown effect unless all words are plain and no option has a value.
+fn check_script_words(
+    meaning: &mut CommandMeaning,
+    level: &'static CommandSpec,
+    arguments: ArgvRef<'_>,
+    from: usize,
+) {
+    let name = from.checked_sub(1).and_then(|at| arguments.known_word(at)).map_or("", base_name);
+    let understood = |item| match item {
+        CommandItem::Option { option, value } => {
+            value.is_none() && matches!(option.effect, OptionEffect::Nothing | OptionEffect::Ends)
+        }
+        CommandItem::Operand(ArgumentWord::Known(text), _) => !text.starts_with('-'),
+        CommandItem::Operand(..) | CommandItem::Number => true,
+        CommandItem::Unclear => false,
+    };
+    let plain = arguments.iter(from).all(|arg| is_plain_argument(arg, quotes_file_names(name)));
+    if !plain || !command_items(level, arguments, from).all(understood) {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect(SCRIPT_WORDS);
+    }
+}
+
+/// Returns whether a script treats the names of files as single words everywhere: `zgrep` of gzip and `xzgrep` of xz do so.
+/// `bzgrep` puts them into a script of `sed`, and `bzdiff` splits them.
+fn quotes_file_names(name: &str) -> bool {
+    name.ends_with("grep") && (name.starts_with("xz") || name.starts_with("lz"))
+        || matches!(name, "zgrep" | "zegrep" | "zfgrep")
+}
+
+/// Returns whether a word means the same to a shell wherever and however often it is evaluated. With `files`, the names that
+/// a pattern matches are as good.
+fn is_plain_argument(arg: ArgumentWord<'_>, files: bool) -> bool {
+    match arg {
+        ArgumentWord::Known(text) => is_plain_word(text),
+        ArgumentWord::Files(source @ WordSource::Pattern(pattern)) => {
+            let rest: String = pattern.chars().filter(|c| !matches!(c, '*' | '?')).collect();
+            files && !source.may_look_like_option() && is_plain_word(&rest)
+        }
+        ArgumentWord::Files(_) | ArgumentWord::Prefix(_) | ArgumentWord::Many => false,
+    }
+}
+
+fn is_plain_word(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/,+=:@".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_plain)
+}
