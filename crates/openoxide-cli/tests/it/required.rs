@@ -134,7 +134,7 @@ fn at_the_terminal(world: &World, script: &str, keys: &[&str]) -> (u32, String) 
     let mut terminal = Terminal::start(world, OPENOXIDE, &["run", "-c", script], &environment);
     for (at, key) in keys.iter().enumerate() {
         let last = at + 1 == keys.len();
-        terminal.wait_for(if last { "the policy requires an audit record" } else { "[y]" });
+        terminal.wait_for(if last { "requires an audit record" } else { "[y]" });
         std::thread::sleep(Duration::from_millis(700));
         terminal.press(key);
     }
