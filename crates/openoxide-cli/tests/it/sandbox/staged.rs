@@ -337,7 +337,7 @@ fn files_changed_during_the_question_are_skipped_and_it_is_asked_again() {
     terminal.press("y");
     let (code, text) = terminal.end();
     assert_eq!(code, 0, "{text}");
-    assert!(text.contains("changed by somebody else"), "{text}");
+    assert!(text.contains("changed by another program"), "{text}");
     let read = |name: &str| fs::read_to_string(world.project().join(name)).unwrap();
     assert_eq!((read("a.txt").as_str(), read("b.txt").as_str()), ("mine\n", "one\ntwo\n"));
 }
