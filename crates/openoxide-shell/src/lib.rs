@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use openoxide_protocol::{AbsPath, Access};
-//! use openoxide_shell::{Setting, analyse};
+//! use openoxide_shell::{AnalysisContext, analyze_script};
 //!
 //! let cwd = AbsPath::new("/home/me/project")?;
-//! let facts = analyse("cd src && cat main.rs > /tmp/copy", &Setting { cwd: &cwd, home: None });
+//! let facts = analyze_script("cd src && cat main.rs > /tmp/copy", &AnalysisContext { cwd: &cwd, home: None });
 //! let edits: Vec<_> = facts.accesses.iter().filter(|access| matches!(access, Access::Edit(_))).collect();
 //! assert_eq!(edits.len(), 1);
 //! assert_eq!(edits[0].summary(), "/tmp/copy");

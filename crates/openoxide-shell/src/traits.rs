@@ -21,10 +21,10 @@ impl ScriptTraits {
     ///
     /// ```
     /// use openoxide_protocol::AbsPath;
-    /// use openoxide_shell::{ScriptTraits, Setting};
+    /// use openoxide_shell::{ScriptTraits, AnalysisContext};
     ///
     /// let cwd = AbsPath::new("/home/me/project")?;
-    /// let setting = Setting { cwd: &cwd, home: None };
+    /// let setting = AnalysisContext { cwd: &cwd, home: None };
     /// assert!(ScriptTraits::examine("x=1; ls", &setting).is_portable);
     /// assert!(!ScriptTraits::examine("[[ a > b ]]", &setting).is_portable);
     /// # Ok::<(), openoxide_protocol::PathError>(())

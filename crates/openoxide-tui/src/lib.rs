@@ -6,12 +6,12 @@
 //!
 //! ```
 //! use openoxide_protocol::ApprovalRequest;
-//! use openoxide_tui::{RenderOptions, render};
+//! use openoxide_tui::{RenderOptions, render_prompt};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let json = include_str!("samples/push.json");
 //! let request: ApprovalRequest = serde_json::from_str(json)?;
-//! let text = render(&request, &RenderOptions { width: 60, ..RenderOptions::default() });
+//! let text = render_prompt(&request, &RenderOptions { width: 60, ..RenderOptions::default() });
 //! assert!(text.contains("$ git push --force origin main"));
 //! assert!(text.contains("[y] yes, once"));
 //! # Ok(())

@@ -65,7 +65,7 @@ pub(crate) struct SandboxRunArgs {
     /// Allow no file changes.
     #[arg(long, conflicts_with_all = ["workspace_write", "root"])]
     pub(crate) read_only: bool,
-    /// Allow changes below the working directory, or below each --root [default].
+    /// Allow changes below the working directory, or below each --root (default).
     #[arg(long)]
     pub(crate) workspace_write: bool,
     /// A directory below which files may be changed.

@@ -125,6 +125,6 @@ mod tests {
         assert!(is_system_owned(&file).unwrap_err().reason.contains("others could change it"));
         let link = own.path().join("link");
         std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
-        assert!(is_system_owned(&link).unwrap_err().reason.contains("no plain file"));
+        assert!(is_system_owned(&link).unwrap_err().reason.contains("not a regular file"));
     }
 }

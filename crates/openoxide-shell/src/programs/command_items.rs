@@ -21,7 +21,7 @@ pub(crate) enum CommandItem<'a> {
     Option { option: OptionSpec, value: Option<ArgumentWord<'a>> },
     /// `-5` and its like.
     Number,
-    /// Anything else, and its place. A word that could be an option or an operand comes after [`Item::Unclear`].
+    /// Anything else, and its place. A word that could be an option or an operand comes after [`Self::Unclear`].
     Operand(ArgumentWord<'a>, usize),
     /// A word that is not understood. The words after it are still read, because they may be more
     /// dangerous.
@@ -39,7 +39,7 @@ pub(crate) struct CommandItems<'a, I> {
     ambiguous_word: Option<ArgumentWord<'a>>,
     is_first_word: bool,
     operands_only: bool,
-    /// The word behind the last [`Item::Unclear`], if that word could be an option.
+    /// The word behind the last [`CommandItem::Unclear`], if that word could be an option.
     candidate: Option<OptionCandidate<'a>>,
     /// The last option is not in the table, or its value could be empty: a `--` behind it could be its value.
     may_take_next: bool,

@@ -36,7 +36,7 @@ pub(crate) fn read_words(
     meaning
 }
 
-/// As [`read`], without a reader of the program's own.
+/// Reads the words like [`read_words`], but without the reader of the program.
 pub(crate) fn read_without_custom_reader(
     level: &'static CommandSpec,
     arguments: ArgvRef<'_>,

@@ -88,7 +88,7 @@ pub(super) fn is_version_unproved(name: &str) -> bool {
     UNPROVED_VERSIONS.get(number / 8).is_none_or(|byte| byte & (1 << (number % 8)) != 0)
 }
 
-/// Returns the place of a program in [`MAKE_PROGRAM_VARIABLES`].
+/// Returns the place of a program in [`PROGRAMS`].
 fn find_index(name: &str) -> Option<usize> {
     let mut slot = hash::name_slot(name);
     loop {

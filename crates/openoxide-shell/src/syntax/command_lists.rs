@@ -14,7 +14,7 @@ impl<'a> ScriptParser<'a> {
         Ok(list)
     }
 
-    /// Like [`Self::list`], but keeps the items that were read before a fault.
+    /// Parses a list into `list`. After an error, `list` keeps the items that were read before it.
     pub(super) fn parse_list_into(&mut self, list: &mut CommandList<'a>) -> ParseResult<()> {
         let mut end = self.offset;
         loop {

@@ -75,7 +75,7 @@ impl<'a> ScriptParser<'a> {
         self.unusual_offset.get_or_insert(at);
     }
 
-    /// As [`Self::unusual`], in a substitution: bash 5.2 writes its commands out and reads that again, and what it writes is not
+    /// Like [`Self::note_unusual`], in a substitution: bash 5.2 writes its commands out and reads that again, and what it writes is not
     /// always what it has read: `coproc x` becomes `coproc COPROC x`.
     pub(super) fn note_unusual_in_substitution(&mut self, at: usize) {
         if self.in_substitution {

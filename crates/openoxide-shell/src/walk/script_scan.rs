@@ -73,7 +73,7 @@ impl ScriptScan {
         }
     }
 
-    /// As [`Self::assign`], for one program alone.
+    /// Like [`Self::add_assignment`], but only for one program.
     pub(super) fn assign_for_program(&mut self, name: &str) {
         let stayed = self.stays(name);
         self.add_assignment(name, true);
