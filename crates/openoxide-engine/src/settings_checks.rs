@@ -1,9 +1,10 @@
-//! Settings files whose text alone does not tell whether they steer a program: versions that are
-//! downloaded, patterns that match secrets, and manifests of members.
+//! Checks of settings files that make a program download a version, print a secret or read a linked
+//! manifest of a member.
 
 use std::{
     ffi::OsStr,
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -18,15 +19,15 @@ use crate::project_settings::{leads_to_other_name, read_short};
 /// The maximum number of directories that are searched for the manifests of members.
 const MAX_MEMBER_DIRECTORIES: usize = 4096;
 
-/// Directories that hold no members: they are built or installed.
+/// Directories with built or installed files, which contain no members.
 const SKIPPED_DIRECTORIES: [&str; 3] = ["node_modules", "target", ".git"];
 
-/// The patterns of black's own, as projects write them.
+/// The default patterns of black, as projects write them.
 const BLACK_PATTERNS: [&str; 6] =
     ["\\.pyi?$", "\\\\.pyi?$", "\\.py$", "\\\\.py$", "\\.(py|pyi)$", "\\.pyi?"];
 
-/// Returns whether a file exists and does not pass the check. One that cannot be read, or not to its
-/// end, does not.
+/// Returns whether a file exists and does not pass the check. A file that cannot be read completely
+/// does not pass.
 pub(crate) fn fails(check: SettingsCheck, path: &Path) -> bool {
     if fs::symlink_metadata(path).is_err() {
         return false;
@@ -41,7 +42,7 @@ pub(crate) fn fails(check: SettingsCheck, path: &Path) -> bool {
     }
 }
 
-/// Returns whether a line of a `go.mod` names no version of Go that is not known.
+/// Returns whether a line of a `go.mod` names a known version of Go or none.
 fn has_known_go_version(line: &str) -> bool {
     let line = line.split("//").next().unwrap_or(line).trim();
     match line.strip_prefix("go").filter(|rest| rest.starts_with([' ', '\t'])) {
@@ -50,8 +51,8 @@ fn has_known_go_version(line: &str) -> bool {
     }
 }
 
-/// Returns whether a file of rustup names only known channels, and no directory. The older form of
-/// the file is nothing but the name.
+/// Returns whether a toolchain file of rustup names only known channels and no directory. The older
+/// form of the file consists only of the name.
 fn has_known_channels(text: &str) -> bool {
     if text.contains("path") || text.contains('\\') {
         return false;
@@ -92,8 +93,7 @@ fn has_own_pattern(text: &str) -> bool {
     })
 }
 
-/// Returns whether a configuration of yamllint extends another file. Without a colon it is no
-/// configuration.
+/// Returns whether a configuration of yamllint extends another file.
 fn extends_other(text: &str) -> bool {
     text.contains("extends") && !extends_own_settings(text)
 }
@@ -122,7 +122,8 @@ fn names_link(text: &str, above: &Path, name: &str) -> bool {
     words.any(|word| leads_to_other_name(&above.join(word).join(name)))
 }
 
-/// Returns whether a directory below this one holds such a link, or there are too many to search.
+/// Returns whether a directory below this one contains such a link, cannot be read, or is one of too
+/// many.
 fn holds_link(above: &Path, name: &str) -> bool {
     let mut waiting = vec![above.to_path_buf()];
     let mut searched = 0;
@@ -134,25 +135,40 @@ fn holds_link(above: &Path, name: &str) -> bool {
         if directory != above && leads_to_other_name(&directory.join(name)) {
             return true;
         }
-        waiting.extend(subdirectories(&directory));
+        match subdirectories(&directory) {
+            Some(found) => waiting.extend(found),
+            None => return true,
+        }
     }
     false
 }
 
-/// Returns the directories in this one that can hold members. Links are not followed.
-fn subdirectories(directory: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
-    let found = entries.filter_map(Result::ok).filter(|entry| {
-        entry.file_type().is_ok_and(|kind| kind.is_dir())
-            && !entry.file_name().to_str().is_some_and(|name| SKIPPED_DIRECTORIES.contains(&name))
-    });
-    found.map(|entry| entry.path()).collect()
+/// Returns the directories in this one that can contain members, or `None` if it cannot be read.
+/// Links are not followed.
+fn subdirectories(directory: &Path) -> Option<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).ok()? {
+        let entry = entry.ok()?;
+        let is_skipped =
+            entry.file_name().to_str().is_some_and(|name| SKIPPED_DIRECTORIES.contains(&name));
+        if !is_skipped && entry.file_type().ok()?.is_dir() {
+            found.push(entry.path());
+        }
+    }
+    Some(found)
 }
 
-/// Returns whether the manifest of an installed package is such a link.
+/// Returns whether the manifest of an installed package is such a link, or the directory of packages
+/// exists and cannot be read.
 fn has_linked_package(modules: &Path) -> bool {
-    let Ok(entries) = fs::read_dir(modules) else { return false };
-    entries.filter_map(Result::ok).any(|entry| {
+    let entries = match fs::read_dir(modules) {
+        Ok(entries) => entries,
+        Err(error) => {
+            return !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+        }
+    };
+    entries.into_iter().any(|entry| {
+        let Ok(entry) = entry else { return true };
         let path = entry.path();
         let is_scope = entry.file_name().to_string_lossy().starts_with('@');
         leads_to_other_name(&path.join("package.json")) || is_scope && has_linked_package(&path)

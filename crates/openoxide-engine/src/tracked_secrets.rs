@@ -181,19 +181,38 @@ fn names_commit_or_path(words: &CommandWords) -> bool {
             .any(|index| words.known_word(index).is_some_and(|word| word.starts_with("--batch")))
 }
 
-/// Returns whether `git grep` may search an object and not the files of the working tree: a word
-/// behind the pattern is no file that exists.
+/// Returns whether `git grep` may search an object instead of the files of the working tree: an
+/// operand after the pattern is not an existing file.
 fn names_object(words: &CommandWords, place: &AbsPath) -> bool {
-    let all = || (2..words.len()).map(|index| words.known_word(index));
-    let has_pattern = all().flatten().any(|word| is_short_option(word, "ef"));
-    let operands = all()
-        .take_while(|word| *word != Some("--"))
-        .filter(|word| word.is_none_or(|word| !word.starts_with('-')))
-        .skip(usize::from(!has_pattern));
-    // With `-e` the pattern is among them, and does not exist either.
-    operands.skip(usize::from(has_pattern)).any(|word| {
-        word.is_none_or(|word| fs::symlink_metadata(place.join(word).as_str()).is_err())
-    })
+    let is_file = |word: Option<&str>| {
+        word.is_some_and(|w| fs::symlink_metadata(place.join(w).as_str()).is_ok())
+    };
+    let all = (2..words.len()).map(|index| words.known_word(index));
+    let (mut is_value, mut needs_pattern, mut operands) = (false, true, Vec::new());
+    for word in all.take_while(|word| *word != Some("--")) {
+        let option = word.filter(|word| word.starts_with('-') && word.len() > 1);
+        if std::mem::take(&mut is_value) {
+            continue;
+        }
+        match option {
+            Some(option) => {
+                needs_pattern &= !is_short_option(option, "ef");
+                is_value = takes_next_word(option);
+            }
+            None => operands.push(word),
+        }
+    }
+    operands.into_iter().skip(usize::from(needs_pattern)).any(|word| !is_file(word))
+}
+
+/// Returns whether the next word is the value of this cluster of short options of `git grep`: a letter
+/// that takes a value ends it. Otherwise the rest of the cluster is the value (`-eWORD`).
+fn takes_next_word(option: &str) -> bool {
+    let cluster = option.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    let value = cluster.and_then(|cluster| {
+        cluster.find(['e', 'f', 'A', 'B', 'C', 'm', 'O']).and_then(|at| cluster.get(at..))
+    });
+    value.is_some_and(|value| value.len() == 1 && value != "O")
 }
 
 /// Returns the secrets in the index that a command with these words may print.
@@ -215,11 +234,11 @@ fn secrets(
 }
 
 /// Returns the tracked files whose objects the words name by their ids, so that rules about paths
-/// hold for them, too. An older version of a file is not found in the index.
+/// apply to them. An older version of a file is not found in the index.
 fn named_objects(index: &Index, words: &CommandWords) -> Vec<AbsPath> {
     let is_id = |word: &&str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let starts: Vec<String> = (2..words.len())
-        .filter_map(|at| words.known_word(at).filter(is_id))
+        .filter_map(|at| words.known_word(at)?.split(['^', '~', '@']).next().filter(is_id))
         .map(|id| id.get(..8).unwrap_or(id).to_ascii_lowercase())
         .collect();
     if starts.is_empty() {
@@ -335,6 +354,11 @@ mod tests {
             ("git merge-file --object-id -p 1 2 3", all.clone()),
             ("git grep S 'HEAD^{tree}'", all.clone()),
             ("git grep -e . 1234567", all.clone()),
+            ("git grep -e. 1234567", all.clone()),
+            ("git grep -ee 1234567", all.clone()),
+            ("git grep -Oe . 1234567", all.clone()),
+            ("git grep -nA3 S 1234567", all.clone()),
+            ("git grep -n -A 3 S src", vec![]),
             ("git grep S src", vec![]),
             ("git grep -n -e S -- src", vec![]),
             ("git cat-file -p HEAD", vec![]),
@@ -356,6 +380,8 @@ mod tests {
             named_objects(&index_above(&project).unwrap(), &argv)
         };
         assert_eq!(named(&["git", "show", id.trim()]), [project.join(".env")]);
+        let peeled = format!("{}^{{blob}}", id.trim());
+        assert_eq!(named(&["git", "show", &peeled]), [project.join(".env")]);
         assert_eq!(named(&["git", "show", "HEAD"]), Vec::<AbsPath>::new());
         fs::write(root.join(".env"), "S=longer\n").unwrap();
         assert_eq!(read_by(&project, "git diff"), all[..1]);

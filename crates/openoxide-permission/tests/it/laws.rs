@@ -254,7 +254,7 @@ fn the_strictest_part_decides_and_reports_its_rule() {
         decision.parts.iter().map(|part| part.decision).collect::<Vec<_>>(),
         [Allow, Deny, Ask]
     );
-    assert!(decision.suggested_rules.is_empty(), "what is denied cannot be remembered as a yes");
+    assert!(decision.suggested_rules.is_empty(), "a denied operation suggests no rule");
 }
 
 #[test]

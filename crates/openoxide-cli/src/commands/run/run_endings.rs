@@ -56,18 +56,29 @@ pub(super) fn report_interruption(nothing: &str) -> ProgramExit {
     ProgramExit::Interrupted
 }
 
-/// Returns the words of this very call, with every option, except for variables with a value: a value
-/// may be a secret.
+/// Returns the words of this call with all options but two: `--no-input`, because the command is to
+/// be run where a question can be answered, and the values of variables, which may be secrets.
 fn reconstruct_command(args: &RunArgs) -> Vec<String> {
     let given = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    iter::once("openoxide".to_owned()).chain(without_values(given, &args.env)).collect()
+    iter::once("openoxide".to_owned()).chain(repeatable_words(given, &args.env)).collect()
 }
 
-/// Returns `words` without the options that set one of `variables` to a value.
-fn without_values(words: impl Iterator<Item = String>, variables: &[String]) -> Vec<String> {
+/// Returns `words` without `--no-input` and without the options that set one of `variables` to a
+/// value. The words after `--` and the script after `-c` are kept.
+fn repeatable_words(words: impl Iterator<Item = String>, variables: &[String]) -> Vec<String> {
     let mut secrets: Vec<&String> = variables.iter().filter(|one| one.contains('=')).collect();
     let mut kept: Vec<String> = Vec::new();
+    let mut in_command = false;
     for word in words {
+        in_command |= word == "--";
+        let is_script = kept.last().is_some_and(|last| last == "-c");
+        if in_command || is_script {
+            kept.push(word);
+            continue;
+        }
+        if word == "--no-input" {
+            continue;
+        }
         let value = word.strip_prefix("--env=").unwrap_or(&word);
         let is_value = value.len() < word.len() || kept.last().is_some_and(|last| last == "--env");
         match secrets.iter().position(|secret| is_value && *secret == value) {
@@ -110,16 +121,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_option_is_kept_but_the_values_of_variables() {
+    fn options_are_kept_except_no_input_and_values_of_variables() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let kept = |text, variables: &[&str]| {
             let variables: Vec<String> = variables.iter().map(|one| (*one).to_owned()).collect();
-            without_values(words(text).into_iter(), &variables).join(" ")
+            repeatable_words(words(text).into_iter(), &variables).join(" ")
         };
         let text =
             "run --sandbox read-only --deny Bash(x) --env A=1 --env=B=2 --env C -- p --env A=1";
         let expected = "run --sandbox read-only --deny Bash(x) --env C -- p --env A=1";
         assert_eq!(kept(text, &["A=1", "B=2", "C"]), expected);
-        assert_eq!(kept("run -c --env=A=1", &[]), "run -c --env=A=1");
+        assert_eq!(kept("run -c --env=A=1", &["A=1"]), "run -c --env=A=1");
+        assert_eq!(kept("--no-input run -- p --no-input", &[]), "run -- p --no-input");
     }
 }

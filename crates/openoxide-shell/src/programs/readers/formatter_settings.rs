@@ -30,7 +30,7 @@ const RUSTFMT_LAYOUT: [&str; 24] = [
     "wrap_comments",
 ];
 
-/// Returns whether `rustfmt --config KEY=VALUE,…` leaves it as the other words say what is written.
+/// Returns whether `rustfmt --config KEY=VALUE,…` changes only the layout, and not where it writes.
 pub(in super::super) fn is_harmless_rustfmt_setting(
     name: &str,
     value: Option<ArgumentWord<'_>>,

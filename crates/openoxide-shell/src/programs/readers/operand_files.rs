@@ -88,8 +88,8 @@ pub(in super::super) fn read_pkg_config(
     meaning
 }
 
-/// `nohup`: at a terminal it appends the output to `nohup.out`. A rule that allows a command covers its output; of a harmless
-/// command, which needs no rule, it makes one that writes.
+/// `nohup`: at a terminal it appends the output to `nohup.out`. A rule that allows a command covers
+/// this output. A harmless command needs no rule, so with `nohup` it is treated as a write.
 pub(in super::super) fn read_nohup(
     level: &'static CommandSpec,
     arguments: ArgvRef<'_>,
@@ -103,7 +103,7 @@ pub(in super::super) fn read_nohup(
     meaning
 }
 
-/// Removes the output of `nohup` from what a command writes, because its standard output is no terminal.
+/// Removes the output of `nohup` from what a command writes, because its standard output is not a terminal.
 pub(crate) fn remove_nohup_output(meaning: &mut CommandMeaning, arguments: ArgvRef<'_>) {
     if arguments.known_word(0).map(base_name) != Some("nohup") {
         return;

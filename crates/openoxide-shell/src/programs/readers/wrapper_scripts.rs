@@ -1,8 +1,8 @@
-//! Shell scripts that bear the name of another program: `zgrep`, `bzdiff`, `zmore`.
+//! Shell scripts around another program: `zgrep`, `bzdiff`, `zmore`.
 //!
-//! They put their words together to commands for `eval`, or split them at blanks again, and each version of them has other
-//! defects. What the wrapped program makes of a word tells nothing about what the script makes of it. So only plain words
-//! and flags without values are understood.
+//! They join their words into commands for `eval` or split them at blanks, and their defects differ
+//! between versions. The arguments of the wrapped program therefore do not show what the script does.
+//! Only plain words and flags without values are understood.
 
 use openoxide_protocol::CommandClass;
 
@@ -84,15 +84,15 @@ fn check_script_words(
     }
 }
 
-/// Returns whether a script treats the names of files as single words everywhere: `zgrep` of gzip and `xzgrep` of xz do so.
-/// `bzgrep` puts them into a script of `sed`, and `bzdiff` splits them.
+/// Returns whether a script treats file names as single words everywhere. `zgrep` of gzip and
+/// `xzgrep` of xz do. `bzgrep` inserts them into a script of `sed`, and `bzdiff` splits them.
 fn quotes_file_names(name: &str) -> bool {
     name.ends_with("grep") && (name.starts_with("xz") || name.starts_with("lz"))
         || matches!(name, "zgrep" | "zegrep" | "zfgrep")
 }
 
-/// Returns whether a word means the same to a shell wherever and however often it is evaluated. With `files`, the names that
-/// a pattern matches are as good.
+/// Returns whether a shell interprets a word in the same way wherever and however often it is
+/// evaluated. With `files`, the file names that a pattern matches are accepted, too.
 fn is_plain_argument(arg: ArgumentWord<'_>, files: bool) -> bool {
     match arg {
         ArgumentWord::Known(text) => is_plain_word(text),
