@@ -7,6 +7,7 @@
 //! any directory.
 
 mod arguments;
+mod command_arguments;
 mod command_items;
 mod command_meaning;
 mod command_reading;
@@ -23,6 +24,7 @@ use openoxide_protocol::{CommandClass, VersionControl};
 pub use self::readers::extends_own_settings;
 pub(crate) use self::{
     arguments::{ArgumentWord, Argv, ArgvRef, WordSource},
+    command_arguments::CommandArguments,
     command_meaning::{CommandEffect, CommandMeaning, EffectTarget, OutputKind, PossibleOption},
     possible_option::add_possible_options,
     readers::remove_nohup_output,
@@ -36,7 +38,7 @@ pub(crate) fn analyze_command(arguments: ArgvRef<'_>) -> CommandMeaning {
         None => ("/bin", name),
     };
     let Some(level) = spec_table::find_program(base) else { return CommandMeaning::new_unknown() };
-    let mut meaning = command_reading::read_words(level, arguments, 1);
+    let mut meaning = command_reading::read_arguments(CommandArguments::new(level, arguments, 1));
     meaning.unproved = spec_table::is_unproved_program(base);
     let ends = meaning.only_ends || level.custom_reader().is_some() && names_version(arguments);
     if ends && spec_table::is_version_unproved(base) {

@@ -3,7 +3,8 @@
 use openoxide_protocol::toolchains::is_known_rust_channel;
 
 use super::{
-    ArgumentWord, ArgvRef, WordSource,
+    arguments::{ArgumentWord, WordSource},
+    command_arguments::CommandArguments,
     command_spec::{CommandSpec, OptionEffect, OptionSpec, OptionValueKind},
 };
 
@@ -86,24 +87,30 @@ impl<'a> PartialWord<'a> {
     }
 }
 
-/// Returns the items from the given word on.
-pub(crate) fn command_items<'a>(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'a>,
-    from: usize,
-) -> CommandItems<'a, impl Iterator<Item = ArgumentWord<'a>>> {
-    let mut levels = [None; MAX_SPECS];
-    levels.first_mut().into_iter().for_each(|slot| *slot = Some(level));
-    CommandItems {
-        words: arguments.iter(from),
-        levels,
-        consumed: from,
-        cluster: None,
-        ambiguous_word: None,
-        is_first_word: true,
-        operands_only: false,
-        candidate: None,
-        may_take_next: false,
+impl<'a> CommandArguments<'a> {
+    /// Returns the options and operands, as the program itself reads them.
+    pub(crate) fn items(self) -> CommandItems<'a, impl Iterator<Item = ArgumentWord<'a>>> {
+        let mut levels = [None; MAX_SPECS];
+        levels.first_mut().into_iter().for_each(|slot| *slot = Some(self.spec));
+        CommandItems {
+            words: self.words(),
+            levels,
+            consumed: self.start,
+            cluster: None,
+            ambiguous_word: None,
+            is_first_word: true,
+            operands_only: false,
+            candidate: None,
+            may_take_next: false,
+        }
+    }
+
+    /// Returns the operands.
+    pub(crate) fn operands(self) -> impl Iterator<Item = ArgumentWord<'a>> {
+        self.items().filter_map(|item| match item {
+            CommandItem::Operand(arg, _) => Some(arg),
+            CommandItem::Option { .. } | CommandItem::Number | CommandItem::Unclear => None,
+        })
     }
 }
 

@@ -4,7 +4,8 @@ use openoxide_protocol::CommandClass;
 
 use super::{
     ArgumentWord, Argv, ArgvRef, WordSource,
-    command_items::{CommandItem, command_items},
+    command_arguments::CommandArguments,
+    command_items::CommandItem,
     command_meaning::{CommandEffect, CommandMeaning, EffectTarget, OutputKind, UNKNOWN_FILE},
     command_spec::{
         CommandSpec, OperandKind, OperandSpec, OperandSpecRow, OptionCheck, OptionEffect,
@@ -22,33 +23,27 @@ const CONTENT_OPTIONS: [&str; 6] =
     ["config-file", "ignore-file", "gitfile", "infofile", "hintro", "houtro"];
 const HIDDEN_EXECUTION: &str = "it can run something that its words do not show";
 
-/// Returns the meaning of the words from the given one on.
-pub(crate) fn read_words(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = match level.custom_reader() {
-        Some(reader) => reader(level, arguments, from),
-        None => read_without_custom_reader(level, arguments, from),
+/// Returns the meaning of the arguments of a program or subcommand.
+pub(crate) fn read_arguments(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = match arguments.spec.custom_reader() {
+        Some(reader) => reader(arguments),
+        None => read_without_custom_reader(arguments),
     };
-    meaning.version_control = meaning.version_control.max(level.traits.version_control());
+    let starts = arguments.spec.traits.version_control();
+    meaning.version_control = meaning.version_control.max(starts);
     meaning
 }
 
-/// Reads the words like [`read_words`], but without the reader of the program.
-pub(crate) fn read_without_custom_reader(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    if level.traits.anything {
+/// Returns the same as [`read_arguments`], but without the reader of the program.
+pub(crate) fn read_without_custom_reader(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let CommandArguments { spec, argv, start } = arguments;
+    if spec.traits.anything {
         return CommandMeaning::new(CommandClass::Harmless);
     }
-    let mut reading = CommandReading::new(level);
-    let mut path = SubcommandPath { names: Vec::new(), from, end: from, is_rewritten: false };
-    reading.check_opaque_words(arguments, from);
-    let mut items = command_items(level, arguments, from);
+    let mut reading = CommandReading::new(spec);
+    let mut path = SubcommandPath { names: Vec::new(), start, end: start, is_rewritten: false };
+    reading.check_opaque_words(arguments);
+    let mut items = arguments.items();
     while let Some(item) = items.next() {
         match item {
             CommandItem::Option { option, value } => reading.add_option(option, value),
@@ -58,34 +53,34 @@ pub(crate) fn read_without_custom_reader(
                 if let Some(sub) = reading.find_subcommand(arg) {
                     path.push_subcommand(sub, arg, at);
                     if let Some(reader) = sub.custom_reader() {
-                        let mut inner = reader(sub, arguments, at + 1);
+                        let mut inner = reader(CommandArguments::new(sub, argv, at + 1));
                         inner.version_control =
                             inner.version_control.max(sub.traits.version_control());
-                        return path.with_canonical_words(arguments, reading.prepend_to(inner));
+                        return path.with_canonical_words(argv, reading.prepend_to(inner));
                     }
                     if sub.traits.anything {
                         let inner = CommandMeaning::new(CommandClass::Harmless);
-                        return path.with_canonical_words(arguments, reading.prepend_to(inner));
+                        return path.with_canonical_words(argv, reading.prepend_to(inner));
                     }
                     reading.enter_subcommand(sub);
-                    reading.check_opaque_words(arguments, at + 1);
+                    reading.check_opaque_words(CommandArguments::new(sub, argv, at + 1));
                     items.enter_subcommand(sub);
                 } else if reading.is_command_start(arg) {
-                    reading.add_command(arguments.tail_from(at));
-                    return path.with_canonical_words(arguments, reading.into_meaning());
+                    reading.add_command(argv.tail_from(at));
+                    return path.with_canonical_words(argv, reading.into_meaning());
                 } else {
                     reading.operands.push(arg);
                 }
             }
         }
     }
-    path.with_canonical_words(arguments, reading.into_meaning())
+    path.with_canonical_words(argv, reading.into_meaning())
 }
 
 /// The subcommands of a command line.
 struct SubcommandPath<'a> {
     names: Vec<&'a str>,
-    from: usize,
+    start: usize,
     end: usize,
     is_rewritten: bool,
 }
@@ -94,7 +89,7 @@ impl<'a> SubcommandPath<'a> {
     fn push_subcommand(&mut self, sub: &'static CommandSpec, arg: ArgumentWord<'a>, at: usize) {
         let ArgumentWord::Known(typed) = arg else { return };
         let name = if sub.traits.aliases { sub.name() } else { typed };
-        self.is_rewritten |= at != self.from + self.names.len() || typed != name;
+        self.is_rewritten |= at != self.start + self.names.len() || typed != name;
         self.names.push(name);
         self.end = at + 1;
     }
@@ -102,14 +97,14 @@ impl<'a> SubcommandPath<'a> {
     /// Adds the plain spelling to a meaning, if the command was spelled otherwise.
     fn with_canonical_words(
         &self,
-        arguments: ArgvRef<'_>,
+        argv: ArgvRef<'_>,
         mut meaning: CommandMeaning,
     ) -> CommandMeaning {
         if self.is_rewritten {
-            let mut words = arguments.words.clone();
-            words.truncate(self.from);
+            let mut words = argv.words.clone();
+            words.truncate(self.start);
             self.names.iter().for_each(|name| words.push(name));
-            words.append(&arguments.words.tail(self.end));
+            words.append(&argv.words.tail(self.end));
             meaning.canonical_words = Some(words);
         }
         meaning
@@ -177,14 +172,14 @@ impl<'a> CommandReading<'a> {
     }
 
     /// Checks for words at any position that make the program run something else.
-    fn check_opaque_words(&mut self, arguments: ArgvRef<'_>, from: usize) {
+    fn check_opaque_words(&mut self, arguments: CommandArguments<'_>) {
         let hides = |text: &str| {
             self.level.opaque.iter().any(|start| match start.strip_prefix('*') {
                 Some(held) => text.contains(held),
                 None => text.starts_with(start),
             })
         };
-        let mut words = arguments.iter(from);
+        let mut words = arguments.words();
         if words.any(|arg| matches!(arg, ArgumentWord::Known(text) | ArgumentWord::Prefix(text) if hides(text))) {
             self.needs_approval = true;
             self.meaning.lower_class(CommandClass::Unknown);

@@ -7,7 +7,8 @@
 use openoxide_protocol::{CommandClass, VersionControl};
 
 use super::{
-    ArgumentWord, ArgvRef, CommandMeaning,
+    ArgumentWord, CommandMeaning,
+    command_arguments::CommandArguments,
     spec_table::{self, NameEntry, TableRange, TableText, TableTexts},
 };
 
@@ -50,8 +51,8 @@ pub(crate) struct CommandSpec {
     pub(crate) traits: CommandTraits,
 }
 
-/// A function that returns the meaning of the words from the given index on.
-pub(crate) type CommandReader = fn(&'static CommandSpec, ArgvRef<'_>, usize) -> CommandMeaning;
+/// A function that returns the meaning of the arguments of a program or subcommand.
+pub(crate) type CommandReader = fn(CommandArguments<'_>) -> CommandMeaning;
 
 /// A function that returns whether an option with its value is harmless.
 pub(crate) type OptionCheck = fn(&str, Option<ArgumentWord<'_>>) -> bool;

@@ -7,7 +7,8 @@ use openoxide_protocol::CommandClass;
 
 use super::{
     ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, WordSource,
-    command_items::{CandidateKind, CommandItem, OptionCandidate, command_items},
+    command_arguments::CommandArguments,
+    command_items::{CandidateKind, CommandItem, OptionCandidate},
     command_meaning::PossibleOption,
     command_spec::{
         CommandSpec, OperandKind, OperandSpec, OptionEffect, OptionSpec, OptionValueKind,
@@ -77,7 +78,7 @@ impl<'a> OptionSearch<'a> {
 
     fn collect_options(&mut self, level: &'static CommandSpec) {
         self.path.push(level);
-        let mut items = command_items(level, self.arguments, 1);
+        let mut items = CommandArguments::new(level, self.arguments, 1).items();
         let mut end = self.arguments.words.len();
         while let Some(item) = items.next() {
             if self.path.last().is_some_and(|level| level.traits.anything) {

@@ -5,10 +5,11 @@
 
 use super::{
     super::{
-        ArgumentWord, ArgvRef, CommandMeaning,
-        command_items::{CommandItem, command_items},
+        ArgumentWord, CommandMeaning,
+        command_arguments::CommandArguments,
+        command_items::CommandItem,
         command_reading::read_without_custom_reader,
-        command_spec::{CommandSpec, OptionEffect, OptionSpec},
+        command_spec::{OptionEffect, OptionSpec},
     },
     awk_tokens::{AwkToken, tokenize},
     forbidden_words,
@@ -16,16 +17,12 @@ use super::{
 use openoxide_protocol::CommandClass;
 
 /// Reads a whole command.
-pub(in super::super) fn read_awk(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_awk(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let (mut scripts, mut files, mut ends) = (Vec::new(), Vec::new(), false);
     let (mut scripted, mut values) = (false, Vec::new());
     let mut is_option_to_some = false;
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option: OptionSpec { name: "e" | "source", .. }, value } => {
                 scripted = true;

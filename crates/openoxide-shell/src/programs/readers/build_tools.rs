@@ -4,8 +4,8 @@ use openoxide_protocol::CommandClass;
 
 use super::{
     super::{
-        ArgumentWord, ArgvRef, CommandMeaning, command_reading::read_without_custom_reader,
-        command_spec::CommandSpec,
+        ArgumentWord, CommandMeaning, command_arguments::CommandArguments,
+        command_reading::read_without_custom_reader,
     },
     HIDDEN_EXECUTION,
 };
@@ -79,13 +79,9 @@ const VALUE_OPTIONS: [&str; 25] = [
 const OUTPUT_OPTIONS: [&str; 7] = ["-o", "-MF", "-MJ", "--output", "-dumpdir", "-Map", "-aux-info"];
 
 /// `gcc`, `clang`, `ld`, `as`.
-pub(in super::super) fn read_compiler(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = CommandMeaning::new(level.class);
-    let mut words = arguments.iter(from);
+pub(in super::super) fn read_compiler(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
+    let mut words = arguments.words();
     while let Some(word) = words.next() {
         let (ArgumentWord::Known(text) | ArgumentWord::Prefix(text)) = word else { continue };
         if VALUE_OPTIONS.contains(&text) {
@@ -102,15 +98,11 @@ pub(in super::super) fn read_compiler(
             meaning.add_read(word, false);
         }
     }
-    if is_info_only(arguments, from) {
-        CommandMeaning::new(CommandClass::Harmless)
-    } else {
-        meaning
-    }
+    if is_info_only(arguments) { CommandMeaning::new(CommandClass::Harmless) } else { meaning }
 }
 
 /// Returns whether the command only prints information about itself.
-fn is_info_only(arguments: ArgvRef<'_>, from: usize) -> bool {
+fn is_info_only(arguments: CommandArguments<'_>) -> bool {
     let telling = |text| {
         matches!(
             text,
@@ -126,10 +118,10 @@ fn is_info_only(arguments: ArgvRef<'_>, from: usize) -> bool {
         ) || text.starts_with("-print-file-name=")
             || text.starts_with("-print-prog-name=")
     };
-    let alone = arguments.words.len() == from + 1;
+    let alone = arguments.len() == 1;
     alone
-        && (arguments.known_word(from).is_some_and(telling)
-            || arguments.known_word(from) == Some("-v"))
+        && (arguments.known_argument(0).is_some_and(telling)
+            || arguments.known_argument(0) == Some("-v"))
 }
 
 /// Variables of make that name the programs of its rules.
@@ -162,12 +154,8 @@ fn assignment_runs_command(text: &str) -> bool {
 }
 
 /// `make`: a variable of the command line becomes part of recipes, so it must not hold anything of a shell.
-pub(in super::super) fn read_make(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_make(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let hides = |arg| match arg {
         // A makefile from standard input.
         ArgumentWord::Known("-") => true,
@@ -185,7 +173,7 @@ pub(in super::super) fn read_make(
         ArgumentWord::Prefix(text) => text.contains('='),
         _ => false,
     };
-    if arguments.iter(from).any(hides) {
+    if arguments.words().any(hides) {
         meaning.lower_class(CommandClass::Unknown);
         meaning.add_unknown_effect(HIDDEN_EXECUTION);
     }
@@ -193,14 +181,10 @@ pub(in super::super) fn read_make(
 }
 
 /// `just` and its like: their recipes hand words to a shell as they are.
-pub(in super::super) fn read_recipe_runner(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_make(level, arguments, from);
+pub(in super::super) fn read_recipe_runner(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_make(arguments);
     let hides = |arg| matches!(arg, ArgumentWord::Known(text) if text.contains([';', '|', '&', '`', '$', '<', '>', '\n']));
-    if arguments.iter(from).any(hides) {
+    if arguments.words().any(hides) {
         meaning.lower_class(CommandClass::Unknown);
         meaning.add_unknown_effect(HIDDEN_EXECUTION);
     }
@@ -209,26 +193,22 @@ pub(in super::super) fn read_recipe_runner(
 
 /// Reads a `cmake` command. `-DNAME=x` can name the compiler, `-E` is a separate program, and the
 /// words after `--` are for the build tool.
-pub(in super::super) fn read_cmake(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    match arguments.known_word(from) {
-        Some("-E") => read_cmake_command(level, arguments, from + 1),
-        Some("--build") => read_cmake_build(level, arguments, from + 1),
+pub(in super::super) fn read_cmake(arguments: CommandArguments<'_>) -> CommandMeaning {
+    match arguments.known_argument(0) {
+        Some("-E") => read_cmake_command(arguments.skip(1)),
+        Some("--build") => read_cmake_build(arguments.skip(1)),
         Some(text)
             if text.starts_with("-h") || text.starts_with("--h") || text.starts_with("--v") =>
         {
-            read_without_custom_reader(level, arguments, from)
+            read_without_custom_reader(arguments)
         }
-        _ => read_cmake_configure(level, arguments, from),
+        _ => read_cmake_configure(arguments),
     }
 }
 
-fn read_cmake_build(level: &CommandSpec, arguments: ArgvRef<'_>, from: usize) -> CommandMeaning {
-    let mut meaning = CommandMeaning::new(level.class);
-    let mut words = arguments.iter(from);
+fn read_cmake_build(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
+    let mut words = arguments.words();
     words.next().into_iter().for_each(|place| meaning.add_read(place, true));
     if words.skip_while(|arg| *arg != ArgumentWord::Known("--")).nth(1).is_some() {
         meaning.add_unknown_effect(HIDDEN_EXECUTION);
@@ -256,13 +236,9 @@ const CMAKE_PROGRAM_VARIABLE_PARTS: [&str; 15] = [
 ];
 
 /// Even with `-N` it runs `PreLoad.cmake` of the working directory.
-fn read_cmake_configure(
-    level: &CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = CommandMeaning::new(level.class);
-    let mut words = arguments.iter(from);
+fn read_cmake_configure(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
+    let mut words = arguments.words();
     while let Some(word) = words.next() {
         let (ArgumentWord::Known(text) | ArgumentWord::Prefix(text)) = word else { continue };
         let value =
@@ -291,10 +267,10 @@ fn read_cmake_configure(
 }
 
 /// `cmake -E …`: a few of its commands read and print, the others remove, copy and run.
-fn read_cmake_command(level: &CommandSpec, arguments: ArgvRef<'_>, from: usize) -> CommandMeaning {
-    let mut meaning = CommandMeaning::new(level.class);
-    let files = arguments.iter(from + 1);
-    match arguments.known_word(from) {
+fn read_cmake_command(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
+    let files = arguments.skip(1).words();
+    match arguments.known_argument(0) {
         Some("echo" | "echo_append" | "capabilities" | "true" | "false") => {
             return CommandMeaning::new(CommandClass::Harmless);
         }
@@ -324,16 +300,12 @@ pub(in super::super) fn is_stdout_print_option(
 }
 
 /// `cargo fmt -- --check`: what follows `--` is rustfmt's.
-pub(in super::super) fn read_cargo_fmt(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_cargo_fmt(arguments: CommandArguments<'_>) -> CommandMeaning {
     let known = |arg| match arg {
         ArgumentWord::Known(text) => text,
         _ => "",
     };
-    let mut words = arguments.iter(from).map(known);
+    let mut words = arguments.words().map(known);
     let before = words.by_ref().take_while(|word| *word != "--");
     let plain =
         |word: &str| matches!(word, "--all" | "--check" | "-q" | "--quiet" | "-v" | "--verbose");
@@ -346,7 +318,7 @@ pub(in super::super) fn read_cargo_fmt(
     if plain_before && after.contains(&"--check") && after.iter().all(quiet) {
         return CommandMeaning::new(CommandClass::Harmless);
     }
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let mut meaning = read_without_custom_reader(arguments);
     after
         .iter()
         .filter(|word| !word.starts_with('-'))

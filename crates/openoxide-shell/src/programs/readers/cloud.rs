@@ -3,7 +3,7 @@
 use openoxide_protocol::{CommandClass, CommandWord};
 
 use super::{
-    super::{ArgumentWord, ArgvRef, CommandMeaning, command_spec::CommandSpec},
+    super::{ArgumentWord, CommandMeaning, command_arguments::CommandArguments},
     HIDDEN_EXECUTION,
 };
 
@@ -81,16 +81,12 @@ const AWS_OPTIONS: [&str; 9] = [
 ];
 
 /// `aws SERVICE VERB …`.
-pub(in super::super) fn read_aws(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = CommandMeaning::new(level.class);
-    if let Some(["--version"]) = known_words(arguments, from).as_deref() {
+pub(in super::super) fn read_aws(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
+    if let Some(["--version"]) = known_words(arguments).as_deref() {
         return CommandMeaning::new(CommandClass::Harmless);
     }
-    for text in arguments.iter(from).filter_map(known_text) {
+    for text in arguments.words().filter_map(known_text) {
         if let Some((_, file)) = text.split_once("file://").or_else(|| text.split_once("fileb://"))
         {
             meaning.add_read(ArgumentWord::Known(file), false);
@@ -98,11 +94,11 @@ pub(in super::super) fn read_aws(
     }
     // Signed requests would go to another host.
     let elsewhere = |arg| known_text(arg).is_some_and(|text| text.starts_with("--endp"));
-    if arguments.iter(from).any(elsewhere) {
+    if arguments.words().any(elsewhere) {
         meaning.add_unknown_effect(HIDDEN_EXECUTION);
     }
-    add_s3_files(&mut meaning, arguments, from);
-    let harmless = known_words(arguments, from).is_some_and(|words| is_aws_read(&words));
+    add_s3_files(&mut meaning, arguments);
+    let harmless = known_words(arguments).is_some_and(|words| is_aws_read(&words));
     if harmless && meaning.effects.is_empty() {
         meaning.class = CommandClass::Harmless;
     }
@@ -117,12 +113,12 @@ fn known_text(arg: ArgumentWord<'_>) -> Option<&str> {
 }
 
 /// Returns the words, if all of them are known.
-fn known_words<'a>(arguments: ArgvRef<'a>, from: usize) -> Option<Vec<&'a str>> {
+fn known_words<'a>(arguments: CommandArguments<'a>) -> Option<Vec<&'a str>> {
     let word = |word| match word {
         CommandWord::Known(text) => Some(text),
         CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
     };
-    arguments.words.iter().skip(from).map(word).collect()
+    arguments.command_words().map(word).collect()
 }
 
 /// Leaves out the options before the service.
@@ -165,8 +161,8 @@ fn is_aws_read(words: &[&str]) -> bool {
 }
 
 /// Adds the files of this machine that objects are copied from or to.
-fn add_s3_files(meaning: &mut CommandMeaning, arguments: ArgvRef<'_>, from: usize) {
-    let Some(words) = known_words(arguments, from) else { return };
+fn add_s3_files(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
+    let Some(words) = known_words(arguments) else { return };
     match skip_global_options(&words) {
         ["s3", "cp" | "mv" | "sync", rest @ ..] => {
             let files: Vec<&&str> =
@@ -346,16 +342,12 @@ const GCLOUD_OPTIONS: [&str; 29] = [
 ];
 
 /// `gcloud GROUP … list`, `gcloud GROUP … describe NAME`.
-pub(in super::super) fn read_gcloud(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let harmless = known_words(arguments, from).is_some_and(|words| is_gcloud_read(&words));
+pub(in super::super) fn read_gcloud(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let harmless = known_words(arguments).is_some_and(|words| is_gcloud_read(&words));
     let mut meaning =
-        CommandMeaning::new(if harmless { CommandClass::Harmless } else { level.class });
+        CommandMeaning::new(if harmless { CommandClass::Harmless } else { arguments.spec.class });
     // A file adds any option.
-    if arguments.iter(from).filter_map(known_text).any(|text| text.starts_with("--flags-f")) {
+    if arguments.words().filter_map(known_text).any(|text| text.starts_with("--flags-f")) {
         meaning.add_unknown_effect(HIDDEN_EXECUTION);
     }
     meaning
@@ -506,18 +498,12 @@ const AZ_SECRET_WORDS: [&str; 17] = [
 ];
 
 /// `az GROUP … list|show OPTIONS`. Its commands have no operands, so the words before the first option are the command.
-pub(in super::super) fn read_az(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let harmless = known_words(arguments, from).is_some_and(|words| is_az_read(&words));
+pub(in super::super) fn read_az(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let harmless = known_words(arguments).is_some_and(|words| is_az_read(&words));
     let mut meaning =
-        CommandMeaning::new(if harmless { CommandClass::Harmless } else { level.class });
+        CommandMeaning::new(if harmless { CommandClass::Harmless } else { arguments.spec.class });
     // `@FILE` stands for the contents of the file.
-    for file in
-        arguments.iter(from).filter_map(known_text).filter_map(|text| text.strip_prefix('@'))
-    {
+    for file in arguments.words().filter_map(known_text).filter_map(|text| text.strip_prefix('@')) {
         meaning.add_read(ArgumentWord::Known(file), false);
         meaning.lower_class(CommandClass::Unknown);
     }

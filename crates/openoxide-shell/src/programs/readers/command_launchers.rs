@@ -5,21 +5,16 @@ use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 use super::{
     super::{
         ArgumentWord, Argv, ArgvRef, CommandEffect, CommandMeaning,
-        command_items::{CommandItem, command_items},
-        command_reading::read_without_custom_reader,
-        command_spec::{CommandSpec, OptionEffect},
+        command_arguments::CommandArguments, command_items::CommandItem,
+        command_reading::read_without_custom_reader, command_spec::OptionEffect,
     },
     OPTIONS_NOT_UNDERSTOOD, STARTS_SHELL, push_word,
 };
 
 /// Programs that take commands from their input or a start-up file: what they do is never shown by their words, unless
 /// they only print something.
-pub(in super::super) fn read_hidden_program(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_hidden_program(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     if meaning.class != CommandClass::Harmless {
         meaning.add_unknown_effect("runs commands that its words do not show");
     }
@@ -27,35 +22,28 @@ pub(in super::super) fn read_hidden_program(
 }
 
 /// `PROGRAM … -- COMMAND …`: only the dashes tell where the command begins.
-pub(in super::super) fn read_after_dashes(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    add_command_after_dashes(level, arguments, from, |meaning, command| {
+pub(in super::super) fn read_after_dashes(arguments: CommandArguments<'_>) -> CommandMeaning {
+    add_command_after_dashes(arguments, |meaning, command| {
         meaning.effects.push(CommandEffect::Runs(command));
     })
 }
 
 /// As [`read_after_dashes`]; `add` adds the command.
 pub(super) fn add_command_after_dashes(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
+    arguments: CommandArguments<'_>,
     add: fn(&mut CommandMeaning, Argv),
 ) -> CommandMeaning {
-    let dashes =
-        arguments.words.iter().skip(from).position(|word| word == CommandWord::Known("--"));
-    let Some(at) = dashes.map(|at| at + from) else {
-        return read_hidden_program(level, arguments, from);
+    let dashes = arguments.command_words().position(|word| word == CommandWord::Known("--"));
+    let Some(at) = dashes.map(|at| at + arguments.start) else {
+        return read_hidden_program(arguments);
     };
-    let before = take_words_before(arguments.words, at);
-    let mut meaning = read_without_custom_reader(level, (&before).into(), from);
+    let before = take_words_before(arguments.argv.words, at);
+    let mut meaning = read_without_custom_reader(arguments.with_words(&before));
     // A word that is not known could be the dashes, or an option that takes them.
     if !before.is_known() {
         meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
     }
-    let command = arguments.tail_from(at + 1);
+    let command = arguments.argv.tail_from(at + 1);
     if command.words.is_empty() {
         meaning.add_unknown_effect(STARTS_SHELL);
     } else {
@@ -66,42 +54,37 @@ pub(super) fn add_command_after_dashes(
 
 /// `PROGRAM … -c COMMAND …`: what follows the option is the command.
 pub(in super::super) fn read_after_command_option(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
+    arguments: CommandArguments<'_>,
 ) -> CommandMeaning {
     let is_option = |word| matches!(word, CommandWord::Known("-c" | "--command"));
-    let Some(at) = arguments.words.iter().skip(from).position(is_option).map(|at| at + from) else {
-        return read_without_custom_reader(level, arguments, from);
+    let Some(at) = arguments.command_words().position(is_option).map(|at| at + arguments.start)
+    else {
+        return read_without_custom_reader(arguments);
     };
-    let before = take_words_before(arguments.words, at);
-    let mut meaning = read_without_custom_reader(level, (&before).into(), from);
+    let before = take_words_before(arguments.argv.words, at);
+    let mut meaning = read_without_custom_reader(arguments.with_words(&before));
     if !before.is_known() {
         meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
     }
     meaning.lower_class(CommandClass::Unknown);
-    meaning.effects.push(CommandEffect::Runs(arguments.tail_from(at + 1)));
+    meaning.effects.push(CommandEffect::Runs(arguments.argv.tail_from(at + 1)));
     meaning
 }
 
 /// `PROGRAM … SCRIPT`, or `PROGRAM … COMMAND ARGUMENT …`: one word is for a shell, several are a command.
-pub(in super::super) fn read_script_or_command(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_script_or_command(arguments: CommandArguments<'_>) -> CommandMeaning {
     let operand = |item| match item {
         CommandItem::Operand(_, at) => Some(at),
         _ => None,
     };
-    let Some(at) = command_items(level, arguments, from).find_map(operand) else {
-        return read_hidden_program(level, arguments, from);
+    let Some(at) = arguments.items().find_map(operand) else {
+        return read_hidden_program(arguments);
     };
-    let before = take_words_before(arguments.words, at);
-    let mut meaning = read_without_custom_reader(level, (&before).into(), from);
-    let command = arguments.tail_from(at);
+    let before = take_words_before(arguments.argv.words, at);
+    let mut meaning = read_without_custom_reader(arguments.with_words(&before));
+    let command = arguments.argv.tail_from(at);
     let unclear = |item| matches!(item, CommandItem::Unclear);
-    if command_items(level, (&before).into(), from).any(unclear) || command.words.is_variadic() {
+    if arguments.with_words(&before).items().any(unclear) || command.words.is_variadic() {
         meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
     } else if command.words.len() > 1 {
         meaning.effects.push(CommandEffect::Runs(command));
@@ -121,15 +104,9 @@ pub(super) fn take_words_before(words: &CommandWords, at: usize) -> CommandWords
 }
 
 /// `tmux`: a `;` at the end of a word begins another of its commands.
-pub(in super::super) fn read_tmux(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    if arguments
-        .iter(from)
-        .any(|arg| matches!(arg, ArgumentWord::Known(text) if text.ends_with(';')))
+pub(in super::super) fn read_tmux(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    if arguments.words().any(|arg| matches!(arg, ArgumentWord::Known(text) if text.ends_with(';')))
     {
         meaning.lower_class(CommandClass::Unknown);
         meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
@@ -152,38 +129,26 @@ pub(in super::super) fn add_tmux_format(
 }
 
 /// `screen -ls` lists; `-l` and `-s` are something else otherwise.
-pub(in super::super) fn read_screen(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let lists = matches!(arguments.known_word(from), Some("-ls" | "-list"));
-    if lists && arguments.words.len() == from + 1 {
+pub(in super::super) fn read_screen(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let lists = matches!(arguments.known_argument(0), Some("-ls" | "-list"));
+    if lists && arguments.len() == 1 {
         return CommandMeaning::new(CommandClass::Harmless);
     }
-    read_without_custom_reader(level, arguments, from)
+    read_without_custom_reader(arguments)
 }
 
 /// `setarch [ARCHITECTURE] [OPTION]… [COMMAND]`: only the first word can be an architecture.
-pub(in super::super) fn read_setarch(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    match arguments.known_word(from) {
-        Some(text) if text.starts_with('-') => read_without_custom_reader(level, arguments, from),
-        _ => read_without_custom_reader(level, arguments, from + 1),
+pub(in super::super) fn read_setarch(arguments: CommandArguments<'_>) -> CommandMeaning {
+    match arguments.known_argument(0) {
+        Some(text) if text.starts_with('-') => read_without_custom_reader(arguments),
+        _ => read_without_custom_reader(arguments.skip(1)),
     }
 }
 
 /// `parallel COMMAND … ::: ARGUMENT …`, if the words hold nothing that it or a shell would replace.
-pub(in super::super) fn read_parallel(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_parallel(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut first = None;
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Operand(_, at) => {
                 first = Some(at);
@@ -196,8 +161,8 @@ pub(in super::super) fn read_parallel(
             CommandItem::Option { .. } | CommandItem::Number => {}
         }
     }
-    let mut meaning = CommandMeaning::new(level.class);
-    match first.and_then(|at| parallel_scripts(arguments, at)) {
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
+    match first.and_then(|at| parallel_scripts(arguments.argv, at)) {
         Some(scripts) => meaning.effects.extend(scripts.into_iter().map(CommandEffect::Script)),
         None => {
             meaning.lower_class(CommandClass::Unknown);
@@ -231,14 +196,10 @@ fn parallel_scripts(arguments: ArgvRef<'_>, at: usize) -> Option<Vec<String>> {
 }
 
 /// Reads an `ip netns exec NAME COMMAND …` command. With `ip -all` there is no name.
-pub(in super::super) fn read_netns_exec(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_netns_exec(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let all = |arg| matches!(arg, ArgumentWord::Known(text) if text.starts_with("-a") || text.starts_with("--a"));
-    if arguments.iter(1).take(from.saturating_sub(1)).any(all) {
+    if arguments.argv.iter(1).take(arguments.start.saturating_sub(1)).any(all) {
         meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
     }
     meaning

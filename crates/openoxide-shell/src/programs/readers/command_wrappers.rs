@@ -6,9 +6,10 @@ use super::{
     super::{
         ArgumentWord, Argv, ArgvRef, CommandEffect, CommandMeaning, EffectTarget, OutputKind,
         WordSource, class_without_inner_command,
-        command_items::{CommandItem, command_items},
+        command_arguments::CommandArguments,
+        command_items::CommandItem,
         command_reading::read_without_custom_reader,
-        command_spec::{CommandSpec, OptionEffect, OptionSpec},
+        command_spec::{OptionEffect, OptionSpec},
     },
     InnerCommand, OPTIONS_NOT_UNDERSTOOD, OTHER_DIRECTORY, STARTS_SHELL, UNCLEAR_COMMAND,
     base_name,
@@ -17,54 +18,48 @@ use super::{
 };
 
 /// `busybox APPLET …`, and toybox.
-pub(in super::super) fn read_busybox(
-    level: &CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    wrapper_meaning(level, applet_command(arguments, from))
+pub(in super::super) fn read_busybox(arguments: CommandArguments<'_>) -> CommandMeaning {
+    wrapper_meaning(arguments.spec, applet_command(arguments))
 }
 
-fn applet_command(arguments: ArgvRef<'_>, from: usize) -> InnerCommand {
-    match arguments.known_word(from) {
+fn applet_command(arguments: CommandArguments<'_>) -> InnerCommand {
+    match arguments.known_argument(0) {
         Some("--list" | "--list-full" | "--help") => InnerCommand::PrintsHelp,
-        Some(applet) if !applet.starts_with('-') => inner_command_at(arguments, from),
-        _ if arguments.words.len() <= from => InnerCommand::Nothing,
+        Some(applet) if !applet.starts_with('-') => {
+            inner_command_at(arguments.argv, arguments.start)
+        }
+        _ if arguments.is_empty() => InnerCommand::Nothing,
         _ => UNCLEAR_COMMAND,
     }
 }
 
 /// `chrt`: newer versions run the command without a priority before it.
-pub(in super::super) fn read_chrt(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let items = command_items(level, arguments, from);
+pub(in super::super) fn read_chrt(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let items = arguments.items();
     for item in items {
         match item {
             CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends => {
-                return CommandMeaning::new(level.class);
+                return CommandMeaning::new(arguments.spec.class);
             }
             CommandItem::Option { option, .. } if option.effect == OptionEffect::Asks => {
                 return CommandMeaning::new_unknown();
             }
             CommandItem::Option { .. } | CommandItem::Number => {}
-            CommandItem::Unclear => return wrapper_meaning(level, UNCLEAR_COMMAND),
+            CommandItem::Unclear => return wrapper_meaning(arguments.spec, UNCLEAR_COMMAND),
             CommandItem::Operand(arg, at) => {
                 let priority =
                     matches!(arg, ArgumentWord::Known(text) if text.parse::<i32>().is_ok());
                 let inside = match arg {
                     ArgumentWord::Known(_) => {
-                        inner_command_at(arguments, at + usize::from(priority))
+                        inner_command_at(arguments.argv, at + usize::from(priority))
                     }
                     _ => UNCLEAR_COMMAND,
                 };
-                return wrapper_meaning(level, inside);
+                return wrapper_meaning(arguments.spec, inside);
             }
         }
     }
-    wrapper_meaning(level, InnerCommand::Nothing)
+    wrapper_meaning(arguments.spec, InnerCommand::Nothing)
 }
 
 fn inner_command_at(arguments: ArgvRef<'_>, at: usize) -> InnerCommand {
@@ -73,18 +68,13 @@ fn inner_command_at(arguments: ArgvRef<'_>, at: usize) -> InnerCommand {
 }
 
 /// `env`.
-pub(in super::super) fn read_env(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_env(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut places = Vec::new();
-    let mut meaning =
-        wrapper_meaning(level, env_command(level, arguments, from, true, &mut places));
+    let mut meaning = wrapper_meaning(arguments.spec, env_command(arguments, true, &mut places));
     places
         .iter()
         .for_each(|place| meaning.set_working_directory(place.as_deref().map(ArgumentWord::Known)));
-    let ends = command_items(level, arguments, from)
+    let ends = arguments.items()
         .any(|item| matches!(item, CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends));
     if meaning.effects.is_empty() && !ends {
         // It prints the environment, which can contain secrets.
@@ -95,13 +85,11 @@ pub(in super::super) fn read_env(
 
 /// Returns what `env` runs, and adds the directories into which it goes for that.
 fn env_command(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
+    arguments: CommandArguments<'_>,
     may_split: bool,
     places: &mut Vec<Option<String>>,
 ) -> InnerCommand {
-    let mut items = command_items(level, arguments, from);
+    let mut items = arguments.items();
     let mut first = true;
     while let Some(item) = items.next() {
         match item {
@@ -122,9 +110,13 @@ fn env_command(
                 option: OptionSpec { name: "S" | "split-string", .. },
                 value,
             } => {
-                let rest = arguments.tail_from(items.count_consumed_words());
+                let rest = arguments.argv.tail_from(items.count_consumed_words());
                 return match split_env_string(value, &rest.words).filter(|_| may_split) {
-                    Some(argv) => env_command(level, (&argv).into(), 1, false, places),
+                    Some(argv) => env_command(
+                        CommandArguments::new(arguments.spec, (&argv).into(), 1),
+                        false,
+                        places,
+                    ),
                     None => InnerCommand::Unknown("splits a text into a command"),
                 };
             }
@@ -139,7 +131,7 @@ fn env_command(
                 ArgumentWord::Prefix("") | ArgumentWord::Many | ArgumentWord::Files(_),
                 _,
             ) => return UNCLEAR_COMMAND,
-            CommandItem::Operand(_, at) => return inner_command_at(arguments, at),
+            CommandItem::Operand(_, at) => return inner_command_at(arguments.argv, at),
         }
     }
     InnerCommand::Nothing
@@ -157,12 +149,8 @@ fn split_env_string(value: Option<ArgumentWord<'_>>, rest: &CommandWords) -> Opt
 }
 
 /// `fd`: `-x` runs what follows for each file, `-X` for all of them.
-pub(in super::super) fn read_fd(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut items = command_items(level, arguments, from);
+pub(in super::super) fn read_fd(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut items = arguments.items();
     let (mut clear, mut chosen) = (true, false);
     while let Some(item) = items.next() {
         clear &= !matches!(item, CommandItem::Unclear);
@@ -175,18 +163,20 @@ pub(in super::super) fn read_fd(
             continue;
         };
         let at = items.count_consumed_words();
-        let before: CommandWords =
-            arguments.words.iter().take(at - 1).fold(CommandWords::new(), |mut words, word| {
+        let before: CommandWords = arguments.argv.words.iter().take(at - 1).fold(
+            CommandWords::new(),
+            |mut words, word| {
                 push_word(&mut words, word);
                 words
-            });
-        let mut meaning = read_without_custom_reader(level, (&before).into(), from);
+            },
+        );
+        let mut meaning = read_without_custom_reader(arguments.with_words(&before));
         meaning.output = OutputKind::Anything;
         let below = find_listed_files(&meaning).filter(|_| !chosen);
         if !clear {
             meaning.lower_class(CommandClass::Unknown);
         }
-        let command = arguments.tail_from(at).words;
+        let command = arguments.argv.tail_from(at).words;
         match parse_fd_command(command.iter(), below.as_ref()).filter(|_| value.is_none()) {
             Some(command) => {
                 // Which files it is run for, is not known beforehand.
@@ -200,7 +190,7 @@ pub(in super::super) fn read_fd(
         }
         return meaning;
     }
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let mut meaning = read_without_custom_reader(arguments);
     if chosen {
         meaning.output = OutputKind::Anything;
     }
@@ -286,41 +276,26 @@ fn push_found_file(command: &mut Argv, below: Option<&WordSource>) {
 }
 
 /// `runuser -u USER COMMAND …`, and otherwise as `su`.
-pub(in super::super) fn read_runuser(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_runuser(arguments: CommandArguments<'_>) -> CommandMeaning {
     let user = |item| {
         matches!(item, CommandItem::Option { option: OptionSpec { name: "u" | "user", .. }, .. })
     };
-    if command_items(level, arguments, from)
-        .take_while(|item| !matches!(item, CommandItem::Operand(..)))
-        .any(user)
-    {
-        read_without_custom_reader(level, arguments, from)
+    if arguments.items().take_while(|item| !matches!(item, CommandItem::Operand(..))).any(user) {
+        read_without_custom_reader(arguments)
     } else {
-        read_su(level, arguments, from)
+        read_su(arguments)
     }
 }
 
 /// `su [-] [USER] -c SCRIPT`; its options may follow the user.
-pub(in super::super) fn read_su(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    wrapper_meaning(level, parse_su_script(level, arguments, from))
+pub(in super::super) fn read_su(arguments: CommandArguments<'_>) -> CommandMeaning {
+    wrapper_meaning(arguments.spec, parse_su_script(arguments))
 }
 
-fn parse_su_script(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> InnerCommand {
+fn parse_su_script(arguments: CommandArguments<'_>) -> InnerCommand {
     let mut script = None;
     let mut operands = 0;
-    let mut items = command_items(level, arguments, from);
+    let mut items = arguments.items();
     while let Some(item) = items.next() {
         items.allow_options_after_operands();
         match item {
@@ -373,15 +348,11 @@ fn is_shell_program(value: Option<ArgumentWord<'_>>) -> bool {
 }
 
 /// `script -c SCRIPT`; what it records goes to a file.
-pub(in super::super) fn read_script(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = CommandMeaning::new(level.class);
+pub(in super::super) fn read_script(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
     let mut script = None;
     let mut operands = Vec::new();
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends => {
                 return meaning;
@@ -393,7 +364,7 @@ pub(in super::super) fn read_script(
             }
             CommandItem::Option { option: OptionSpec { name: "c" | "command", .. }, .. }
             | CommandItem::Unclear => {
-                return wrapper_meaning(level, UNCLEAR_COMMAND);
+                return wrapper_meaning(arguments.spec, UNCLEAR_COMMAND);
             }
             CommandItem::Option { option, value: Some(file) }
                 if option.effect == OptionEffect::Writes =>
@@ -406,7 +377,7 @@ pub(in super::super) fn read_script(
     }
     let record = operands.first().copied().unwrap_or(ArgumentWord::Known("typescript"));
     meaning.add_write(record);
-    let inside = wrapper_meaning(level, to_inner_script(script, operands.len()));
+    let inside = wrapper_meaning(arguments.spec, to_inner_script(script, operands.len()));
     meaning.effects.extend(inside.effects);
     meaning.lower_class(inside.class);
     meaning
@@ -426,34 +397,30 @@ pub(in super::super) fn join_words(command: &CommandWords) -> Option<String> {
 }
 
 /// `xargs`: the words that it reads come behind the command, or in place of a text in it.
-pub(in super::super) fn read_xargs(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = CommandMeaning::new(level.class);
-    let items = command_items(level, arguments, from);
+pub(in super::super) fn read_xargs(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
+    let items = arguments.items();
     let (mut placeholder, mut counted, mut start) = (None, false, None);
     let mut whole = false;
     for item in items {
         whole |= is_whole_line_option(&item);
         match item {
-            CommandItem::Unclear => return wrapper_meaning(level, UNCLEAR_COMMAND),
+            CommandItem::Unclear => return wrapper_meaning(arguments.spec, UNCLEAR_COMMAND),
             CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends => {
                 return meaning;
             }
             CommandItem::Option { option, .. } if option.effect == OptionEffect::Loads => {
-                return wrapper_meaning(level, UNCLEAR_COMMAND);
+                return wrapper_meaning(arguments.spec, UNCLEAR_COMMAND);
             }
             CommandItem::Option {
                 option: OptionSpec { name: "I" | "i" | "replace", .. },
                 value,
             } => {
                 let ArgumentWord::Known(text) = value.unwrap_or(ArgumentWord::Known("{}")) else {
-                    return wrapper_meaning(level, UNCLEAR_COMMAND);
+                    return wrapper_meaning(arguments.spec, UNCLEAR_COMMAND);
                 };
                 if text.is_empty() || placeholder.is_some_and(|other| other != text) {
-                    return wrapper_meaning(level, UNCLEAR_COMMAND);
+                    return wrapper_meaning(arguments.spec, UNCLEAR_COMMAND);
                 }
                 placeholder = Some(text);
             }
@@ -480,7 +447,7 @@ pub(in super::super) fn read_xargs(
     let mut command = Argv::default();
     match start {
         None => command.words.push("echo"),
-        Some(start) => arguments.words.iter().skip(start).for_each(|word| match placeholder {
+        Some(start) => arguments.argv.words.iter().skip(start).for_each(|word| match placeholder {
             Some(text) => push_input_word(&mut command, word, text),
             None => push_word(&mut command.words, word),
         }),
@@ -533,12 +500,8 @@ pub(in super::super) fn relocate_command(command: &CommandWords) -> CommandWords
 }
 
 /// A program that runs a command where relative names are other files.
-pub(in super::super) fn read_relocated_command(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_relocated_command(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     for effect in &mut meaning.effects {
         if let CommandEffect::Runs(command) = effect {
             *command = relocate_command(&command.words).into();

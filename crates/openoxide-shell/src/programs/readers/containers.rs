@@ -3,10 +3,8 @@
 use openoxide_protocol::CommandClass;
 
 use super::super::{
-    ArgumentWord, ArgvRef, CommandMeaning,
-    command_items::{CommandItem, command_items},
-    command_reading::read_without_custom_reader,
-    command_spec::{CommandSpec, OptionSpec},
+    ArgumentWord, CommandMeaning, command_arguments::CommandArguments, command_items::CommandItem,
+    command_reading::read_without_custom_reader, command_spec::OptionSpec,
 };
 
 /// `-v HOST:CONTAINER[:ro]`, `--mount type=bind,source=HOST,…`. A name without a slash is a volume of the engine.
@@ -116,12 +114,8 @@ pub(in super::super) fn add_volume_option(
 }
 
 /// `docker inspect`: the format must name only what holds no secrets; without one the environment is shown.
-pub(in super::super) fn read_inspect(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_inspect(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let formats = |item| match item {
         CommandItem::Option { option: OptionSpec { name: "f" | "format", .. }, value } => {
             Some(value)
@@ -130,9 +124,8 @@ pub(in super::super) fn read_inspect(
     };
     let shows_little =
         |value| matches!(value, Some(ArgumentWord::Known(text)) if is_plain_format(text));
-    let mut formats = command_items(level, arguments, from).filter_map(formats).peekable();
-    let understood =
-        !command_items(level, arguments, from).any(|item| matches!(item, CommandItem::Unclear));
+    let mut formats = arguments.items().filter_map(formats).peekable();
+    let understood = !arguments.items().any(|item| matches!(item, CommandItem::Unclear));
     if understood
         && formats.peek().is_some()
         && formats.all(shows_little)
@@ -222,18 +215,9 @@ fn is_plain_format(text: &str) -> bool {
 }
 
 /// `docker cp`, `kubectl cp`: what has no colon is of this machine.
-pub(in super::super) fn read_container_copy(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = CommandMeaning::new(level.class);
-    let operands: Vec<ArgumentWord<'_>> = command_items(level, arguments, from)
-        .filter_map(|item| match item {
-            CommandItem::Operand(arg, _) => Some(arg),
-            _ => None,
-        })
-        .collect();
+pub(in super::super) fn read_container_copy(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
+    let operands: Vec<ArgumentWord<'_>> = arguments.operands().collect();
     let here = |arg: &ArgumentWord<'_>| match arg {
         ArgumentWord::Known(text) => text.starts_with(['/', '.', '~']) || !text.contains(':'),
         _ => true,

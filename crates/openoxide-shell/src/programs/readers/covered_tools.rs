@@ -4,11 +4,8 @@ use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
     super::{
-        ArgumentWord, Argv, ArgvRef, CommandEffect, CommandMeaning,
-        command_items::{CommandItem, command_items},
-        command_reading::read_without_custom_reader,
-        command_spec::CommandSpec,
-        spec_table,
+        ArgumentWord, Argv, CommandEffect, CommandMeaning, command_arguments::CommandArguments,
+        command_items::CommandItem, command_reading::read_without_custom_reader, spec_table,
     },
     OPTIONS_NOT_UNDERSTOOD,
     command_launchers::{add_command_after_dashes, take_words_before},
@@ -59,82 +56,61 @@ pub(in super::super) fn add_plugin(meaning: &mut CommandMeaning, outer: &str, co
 }
 
 /// `PROGRAM … -- TOOL …`, where a rule for the program covers the tool.
-pub(in super::super) fn read_tool_after_dashes(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    add_command_after_dashes(level, arguments, from, |meaning, command| {
+pub(in super::super) fn read_tool_after_dashes(arguments: CommandArguments<'_>) -> CommandMeaning {
+    add_command_after_dashes(arguments, |meaning, command| {
         add_tool(meaning, command, false);
     })
 }
 
 /// `PROGRAM … TOOL …`, or one word that a shell reads.
-pub(in super::super) fn read_tool_or_script(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let Some(at) = find_operand(level, arguments, from, 0) else {
-        return read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_tool_or_script(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let Some(at) = find_operand(arguments, 0) else {
+        return read_without_custom_reader(arguments);
     };
-    let command = arguments.tail_from(at);
+    let command = arguments.argv.tail_from(at);
     match command.words.known_word(0) {
         Some(script) if command.words.len() == 1 && !is_task_name(script) => {
             let mut meaning = read_without_custom_reader(
-                level,
-                (&take_words_before(arguments.words, at)).into(),
-                from,
+                arguments.with_words(&take_words_before(arguments.argv.words, at)),
             );
             meaning.lower_class(CommandClass::Unknown);
             meaning.add_script(ArgumentWord::Known(script));
             meaning
         }
-        _ => with_inner_command(level, arguments, from, (at, command)),
+        _ => with_inner_command(arguments, (at, command)),
     }
 }
 
 /// `yarn workspace NAME COMMAND …`: what follows the first operands are words for the same program.
-pub(in super::super) fn read_same_program(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let skipped = level.operands.to_operand_spec().first.len();
-    let Some(at) = find_operand(level, arguments, from, skipped) else {
-        return read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_same_program(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let skipped = arguments.spec.operands.to_operand_spec().first.len();
+    let Some(at) = find_operand(arguments, skipped) else {
+        return read_without_custom_reader(arguments);
     };
     let mut words = CommandWords::new();
-    words.push(arguments.known_word(0).unwrap_or_default());
-    arguments.words.iter().skip(at).for_each(|word| push_word(&mut words, word));
-    with_inner_command(level, arguments, from, (at, words.into()))
+    words.push(arguments.argv.known_word(0).unwrap_or_default());
+    arguments.argv.words.iter().skip(at).for_each(|word| push_word(&mut words, word));
+    with_inner_command(arguments, (at, words.into()))
 }
 
 /// Returns where the operand of this number is.
-fn find_operand(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-    number: usize,
-) -> Option<usize> {
+fn find_operand(arguments: CommandArguments<'_>, number: usize) -> Option<usize> {
     let operand = |item| match item {
         CommandItem::Operand(_, at) => Some(at),
         _ => None,
     };
-    command_items(level, arguments, from).filter_map(operand).nth(number)
+    arguments.items().filter_map(operand).nth(number)
 }
 
 /// Returns the meaning of the words before a command, and of the command.
 fn with_inner_command(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
+    arguments: CommandArguments<'_>,
     (at, command): (usize, Argv),
 ) -> CommandMeaning {
-    let before = take_words_before(arguments.words, at);
-    let mut meaning = read_without_custom_reader(level, (&before).into(), from);
+    let before = take_words_before(arguments.argv.words, at);
+    let mut meaning = read_without_custom_reader(arguments.with_words(&before));
     let unclear = |item| matches!(item, CommandItem::Unclear);
-    if !before.is_known() || command_items(level, (&before).into(), from).any(unclear) {
+    if !before.is_known() || arguments.with_words(&before).items().any(unclear) {
         meaning.lower_class(CommandClass::Unknown);
         meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
     }

@@ -4,24 +4,21 @@ use openoxide_protocol::{CommandClass, SqliteDatabase};
 
 use super::{
     super::{
-        ArgumentWord, ArgvRef, CommandMeaning,
-        command_items::{CommandItem, command_items},
+        ArgumentWord, CommandMeaning,
+        command_arguments::CommandArguments,
+        command_items::CommandItem,
         command_reading::read_without_custom_reader,
-        command_spec::{CommandSpec, OptionEffect, OptionSpec},
+        command_spec::{OptionEffect, OptionSpec},
     },
     HIDDEN_EXECUTION,
     sql::{self, SqlEffect},
 };
 
 /// `psql`: a text that begins with a backslash is a command of psql's own; in backquotes it runs a shell.
-pub(in super::super) fn read_psql(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_psql(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let mut worst = None;
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option: OptionSpec { name: "c" | "command", .. }, value } => {
                 worst = worst.max(Some(classify_value(value, classify_psql_text)));
@@ -38,14 +35,14 @@ pub(in super::super) fn read_psql(
             _ => {}
         }
     }
-    lower_by_effect(&mut meaning, worst, has_help_option(level, arguments, from));
+    lower_by_effect(&mut meaning, worst, has_help_option(arguments));
     meaning
 }
 
 /// Returns whether the command asks for help or a version.
-fn has_help_option(level: &'static CommandSpec, arguments: ArgvRef<'_>, from: usize) -> bool {
+fn has_help_option(arguments: CommandArguments<'_>) -> bool {
     let ends = |item| matches!(item, CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends);
-    command_items(level, arguments, from).any(ends)
+    arguments.items().any(ends)
 }
 
 fn classify_value(value: Option<ArgumentWord<'_>>, judge: fn(&str) -> SqlEffect) -> SqlEffect {
@@ -90,20 +87,16 @@ fn classify_psql_text(text: &str) -> SqlEffect {
 }
 
 /// `mysql -e`: statements that are commands of the client, and a backslash.
-pub(in super::super) fn read_mysql(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_mysql(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let text = |item| match item {
         CommandItem::Option { option: OptionSpec { name: "e" | "execute", .. }, value } => {
             Some(classify_value(value, classify_mysql_text))
         }
         _ => None,
     };
-    let worst = command_items(level, arguments, from).filter_map(text).max();
-    lower_by_effect(&mut meaning, worst, has_help_option(level, arguments, from));
+    let worst = arguments.items().filter_map(text).max();
+    lower_by_effect(&mut meaning, worst, has_help_option(arguments));
     meaning
 }
 
@@ -145,15 +138,11 @@ fn classify_mysql_text(text: &str) -> SqlEffect {
 }
 
 /// `sqlite3 FILE [SQL]…`, duckdb: a line that begins with a dot is a command of the shell's own.
-pub(in super::super) fn read_sqlite(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_sqlite(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let (mut worst, mut file) = (None, None);
     let (mut stored, mut safe, mut early, mut read_only) = (false, false, false, false);
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         let text = match item {
             CommandItem::Option { option: OptionSpec { name: "cmd" | "c" | "s", .. }, value } => {
                 early = true;
@@ -176,12 +165,12 @@ pub(in super::super) fn read_sqlite(
         };
         worst = worst.max(Some(classify_value(text, classify_dot_commands)));
         let plain = matches!(text, Some(ArgumentWord::Known(text)) if !names_files(text));
-        if level.name() == "duckdb" && !plain {
+        if arguments.spec.name() == "duckdb" && !plain {
             worst = Some(SqlEffect::ReachesOutside);
         }
         stored |= matches!(text, Some(ArgumentWord::Known(text)) if may_run_stored_code(text));
     }
-    lower_by_effect(&mut meaning, worst, has_help_option(level, arguments, from));
+    lower_by_effect(&mut meaning, worst, has_help_option(arguments));
     // The text of `-cmd` can run before `-safe` takes effect.
     if stored && (!safe || early) {
         meaning.lower_class(CommandClass::Unknown);

@@ -4,10 +4,11 @@
 use openoxide_protocol::CommandClass;
 
 use super::super::{
-    ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, EffectTarget,
-    command_items::{CommandItem, command_items},
+    ArgumentWord, CommandEffect, CommandMeaning, EffectTarget,
+    command_arguments::CommandArguments,
+    command_items::CommandItem,
     command_reading::read_without_custom_reader,
-    command_spec::{CommandSpec, OptionEffect, OptionSpec},
+    command_spec::{OptionEffect, OptionSpec},
 };
 
 const UNKNOWN_FILES: &str = "it writes files that are not known";
@@ -15,17 +16,13 @@ const UNKNOWN_LINKS: &str = "it gives further names to files that are not known"
 
 /// `cp`: the files in a directory are copied to the place under their own names; `--parents` keeps the directories before it. With
 /// `-L` the files that links lead to are copied, with `-l` files get a further name.
-pub(in super::super) fn read_cp(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_cp(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let (mut recursive, mut merges, mut parents) = (false, false, false);
     let (mut links, mut follows) = (false, false);
     let mut operands = Vec::new();
     let mut target = None;
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option, value } => match option.name {
                 "r" | "R" | "a" | "recursive" | "archive" => recursive = true,
@@ -80,16 +77,12 @@ fn may_hold_settings(place: &str) -> bool {
 
 /// Reads an `ln` command. The target of a symbolic link is relative to the location of the link. A
 /// change of a hard link also changes its target.
-pub(in super::super) fn read_ln(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_ln(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let mut symbolic = false;
     let mut target = None;
     let mut operands = Vec::new();
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option: OptionSpec { name: "s" | "symbolic", .. }, .. } => {
                 symbolic = true;
@@ -126,13 +119,9 @@ pub(in super::super) fn read_ln(
 }
 
 /// `dd`: its words are `name=value`.
-pub(in super::super) fn read_dd(
-    _: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_dd(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(CommandClass::Harmless);
-    for arg in arguments.iter(from) {
+    for arg in arguments.words() {
         match arg {
             ArgumentWord::Known("--help" | "--version" | "--") => {}
             ArgumentWord::Known(text) => match text.split_once('=') {
@@ -159,22 +148,18 @@ pub(in super::super) fn read_dd(
 }
 
 /// Compressors: each file becomes another with an ending more, or one less.
-pub(in super::super) fn read_compressor(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_compressor(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     if meaning.class == CommandClass::Harmless {
-        if compresses_or_unpacks(level, arguments, from) {
+        if compresses_or_unpacks(arguments) {
             mark_files_changed(&mut meaning);
         } else {
-            follow_recursive_links(&mut meaning, level, arguments, from);
+            follow_recursive_links(&mut meaning, arguments);
             return meaning;
         }
     }
     let mut suffix = None;
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option: OptionSpec { name: "S" | "suffix", .. }, value } => {
                 suffix = value;
@@ -204,9 +189,9 @@ pub(in super::super) fn read_compressor(
 
 /// Returns whether the last requested operation is compressing or unpacking. Of `-t`, `-l`, `-d`
 /// and `-z` the last one applies. Output that is printed with `-c` is never written to a file.
-fn compresses_or_unpacks(level: &'static CommandSpec, arguments: ArgvRef<'_>, from: usize) -> bool {
+fn compresses_or_unpacks(arguments: CommandArguments<'_>) -> bool {
     let mut acts = false;
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         let CommandItem::Option { option, .. } = item else { continue };
         match option.name {
             "c" | "stdout" | "to-stdout" => return false,
@@ -219,17 +204,12 @@ fn compresses_or_unpacks(level: &'static CommandSpec, arguments: ArgvRef<'_>, fr
 }
 
 /// Follows the links below directories: `gzip -cr` and `zstd -cfr` print the files that they lead to.
-fn follow_recursive_links(
-    meaning: &mut CommandMeaning,
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) {
+fn follow_recursive_links(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
     let recursive = |item| {
         let CommandItem::Option { option, .. } = item else { return false };
         matches!(option.name, "r" | "recursive")
     };
-    if command_items(level, arguments, from).any(recursive) {
+    if arguments.items().any(recursive) {
         meaning.follow_links();
     }
 }
@@ -246,13 +226,9 @@ fn mark_files_changed(meaning: &mut CommandMeaning) {
 }
 
 /// Programs that write what an archive holds: without another place, into the working directory.
-pub(in super::super) fn read_unpacker(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    let ends = command_items(level, arguments, from)
+pub(in super::super) fn read_unpacker(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    let ends = arguments.items()
         .any(|item| matches!(item, CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends));
     let writes = meaning.effects.iter().any(|effect| matches!(effect, CommandEffect::Writes(_)));
     if meaning.class != CommandClass::Harmless && !writes && !ends {
@@ -262,16 +238,12 @@ pub(in super::super) fn read_unpacker(
 }
 
 /// `7z`: `-spf` takes the whole paths that an archive holds.
-pub(in super::super) fn read_seven_zip(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    let extracts = matches!(arguments.known_word(from), Some("e" | "x"));
+pub(in super::super) fn read_seven_zip(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    let extracts = matches!(arguments.known_argument(0), Some("e" | "x"));
     let writes = meaning.effects.iter().any(|effect| matches!(effect, CommandEffect::Writes(_)));
-    let prints = arguments.iter(from).any(|arg| arg == ArgumentWord::Known("-so"));
-    if extracts && prints && meaning.class == level.class && !writes {
+    let prints = arguments.words().any(|arg| arg == ArgumentWord::Known("-so"));
+    if extracts && prints && meaning.class == arguments.spec.class && !writes {
         meaning.class = CommandClass::Harmless;
     } else if extracts && !writes {
         meaning.add_write(ArgumentWord::Known("."));
@@ -280,11 +252,11 @@ pub(in super::super) fn read_seven_zip(
         ArgumentWord::Known(text) | ArgumentWord::Prefix(text) => text.starts_with("-spf"),
         ArgumentWord::Files(_) | ArgumentWord::Many => false,
     };
-    if arguments.iter(from).any(whole) {
+    if arguments.words().any(whole) {
         meaning.lower_class(CommandClass::Unknown);
         meaning.add_unknown_effect(UNKNOWN_FILES);
     }
-    for arg in arguments.iter(from) {
+    for arg in arguments.words() {
         let ArgumentWord::Known(text) = arg else { continue };
         if let Some(list) = text.strip_prefix('@') {
             meaning.lower_class(CommandClass::Unknown);
@@ -300,59 +272,42 @@ pub(in super::super) fn read_seven_zip(
 }
 
 /// Programs whose files can be those of another host: `host:path`, `host::module`, `rsync://host`.
-pub(in super::super) fn read_rsync(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning =
-        convert_remote_files(read_without_custom_reader(level, arguments, from), |file| {
-            let before = file.split('/').next().unwrap_or_default();
-            before.contains(':')
-        });
+pub(in super::super) fn read_rsync(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = convert_remote_files(read_without_custom_reader(arguments), |file| {
+        let before = file.split('/').next().unwrap_or_default();
+        before.contains(':')
+    });
     let follows = |item| {
         let CommandItem::Option { option, .. } = item else { return false };
         matches!(option.name, "L" | "k" | "copy-links" | "copy-dirlinks" | "copy-unsafe-links")
     };
-    if command_items(level, arguments, from).any(follows) {
+    if arguments.items().any(follows) {
         meaning.follow_links();
     }
     meaning
 }
 
 /// `zip`: without `-y` the files that links lead to are packed.
-pub(in super::super) fn read_zip(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_zip(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let keeps = |item| matches!(item, CommandItem::Option { option, .. } if matches!(option.name, "y" | "symlinks"));
-    if !command_items(level, arguments, from).any(keeps) {
+    if !arguments.items().any(keeps) {
         meaning.follow_links();
     }
     meaning
 }
 
 /// A chart of Helm: it prints files below its directory, and follows links there.
-pub(in super::super) fn chart(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn chart(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     meaning.read_whole_directories();
     meaning.follow_links();
     meaning
 }
 
 /// Programs whose files can be addresses.
-pub(in super::super) fn read_files_or_urls(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    convert_remote_files(read_without_custom_reader(level, arguments, from), |file| {
+pub(in super::super) fn read_files_or_urls(arguments: CommandArguments<'_>) -> CommandMeaning {
+    convert_remote_files(read_without_custom_reader(arguments), |file| {
         let before = file.split('/').next().unwrap_or_default();
         before.len() > 2 && before.ends_with(':') || before.starts_with("file:")
     })

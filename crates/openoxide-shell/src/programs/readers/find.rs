@@ -4,8 +4,8 @@ use openoxide_protocol::{CommandClass, CommandWord};
 
 use super::{
     super::{
-        ArgumentWord, Argv, ArgvRef, CommandEffect, CommandMeaning, EffectTarget, OutputKind,
-        WordSource, class_without_inner_command, command_spec::CommandSpec, starts_version_control,
+        ArgumentWord, Argv, CommandEffect, CommandMeaning, EffectTarget, OutputKind, WordSource,
+        class_without_inner_command, command_arguments::CommandArguments, starts_version_control,
     },
     OPTIONS_NOT_UNDERSTOOD, find_names, push_replaced, relocate_command,
 };
@@ -92,26 +92,18 @@ fn parse_primary(name: &str) -> Option<FindPrimary> {
 }
 
 /// Reads a whole command.
-pub(in super::super) fn read_find(
-    _: &CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_find(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(CommandClass::Harmless);
     meaning.output = OutputKind::FileNames { bare: false };
-    if read_expression(arguments, from, &mut meaning).is_none() {
+    if read_expression(arguments, &mut meaning).is_none() {
         meaning.lower_class(CommandClass::Unknown);
         meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
     }
     meaning
 }
 
-fn read_expression(
-    arguments: ArgvRef<'_>,
-    from: usize,
-    meaning: &mut CommandMeaning,
-) -> Option<()> {
-    let mut words = arguments.words.iter().skip(from).peekable();
+fn read_expression(arguments: CommandArguments<'_>, meaning: &mut CommandMeaning) -> Option<()> {
+    let mut words = arguments.command_words().peekable();
     while words.next_if(|word| matches!(word, CommandWord::Known("-H" | "-L" | "-P"))).is_some() {}
     let mut starts = Vec::new();
     while let Some(word) = words.next_if(|word| !starts_expression(*word)) {

@@ -4,38 +4,29 @@ use openoxide_protocol::{CommandClass, CommandWord};
 
 use super::{
     super::{
-        ArgumentWord, ArgvRef, CommandMeaning,
-        command_items::{CommandItem, command_items},
+        ArgumentWord, CommandMeaning,
+        command_arguments::CommandArguments,
+        command_items::CommandItem,
         command_reading::read_without_custom_reader,
-        command_spec::{CommandSpec, OptionEffect, OptionSpec},
+        command_spec::{OptionEffect, OptionSpec},
     },
     jq_filters::{self, FilterClass},
 };
 
 /// Reads a whole command. The user's credentials may be sent only to the usual hosts, and the words
 /// that are passed on to git are checked.
-pub(in super::super) fn read_forge(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_forge(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let elsewhere = |arg| matches!(arg, ArgumentWord::Known(word) | ArgumentWord::Prefix(word) if names_other_host(word));
-    if arguments.iter(from).any(elsewhere) {
+    if arguments.words().any(elsewhere) {
         meaning.lower_class(CommandClass::Unknown);
     }
     let hands_on = arguments
-        .words
-        .iter()
-        .skip(from)
+        .command_words()
         .take_while(|word| *word != CommandWord::Known("--"))
         .any(|word| matches!(word, CommandWord::Known("clone" | "fork")));
-    let mut behind = arguments
-        .words
-        .iter()
-        .skip(from)
-        .skip_while(|word| *word != CommandWord::Known("--"))
-        .skip(1);
+    let mut behind =
+        arguments.command_words().skip_while(|word| *word != CommandWord::Known("--")).skip(1);
     if hands_on && !behind.all(is_harmless_clone_option) {
         meaning.add_unknown_effect("hands options on to git");
     }
@@ -125,14 +116,10 @@ struct ForgeApiRequest<'a> {
 }
 
 /// `gh api`: a request that only asks, and shows no secrets.
-pub(in super::super) fn read_forge_api(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_forge_api(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let mut request = ForgeApiRequest::default();
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option, value } => request.add_option(option, value),
             CommandItem::Operand(endpoint, _) => request.add_endpoint(endpoint),

@@ -3,10 +3,8 @@
 use openoxide_protocol::CommandClass;
 
 use super::super::{
-    ArgumentWord, ArgvRef, CommandMeaning, WordSource,
-    command_items::{CommandItem, command_items},
+    ArgumentWord, CommandMeaning, WordSource, command_arguments::CommandArguments,
     command_reading::read_without_custom_reader,
-    command_spec::CommandSpec,
 };
 
 /// Adds the files that an operand reads. The repository determines which operands are paths, so
@@ -162,16 +160,9 @@ pub(in super::super) fn add_peg_revision(meaning: &mut CommandMeaning, arg: Argu
 }
 
 /// `git clone`, `git submodule add`: without a directory, the address names the one that is made.
-pub(in super::super) fn git_clone(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    let operands = command_items(level, arguments, from).filter_map(|item| match item {
-        CommandItem::Operand(arg, _) => Some(arg),
-        CommandItem::Option { .. } | CommandItem::Number | CommandItem::Unclear => None,
-    });
+pub(in super::super) fn git_clone(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    let operands = arguments.operands();
     if let [ArgumentWord::Known(address)] = operands.collect::<Vec<_>>().as_slice()
         && let Some(directory) = default_directory(address)
     {

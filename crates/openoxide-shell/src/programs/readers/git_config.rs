@@ -4,9 +4,8 @@ use openoxide_protocol::CommandClass;
 
 use super::{
     super::{
-        ArgumentWord, ArgvRef, CommandMeaning,
-        command_items::{CommandItem, command_items},
-        command_spec::CommandSpec,
+        ArgumentWord, CommandMeaning, command_arguments::CommandArguments,
+        command_items::CommandItem,
     },
     git::{add_revision, names_helper_program},
 };
@@ -97,15 +96,11 @@ fn is_plain_value(name: &str, value: &str) -> bool {
 }
 
 /// `git config`: shows one setting of the sections that hold no secrets.
-pub(in super::super) fn read_git_config(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_git_config(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(CommandClass::Harmless);
     let (mut verb, mut file, mut operands) = (None, None, Vec::new());
     let mut unclear = false;
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option, value } => match option.name {
                 "f" | "file" => file = value,

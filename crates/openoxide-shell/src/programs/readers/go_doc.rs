@@ -3,22 +3,16 @@
 use openoxide_protocol::CommandClass;
 
 use super::super::{
-    ArgumentWord, ArgvRef, CommandMeaning,
-    command_items::{CommandItem, command_items},
+    ArgumentWord, CommandMeaning, command_arguments::CommandArguments, command_items::CommandItem,
     command_reading::read_without_custom_reader,
-    command_spec::CommandSpec,
 };
 
 /// Reads a `go doc` command. A package with a version, or one whose path begins with the name of a
 /// host, is looked up at that host if no module of the project has it.
-pub(in super::super) fn read_go_doc(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_go_doc(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let is_local = |arg| matches!(arg, ArgumentWord::Known(text) if !names_host(text));
-    let mut items = command_items(level, arguments, from);
+    let mut items = arguments.items();
     if items.any(|item| matches!(item, CommandItem::Operand(arg, _) if !is_local(arg))) {
         meaning.lower_class(CommandClass::Unknown);
     }

@@ -4,24 +4,21 @@ use openoxide_protocol::CommandClass;
 
 use super::{
     super::{
-        ArgumentWord, ArgvRef, CommandMeaning,
-        command_items::{CommandItem, command_items},
+        ArgumentWord, CommandMeaning,
+        command_arguments::CommandArguments,
+        command_items::CommandItem,
         command_reading::read_without_custom_reader,
-        command_spec::{CommandSpec, OptionEffect, OptionSpec},
+        command_spec::{OptionEffect, OptionSpec},
     },
     jq_filters::{FilterClass, classify_file_or_filter, classify_filter},
 };
 
 /// Reads a whole command of jq.
-pub(in super::super) fn read_jq(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = CommandMeaning::new(level.class);
+pub(in super::super) fn read_jq(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
     let (mut filter, mut ends) = (None, false);
-    check_short_options(&mut meaning, arguments, from);
-    let mut items = command_items(level, arguments, from);
+    check_short_options(&mut meaning, arguments);
+    let mut items = arguments.items();
     while let Some(item) = items.next() {
         match item {
             CommandItem::Option { option: OptionSpec { name: "arg" | "argjson", .. }, .. } => {
@@ -76,13 +73,13 @@ pub(in super::super) fn read_jq(
 /// Checks the words that start with one dash. A word that one program reads as letters with a value
 /// can be a filter for another program. If it contains characters of a filter, it could reach other
 /// data.
-fn check_short_options(meaning: &mut CommandMeaning, arguments: ArgvRef<'_>, from: usize) {
+fn check_short_options(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
     let is_sign = |letter: char| letter.is_whitespace() || "|\"'()[]{}\\$@<>;?#".contains(letter);
     let is_filter = |word: &str| {
         let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
         letters.is_some_and(|letters| letters.contains(is_sign))
     };
-    if arguments.iter(from).any(|arg| matches!(arg, ArgumentWord::Known(word) if is_filter(word))) {
+    if arguments.words().any(|arg| matches!(arg, ArgumentWord::Known(word) if is_filter(word))) {
         may_reach_outside(meaning);
         meaning.lower_class(CommandClass::Unknown);
     }
@@ -102,16 +99,12 @@ fn may_reach_outside(meaning: &mut CommandMeaning) {
 }
 
 /// Reads a whole command of yq. A single operand is the file, if there is one of this name.
-pub(in super::super) fn read_yq(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    check_short_options(&mut meaning, arguments, from);
+pub(in super::super) fn read_yq(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    check_short_options(&mut meaning, arguments);
     let (mut filter, mut in_place, mut first) = (None, false, true);
     let mut files = Vec::new();
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option: OptionSpec { name: "expression", .. }, value } => {
                 filter = value;

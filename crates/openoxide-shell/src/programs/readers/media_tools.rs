@@ -3,34 +3,18 @@
 use openoxide_protocol::CommandClass;
 
 use super::super::{
-    ArgumentWord, ArgvRef, CommandMeaning,
-    command_items::{CommandItem, command_items},
+    ArgumentWord, CommandMeaning, command_arguments::CommandArguments, command_items::CommandItem,
     command_reading::read_without_custom_reader,
-    command_spec::CommandSpec,
 };
 
 const HIDDEN_EXECUTION: &str = "it can run something that its words do not show";
 
-/// Returns the operands of a command.
-fn known_operands<'a>(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'a>,
-    from: usize,
-) -> impl Iterator<Item = ArgumentWord<'a>> {
-    command_items(level, arguments, from)
-        .filter_map(|item| if let CommandItem::Operand(arg, _) = item { Some(arg) } else { None })
-}
-
 /// `man`: a word with a slash is a file, and so is every word with `-l`.
-pub(in super::super) fn read_man(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_man(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let is_local = |item| matches!(item, CommandItem::Option { option, .. } if matches!(option.name, "l" | "local-file"));
-    let local = command_items(level, arguments, from).any(is_local);
-    for arg in known_operands(level, arguments, from) {
+    let local = arguments.items().any(is_local);
+    for arg in arguments.operands() {
         if local || !matches!(arg, ArgumentWord::Known(text) if !text.contains('/')) {
             meaning.add_read(arg, false);
         }
@@ -40,20 +24,16 @@ pub(in super::super) fn read_man(
 
 /// Reads commands that show manual pages. A word that is not a plain name can be the path of a
 /// file. `git help` passes the word to man(1) unchanged, or with `git-` before it.
-pub(in super::super) fn read_manual_viewer(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    for arg in known_operands(level, arguments, from) {
+pub(in super::super) fn read_manual_viewer(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    for arg in arguments.operands() {
         if matches!(arg, ArgumentWord::Known(text) if is_page_name(text)) {
             continue;
         }
         meaning.lower_class(CommandClass::Unknown);
         meaning.add_read(arg, false);
         if let ArgumentWord::Known(text) = arg
-            && level.name() == "help"
+            && arguments.spec.name() == "help"
         {
             meaning.add_read(ArgumentWord::Known(&format!("git-{text}")), false);
         }
@@ -176,19 +156,14 @@ fn is_harmless_filter_graph(graph: &str) -> bool {
 }
 
 /// Reads an `ffmpeg` or `ffprobe` command. The operands are the outputs, or for ffprobe the input.
-pub(in super::super) fn read_ffmpeg(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let probes = level.class == CommandClass::Harmless;
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_ffmpeg(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let probes = arguments.spec.class == CommandClass::Harmless;
+    let mut meaning = read_without_custom_reader(arguments);
     let ends = meaning.class == CommandClass::Harmless;
-    let all: Vec<ArgumentWord<'_>> = known_operands(level, arguments, from).collect();
+    let all: Vec<ArgumentWord<'_>> = arguments.operands().collect();
     if probes {
         // The operand is what makes the class worse; it only reads.
-        let unclear =
-            command_items(level, arguments, from).any(|item| matches!(item, CommandItem::Unclear));
+        let unclear = arguments.items().any(|item| matches!(item, CommandItem::Unclear));
         if all.len() == 1 && !unclear && meaning.effects.is_empty() {
             meaning.class = CommandClass::Harmless;
         }
@@ -206,11 +181,7 @@ pub(in super::super) fn read_ffmpeg(
 }
 
 /// The programs of ImageMagick: a word can name a format (`msl:FILE`), a file with words (`@FILE`) or an address.
-pub(in super::super) fn read_imagemagick(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_imagemagick(arguments: CommandArguments<'_>) -> CommandMeaning {
     const PLAIN: [&str; 22] = [
         "xc", "canvas", "gradient", "label", "caption", "plasma", "pattern", "logo", "rose",
         "null", "png", "jpg", "jpeg", "gif", "webp", "tiff", "bmp", "info", "png8", "png24",
@@ -221,12 +192,12 @@ pub(in super::super) fn read_imagemagick(
         "png", "jpg", "jpeg", "gif", "webp", "tiff", "bmp", "info", "png8", "png24", "png32",
         "json",
     ];
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let mut meaning = read_without_custom_reader(arguments);
     if meaning.class == CommandClass::Harmless {
         return meaning;
     }
-    let only_reads = matches!(arguments.known_word(0), Some("identify"));
-    for arg in arguments.iter(from) {
+    let only_reads = matches!(arguments.argv.known_word(0), Some("identify"));
+    for arg in arguments.words() {
         let (ArgumentWord::Known(text) | ArgumentWord::Prefix(text)) = arg else { continue };
         let (scheme, rest) = text.split_once(':').unwrap_or(("", text));
         let file = rest.strip_prefix('@');
@@ -253,8 +224,7 @@ pub(in super::super) fn read_imagemagick(
             meaning.add_unknown_effect(HIDDEN_EXECUTION);
         }
     }
-    let all: Vec<ArgumentWord<'_>> =
-        arguments.iter(from).filter(|arg| is_file_name(*arg)).collect();
+    let all: Vec<ArgumentWord<'_>> = arguments.words().filter(|arg| is_file_name(*arg)).collect();
     for arg in &all {
         meaning.add_read(*arg, false);
     }
@@ -284,11 +254,7 @@ fn is_file_name(arg: ArgumentWord<'_>) -> bool {
 }
 
 /// `exiftool`: it shows, unless a word sets a tag (`-TAG=…`) or is code.
-pub(in super::super) fn read_exiftool(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_exiftool(arguments: CommandArguments<'_>) -> CommandMeaning {
     const CODE: &str = "if p printformat config @ api execute tagsfromfile addtagsfromfile alltagsfromfile efile \
         userparam use require common_args srcfile";
     // A value, where the next word is one: exiftool tells `-x` from `-X` and `-d` from `-D`.
@@ -313,8 +279,8 @@ pub(in super::super) fn read_exiftool(
     ];
     const WRITES: &str = "o out w wext tagoutext wm writemode textout tagout overwrite_original overwrite_original_in_place delete_original \
         restore_original geotag stay_open csv json plot diff";
-    let mut meaning = CommandMeaning::new(level.class);
-    let mut words = arguments.iter(from).peekable();
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
+    let mut words = arguments.words().peekable();
     while let Some(word) = words.next() {
         let ArgumentWord::Known(text) = word else {
             meaning.add_read(word, false);
@@ -362,7 +328,7 @@ pub(in super::super) fn read_exiftool(
     // Code of Perl in any word.
     let holds_code =
         |arg| matches!(arg, ArgumentWord::Known(text) if text.contains(['$', '`', '|', ';']));
-    if arguments.iter(from).any(holds_code) {
+    if arguments.words().any(holds_code) {
         meaning.lower_class(CommandClass::Unknown);
         meaning.add_unknown_effect(HIDDEN_EXECUTION);
     }
@@ -387,16 +353,12 @@ pub(in super::super) fn add_pandoc_value(
 }
 
 /// `pandoc`: what goes to standard output only reads, if the input includes nothing else.
-pub(in super::super) fn read_pandoc(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_pandoc(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     if meaning.class == CommandClass::Harmless {
         return meaning;
     }
-    for arg in known_operands(level, arguments, from) {
+    for arg in arguments.operands() {
         match arg {
             ArgumentWord::Known(text) if text.contains("://") => meaning.add_host(arg),
             _ => meaning.add_read(arg, false),
@@ -406,22 +368,18 @@ pub(in super::super) fn read_pandoc(
 }
 
 /// TeX: an operand with a backslash or a `|` is code.
-pub(in super::super) fn read_tex(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_tex(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let is_code =
         |arg| !matches!(arg, ArgumentWord::Known(text) if !text.contains(['\\', '|', '&']));
-    if arguments.iter(from).any(is_code) && meaning.class != CommandClass::Harmless {
+    if arguments.words().any(is_code) && meaning.class != CommandClass::Harmless {
         meaning.add_unknown_effect(HIDDEN_EXECUTION);
     }
     // `-output-directory` and `-jobname` together determine the files that are written.
     let is_job = |arg| matches!(arg, ArgumentWord::Known(text) if text.trim_start_matches('-').starts_with("jobname"));
-    let job = arguments.iter(from).position(is_job).and_then(|at| {
-        let text = arguments.known_word(from + at)?;
-        text.split_once('=').map(|(_, name)| name).or_else(|| arguments.known_word(from + at + 1))
+    let job = arguments.words().position(is_job).and_then(|at| {
+        let text = arguments.known_argument(at)?;
+        text.split_once('=').map(|(_, name)| name).or_else(|| arguments.known_argument(at + 1))
     });
     if let Some(job) = job {
         meaning.add_write(ArgumentWord::Known(job));
@@ -430,13 +388,9 @@ pub(in super::super) fn read_tex(
 }
 
 /// `pdftotext FILE TEXT`: without the second name it makes one up.
-pub(in super::super) fn read_pdftotext(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    if known_operands(level, arguments, from).count() == 1 {
+pub(in super::super) fn read_pdftotext(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    if arguments.operands().count() == 1 {
         meaning.lower_class(CommandClass::Unknown);
     }
     meaning

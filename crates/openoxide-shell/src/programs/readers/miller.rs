@@ -3,7 +3,7 @@
 
 use openoxide_protocol::CommandClass;
 
-use super::super::{ArgumentWord, ArgvRef, CommandMeaning, command_spec::CommandSpec};
+use super::super::{ArgumentWord, CommandMeaning, command_arguments::CommandArguments};
 
 /// The flags that only affect how files are read and printed.
 const PLAIN_FLAGS: &str = "--icsv --ocsv --csv --ijson --ojson --json --itsv --otsv --tsv --ixtab --oxtab --xtab --ipprint \
@@ -34,16 +34,12 @@ const ACTION_WORDS: [&str; 18] = [
 const MAIN_FLAGS: [&str; 6] = ["-I", "--load", "--mload", "--from", "--mfrom", "--files"];
 
 /// Reads a whole command. Each word that could be a file is taken for one.
-pub(in super::super) fn read_mlr(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = CommandMeaning::new(level.class);
-    if matches!(arguments.known_word(from), Some("--version" | "version" | "help" | "--help")) {
+pub(in super::super) fn read_mlr(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
+    if matches!(arguments.known_argument(0), Some("--version" | "version" | "help" | "--help")) {
         return meaning;
     }
-    match check_command(&mut meaning, arguments, from) {
+    match check_command(&mut meaning, arguments) {
         Some(true) => {}
         Some(false) => meaning.lower_class(CommandClass::Unknown),
         None => {
@@ -55,12 +51,8 @@ pub(in super::super) fn read_mlr(
 }
 
 /// Returns whether everything is plain, or `None` if something could run programs or write files.
-fn check_command(
-    meaning: &mut CommandMeaning,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> Option<bool> {
-    let mut words = arguments.iter(from).peekable();
+fn check_command(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) -> Option<bool> {
+    let mut words = arguments.words().peekable();
     while let Some(ArgumentWord::Known(flag)) =
         words.next_if(|word| matches!(word, ArgumentWord::Known(text) if text.starts_with('-')))
     {

@@ -4,22 +4,18 @@ use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
     super::{
-        ArgumentWord, ArgvRef, CommandMeaning, command_reading::read_without_custom_reader,
-        command_spec::CommandSpec,
+        ArgumentWord, CommandMeaning, command_arguments::CommandArguments,
+        command_reading::read_without_custom_reader,
     },
     HarmlessReads, harmless_meaning,
     printing_builtins::is_digits,
 };
 
 /// `command -v NAME` and `command -V NAME` print; without them it runs what it is given.
-pub(in super::super) fn read_command_builtin(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    match arguments.known_word(from) {
+pub(in super::super) fn read_command_builtin(arguments: CommandArguments<'_>) -> CommandMeaning {
+    match arguments.known_argument(0) {
         Some("-v" | "-V") => CommandMeaning::new(CommandClass::Harmless),
-        _ => read_without_custom_reader(level, arguments, from),
+        _ => read_without_custom_reader(arguments),
     }
 }
 
@@ -41,14 +37,10 @@ pub(in super::super) fn add_style_file(
 }
 
 /// `strings`: an operand `@FILE` is a file with more options.
-pub(in super::super) fn read_strings(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_strings(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     if arguments
-        .iter(from)
+        .words()
         .any(|arg| matches!(arg, ArgumentWord::Known(text) if text.starts_with('@')))
     {
         meaning.lower_class(CommandClass::Unknown);
@@ -59,12 +51,8 @@ pub(in super::super) fn read_strings(
 
 /// Reads a `tput` command. It is harmless with capabilities that only print. `init` and `reset` run
 /// programs from the terminal's description.
-pub(in super::super) fn read_tput(
-    _: &CommandSpec,
-    arguments: ArgvRef<'_>,
-    _: usize,
-) -> CommandMeaning {
-    harmless_meaning(shows_capability(arguments.words))
+pub(in super::super) fn read_tput(arguments: CommandArguments<'_>) -> CommandMeaning {
+    harmless_meaning(shows_capability(arguments.argv.words))
 }
 
 fn shows_capability(argv: &CommandWords) -> Option<HarmlessReads> {
@@ -78,13 +66,9 @@ fn shows_capability(argv: &CommandWords) -> Option<HarmlessReads> {
 }
 
 /// `xxd`: reads its first operand and writes its second. It looks at two letters of each option, and options come first.
-pub(in super::super) fn read_xxd(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = CommandMeaning::new(level.class);
-    let mut words = arguments.iter(from).peekable();
+pub(in super::super) fn read_xxd(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
+    let mut words = arguments.words().peekable();
     while let Some(arg) = words.next_if(|arg| !matches!(arg, ArgumentWord::Known("-"))) {
         let option = match arg {
             ArgumentWord::Known(text) if text.starts_with('-') => text,

@@ -3,10 +3,8 @@
 use openoxide_protocol::CommandClass;
 
 use super::super::{
-    ArgumentWord, ArgvRef, CommandEffect, CommandMeaning,
-    command_items::{CommandItem, command_items},
-    command_reading::read_without_custom_reader,
-    command_spec::CommandSpec,
+    ArgumentWord, CommandEffect, CommandMeaning, command_arguments::CommandArguments,
+    command_items::CommandItem, command_reading::read_without_custom_reader,
 };
 
 const HIDDEN_EXECUTION: &str = "it can run something that its words do not show";
@@ -14,28 +12,20 @@ const UNKNOWN_FILE: &str = "it reads a file that is not known";
 
 /// Reads an `lsof` command. `@HOST` is looked up, and the lookup reveals the name to the server
 /// that answers.
-pub(in super::super) fn read_lsof(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_lsof(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let named = |arg| !matches!(arg, ArgumentWord::Known(text) if !text.contains('@'));
-    if arguments.iter(from).any(named) {
+    if arguments.words().any(named) {
         meaning.lower_class(CommandClass::Unknown);
     }
     meaning
 }
 
 /// `ss`: a filter of states, ports and numbers; anything else could be a host.
-pub(in super::super) fn read_ss(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_ss(arguments: CommandArguments<'_>) -> CommandMeaning {
     const WORDS: &str = "state exclude all connected synchronized bucket big established syn-sent syn-recv fin-wait-1 \
         fin-wait-2 time-wait closed close-wait last-ack listening closing sport dport src dst and or not eq neq ge le gt lt";
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let mut meaning = read_without_custom_reader(arguments);
     let is_number = |word: &str| {
         word.chars().all(|each| each.is_ascii_digit() || ".:*/=<>!()[]&|".contains(each))
     };
@@ -46,7 +36,7 @@ pub(in super::super) fn read_ss(
     };
     let plain =
         |arg| matches!(arg, ArgumentWord::Known(text) if text.split_whitespace().all(is_filter));
-    if !arguments.iter(from).all(plain) {
+    if !arguments.words().all(plain) {
         meaning.lower_class(CommandClass::Unknown);
     }
     meaning
@@ -137,20 +127,14 @@ fn add_write_out(meaning: &mut CommandMeaning, value: ArgumentWord<'_>) {
 }
 
 /// `-O`: the last part of the address is the name of the file.
-pub(in super::super) fn read_curl(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_curl(arguments: CommandArguments<'_>) -> CommandMeaning {
     // `--help` can be followed by the name of a part of it.
-    if matches!(arguments.known_word(from), Some("-h" | "--help"))
-        && arguments.words.len() <= from + 2
-    {
+    if matches!(arguments.known_argument(0), Some("-h" | "--help")) && arguments.len() <= 2 {
         return CommandMeaning::new(CommandClass::Harmless);
     }
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+    let mut meaning = read_without_custom_reader(arguments);
     let (mut named, mut directory, mut methods) = (false, None, 0);
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option, value } => match option.name {
                 "X" | "request" => methods += 1,
@@ -169,7 +153,7 @@ pub(in super::super) fn read_curl(
     }
     if named {
         let directory = directory.unwrap_or(ArgumentWord::Known("."));
-        add_url_file_names(&mut meaning, directory, "curl_response", arguments, from);
+        add_url_file_names(&mut meaning, directory, "curl_response", arguments);
     }
     meaning
 }
@@ -179,13 +163,12 @@ fn add_url_file_names(
     meaning: &mut CommandMeaning,
     directory: ArgumentWord<'_>,
     nameless: &str,
-    arguments: ArgvRef<'_>,
-    from: usize,
+    arguments: CommandArguments<'_>,
 ) {
     let ArgumentWord::Known(directory) = directory else {
         return meaning.add_write(ArgumentWord::Many);
     };
-    for arg in arguments.iter(from) {
+    for arg in arguments.words() {
         let ArgumentWord::Known(text) = arg else { continue };
         let Some((_, address)) = text.split_once("://") else { continue };
         let path = address.split(['?', '#']).next().unwrap_or(address);
@@ -202,17 +185,12 @@ fn add_url_file_names(
 }
 
 /// `http`: words such as `name@FILE`, `name=@FILE`, `name:=@FILE` and `@FILE` send files.
-pub(in super::super) fn read_httpie(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_httpie(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     if meaning.class == CommandClass::Harmless {
         return meaning;
     }
-    for item in command_items(level, arguments, from) {
-        let CommandItem::Operand(arg, _) = item else { continue };
+    for arg in arguments.operands() {
         match arg {
             ArgumentWord::Known(text) if text.contains("://") && !text.contains('=') => {
                 meaning.add_host(arg);
@@ -268,15 +246,9 @@ pub(in super::super) fn add_ssh_option(
 
 /// Reads an `scp FILE… HOST:PLACE` command. An operand with a `:` before any slash is on another
 /// host.
-pub(in super::super) fn read_scp(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    let operands: Vec<ArgumentWord<'_>> = command_items(level, arguments, from)
-        .filter_map(|item| if let CommandItem::Operand(arg, _) = item { Some(arg) } else { None })
-        .collect();
+pub(in super::super) fn read_scp(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    let operands: Vec<ArgumentWord<'_>> = arguments.operands().collect();
     let Some((place, sources)) = operands.split_last() else { return meaning };
     for arg in &operands {
         if let Some(host) = remote_url(*arg) {
@@ -310,17 +282,12 @@ fn remote_url(arg: ArgumentWord<'_>) -> Option<&str> {
 }
 
 /// Addresses of socat name what they are: a host, a file, a program.
-pub(in super::super) fn read_socat(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_socat(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     if meaning.class == CommandClass::Harmless {
         return meaning;
     }
-    for item in command_items(level, arguments, from) {
-        let CommandItem::Operand(arg, _) = item else { continue };
+    for arg in arguments.operands() {
         let ArgumentWord::Known(text) = arg else {
             meaning.add_unknown_effect(HIDDEN_EXECUTION);
             continue;
@@ -358,15 +325,11 @@ fn add_socat_address(meaning: &mut CommandMeaning, address: &str) {
 }
 
 /// `wget`: the last part of the address is the name of the file, unless another is given.
-pub(in super::super) fn read_wget(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_wget(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let (mut named, mut directory) =
         (meaning.class != CommandClass::Harmless, ArgumentWord::Known("."));
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         let CommandItem::Option { option, value } = item else { continue };
         match option.name {
             "O" | "output-document" | "spider" => named = false,
@@ -376,19 +339,15 @@ pub(in super::super) fn read_wget(
     }
     note_misleading_hosts(&mut meaning);
     if named {
-        add_url_file_names(&mut meaning, directory, "index.html", arguments, from);
+        add_url_file_names(&mut meaning, directory, "index.html", arguments);
     }
     meaning
 }
 
 /// Operands are addresses if they have a scheme, and files otherwise.
-pub(in super::super) fn read_url_operands(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    for item in command_items(level, arguments, from) {
+pub(in super::super) fn read_url_operands(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    for item in arguments.items() {
         match item {
             CommandItem::Operand(arg @ ArgumentWord::Known(text), _)
                 if text.contains("://") || text.starts_with("file:") =>
@@ -405,13 +364,9 @@ pub(in super::super) fn read_url_operands(
 }
 
 /// `-oN FILE` and its like write, `-iL FILE` reads; the file may be attached.
-pub(in super::super) fn read_nmap(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    let mut words = arguments.iter(from);
+pub(in super::super) fn read_nmap(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    let mut words = arguments.words();
     while let Some(word) = words.next() {
         let (ArgumentWord::Known(text) | ArgumentWord::Prefix(text)) = word else { continue };
         let Some(text) = text.strip_prefix('-').map(|text| text.trim_start_matches('-')) else {
@@ -435,14 +390,10 @@ pub(in super::super) fn read_nmap(
 
 /// Reads an `ssh-keygen` command. The file of `-f` is written, unless the command only shows its
 /// contents.
-pub(in super::super) fn read_ssh_keygen(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_ssh_keygen(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let (mut shows, mut other, mut file) = (false, false, None);
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option, value } => match option.name {
                 "f" => file = value,
@@ -525,14 +476,10 @@ fn note_misleading_hosts(meaning: &mut CommandMeaning) {
 }
 
 /// `rclone`: `REMOTE,option=value:PATH` sets options of a backend, of which some are commands.
-pub(in super::super) fn read_rclone(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_rclone(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let sets = |text: &str| text.contains(',') && text.contains(['=', ':']);
-    if arguments.iter(from).any(
+    if arguments.words().any(
         |arg| matches!(arg, ArgumentWord::Known(text) | ArgumentWord::Prefix(text) if sets(text)),
     ) {
         meaning.lower_class(CommandClass::Unknown);

@@ -5,9 +5,8 @@ use openoxide_protocol::CommandClass;
 use super::{
     super::{
         ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, EffectTarget, analyze_command,
-        command_items::{CommandItem, command_items},
+        command_arguments::CommandArguments, command_items::CommandItem,
         command_reading::read_without_custom_reader,
-        command_spec::CommandSpec,
     },
     base_name,
 };
@@ -17,12 +16,8 @@ const MAX_DEPTH: usize = 4;
 
 /// `openssl`: where it reads a certificate or key, it takes addresses of a store as well. `http://…` is fetched, and
 /// `org.openssl.engine:…` loads a library.
-pub(in super::super) fn read_openssl(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_openssl(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let mut loads = false;
     for effect in &mut meaning.effects {
         let (CommandEffect::Reads(target) | CommandEffect::ReadsMetadata(target)) = effect else {
@@ -47,17 +42,13 @@ pub(in super::super) fn read_openssl(
 }
 
 /// `tree`: with `--fromfile` the operands are files whose lines are printed as if they were names.
-pub(in super::super) fn read_tree(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_tree(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let is_list = |item| {
         let CommandItem::Option { option, .. } = item else { return false };
         matches!(option.name, "fromfile" | "fromtabfile" | "fflinks")
     };
-    if command_items(level, arguments, from).any(is_list) {
+    if arguments.items().any(is_list) {
         for effect in &mut meaning.effects {
             if let CommandEffect::ReadsMetadata(target) = effect {
                 *effect = CommandEffect::Reads(target.clone());
@@ -68,14 +59,9 @@ pub(in super::super) fn read_tree(
 }
 
 /// `pkg-config`: an operand that is a path or ends in `.pc` is read. A word may hold several modules.
-pub(in super::super) fn read_pkg_config(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    for item in command_items(level, arguments, from) {
-        let CommandItem::Operand(arg, _) = item else { continue };
+pub(in super::super) fn read_pkg_config(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    for arg in arguments.operands() {
         let ArgumentWord::Known(text) = arg else {
             meaning.add_read(arg, false);
             continue;
@@ -90,12 +76,8 @@ pub(in super::super) fn read_pkg_config(
 
 /// `nohup`: at a terminal it appends the output to `nohup.out`. A rule that allows a command covers
 /// this output. A harmless command needs no rule, so with `nohup` it is treated as a write.
-pub(in super::super) fn read_nohup(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_nohup(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let runs = meaning.effects.iter().any(CommandEffect::is_command);
     if runs && meaning.class == CommandClass::Harmless && runs_harmless_only(&meaning, MAX_DEPTH) {
         meaning.add_write(ArgumentWord::Known(NOHUP_OUTPUT));

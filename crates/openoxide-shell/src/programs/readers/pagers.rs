@@ -4,12 +4,10 @@ use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
     super::{
-        ArgumentWord, Argv, ArgvRef, CommandEffect, CommandMeaning, OutputKind,
-        command_items::{CommandItem, command_items},
-        command_reading::read_without_custom_reader,
-        command_spec::CommandSpec,
+        ArgumentWord, Argv, CommandEffect, CommandMeaning, OutputKind,
+        command_arguments::CommandArguments, command_items::CommandItem,
+        command_reading::read_without_custom_reader, command_spec::CommandSpec,
     },
-    base_name,
     find::may_select_secrets,
     push_word,
     search_scope::add_search,
@@ -17,12 +15,8 @@ use super::{
 
 /// `less` and its like: what follows a `+` is typed into it. Searches, lines and the end are plain; a line break in a word
 /// could end what it belongs to.
-pub(in super::super) fn read_pager(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_pager(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let types = |arg| match arg {
         ArgumentWord::Known(text) => {
             text.contains(char::is_control) || is_unsafe_pager_command(text)
@@ -30,7 +24,7 @@ pub(in super::super) fn read_pager(
         ArgumentWord::Prefix(text) => text.starts_with('+'),
         ArgumentWord::Files(_) | ArgumentWord::Many => false,
     };
-    if arguments.iter(from).any(types) {
+    if arguments.words().any(types) {
         meaning.lower_class(CommandClass::Unknown);
         meaning.add_unknown_effect("it is given commands");
     }
@@ -47,11 +41,7 @@ fn is_unsafe_pager_command(text: &str) -> bool {
 }
 
 /// Reads a `printenv NAME` command. It is harmless if it shows only variables that are not secret.
-pub(in super::super) fn read_printenv(
-    _: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_printenv(arguments: CommandArguments<'_>) -> CommandMeaning {
     let plain = |arg| {
         matches!(
             arg,
@@ -86,8 +76,8 @@ pub(in super::super) fn read_printenv(
             )
         )
     };
-    let some = arguments.iter(from).next().is_some();
-    if some && arguments.iter(from).all(plain) {
+    let some = arguments.words().next().is_some();
+    if some && arguments.words().all(plain) {
         CommandMeaning::new(CommandClass::Harmless)
     } else {
         CommandMeaning::new_unknown()
@@ -130,14 +120,10 @@ const NON_NAME_OPTIONS: [&str; 31] = [
 ];
 
 /// `grep -l`, `rg --files`: what they print are names of files, and nothing else.
-pub(in super::super) fn read_grep(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_following_links(level, arguments, from);
+pub(in super::super) fn read_grep(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_following_links(arguments);
     let (mut names, mut other, mut operands) = (false, false, 0);
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option, value } => {
                 add_included_files(&mut meaning, option.name, value);
@@ -145,7 +131,8 @@ pub(in super::super) fn read_grep(
                     option.name,
                     "l" | "L" | "files" | "files-with-matches" | "files-without-match"
                 );
-                let recursive = option.name == "r" && level.find_option("recursive").is_some();
+                let recursive =
+                    option.name == "r" && arguments.spec.find_option("recursive").is_some();
                 other |= NON_NAME_OPTIONS.contains(&option.name) && !recursive;
             }
             CommandItem::Operand(..) => operands += 1,
@@ -158,7 +145,7 @@ pub(in super::super) fn read_grep(
         let placed = operands > 0 && !reads_cwd(&meaning);
         meaning.output = OutputKind::FileNames { bare: !placed };
     }
-    meaning.effects.extend(grep_invocation(arguments, from).map(CommandEffect::Runs));
+    meaning.effects.extend(grep_invocation(arguments).map(CommandEffect::Runs));
     meaning
 }
 
@@ -171,35 +158,26 @@ fn is_follow_links_option(level: &CommandSpec, item: &CommandItem<'_>) -> bool {
 }
 
 /// Programs with options that have links be followed.
-pub(in super::super) fn read_following_links(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    if command_items(level, arguments, from).any(|item| is_follow_links_option(level, &item)) {
+pub(in super::super) fn read_following_links(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    if arguments.items().any(|item| is_follow_links_option(arguments.spec, &item)) {
         meaning.follow_links();
     }
-    add_search(&mut meaning, level, arguments, from);
+    add_search(&mut meaning, arguments);
     meaning
 }
 
 /// `diff` follows the links in the directories that it is given, or in which it looks for the name of a file; with `-r` those
 /// below them as well.
-pub(in super::super) fn read_diff(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_diff(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     meaning.follow_links();
     meaning
 }
 
 /// Returns the `grep` that the scripts `egrep`, `fgrep` and `rgrep` start: egrep(1), grep 3.8; Debian's rgrep.
-fn grep_invocation(arguments: ArgvRef<'_>, from: usize) -> Option<Argv> {
-    let name = base_name(arguments.known_word(from.checked_sub(1)?)?);
-    let option = match name {
+fn grep_invocation(arguments: CommandArguments<'_>) -> Option<Argv> {
+    let option = match arguments.called_name() {
         "egrep" => "-E",
         "fgrep" => "-F",
         "rgrep" => "-r",
@@ -207,9 +185,9 @@ fn grep_invocation(arguments: ArgvRef<'_>, from: usize) -> Option<Argv> {
     };
     let mut words = CommandWords::new();
     ["grep", option].into_iter().for_each(|word| words.push(word));
-    arguments.words.iter().skip(from).for_each(|word| push_word(&mut words, word));
-    let paths = arguments.paths.iter().filter(|(at, _)| *at >= from);
-    let paths = paths.map(|(at, paths)| (at - from + 2, paths.clone())).collect();
+    arguments.command_words().for_each(|word| push_word(&mut words, word));
+    let paths = arguments.argv.paths.iter().filter(|(at, _)| *at >= arguments.start);
+    let paths = paths.map(|(at, paths)| (at - arguments.start + 2, paths.clone())).collect();
     Some(Argv { words, paths })
 }
 

@@ -4,21 +4,17 @@ use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
     super::{
-        ArgumentWord, ArgvRef, CommandMeaning, command_reading::read_without_custom_reader,
-        command_spec::CommandSpec,
+        ArgumentWord, CommandMeaning, command_arguments::CommandArguments,
+        command_reading::read_without_custom_reader,
     },
     HarmlessReads, harmless_meaning,
 };
 
 /// `exit`, `return`, `break`, `continue`: some shells compute their operand, so it must be a number.
-pub(in super::super) fn read_numeric_operand(
-    _: &CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_numeric_operand(arguments: CommandArguments<'_>) -> CommandMeaning {
     let digits =
         |arg| matches!(arg, ArgumentWord::Known(text) if !text.is_empty() && is_digits(text));
-    let plain = arguments.words.len() <= from + 1 && arguments.iter(from).all(digits);
+    let plain = arguments.len() <= 1 && arguments.words().all(digits);
     harmless_meaning(plain.then(HarmlessReads::default))
 }
 
@@ -28,43 +24,27 @@ pub(super) fn is_digits(text: &str) -> bool {
 }
 
 /// `cd`: looks at one directory.
-pub(in super::super) fn read_cd(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    read_without_custom_reader(level, arguments, from)
+pub(in super::super) fn read_cd(arguments: CommandArguments<'_>) -> CommandMeaning {
+    read_without_custom_reader(arguments)
 }
 
 /// `export`, `declare` and their like: without a name, or with `-p`, they show variables.
-pub(in super::super) fn read_declaration(
-    _: &CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_declaration(arguments: CommandArguments<'_>) -> CommandMeaning {
     let is_option = |arg: &ArgumentWord<'_>| matches!(arg, ArgumentWord::Known(text) if text.starts_with(['-', '+']));
     let shows = |arg| matches!(arg, ArgumentWord::Known(text) if text.starts_with('-') && text.contains('p'));
-    let names = arguments.iter(from).any(|arg| !is_option(&arg));
-    let plain = names && !arguments.iter(from).any(shows);
+    let names = arguments.words().any(|arg| !is_option(&arg));
+    let plain = names && !arguments.words().any(shows);
     harmless_meaning(plain.then(HarmlessReads::default))
 }
 
 /// `set`: alone it shows every variable.
-pub(in super::super) fn read_set(
-    _: &CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    harmless_meaning((arguments.words.len() > from).then(HarmlessReads::default))
+pub(in super::super) fn read_set(arguments: CommandArguments<'_>) -> CommandMeaning {
+    harmless_meaning((!arguments.is_empty()).then(HarmlessReads::default))
 }
 
 /// `printf`: as a builtin, `-v` and `%n` set a variable, and some shells compute the numbers.
-pub(in super::super) fn read_printf(
-    _: &CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    harmless_meaning(check_format(arguments.words, from))
+pub(in super::super) fn read_printf(arguments: CommandArguments<'_>) -> CommandMeaning {
+    harmless_meaning(check_format(arguments.argv.words, arguments.start))
 }
 
 fn check_format(argv: &CommandWords, from: usize) -> Option<HarmlessReads> {
@@ -101,15 +81,11 @@ fn has_numeric_conversion(format: &str) -> Option<bool> {
 }
 
 /// `date`: shows a date; any operand but a format would set the clock.
-pub(in super::super) fn read_date(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_date(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let format = |arg| matches!(arg, ArgumentWord::Known(text) | ArgumentWord::Prefix(text) if text.starts_with(['+', '-']));
     let mut after = false;
-    for arg in arguments.iter(from) {
+    for arg in arguments.words() {
         let valued = matches!(
             arg,
             ArgumentWord::Known("-d" | "-f" | "-r" | "--date" | "--file" | "--reference")

@@ -3,17 +3,13 @@
 use openoxide_protocol::{CommandWord, CommandWords};
 
 use super::{
-    super::{ArgvRef, CommandMeaning, command_spec::CommandSpec},
+    super::{CommandMeaning, command_arguments::CommandArguments},
     HarmlessReads, harmless_meaning,
 };
 
 /// Reads a whole command.
-pub(in super::super) fn read_ps(
-    _: &CommandSpec,
-    arguments: ArgvRef<'_>,
-    _: usize,
-) -> CommandMeaning {
-    harmless_meaning(check_options(arguments.words))
+pub(in super::super) fn read_ps(arguments: CommandArguments<'_>) -> CommandMeaning {
+    harmless_meaning(check_options(arguments.argv.words))
 }
 
 /// Returns what a `ps` command reads, or `None` if it is not known to be harmless.

@@ -4,25 +4,19 @@ use openoxide_protocol::{CommandClass, CommandWord};
 
 use super::{
     super::{
-        ArgumentWord, ArgvRef, CommandMeaning,
-        command_items::{CommandItem, command_items},
-        command_reading::read_without_custom_reader,
-        command_spec::CommandSpec,
+        ArgumentWord, CommandMeaning, command_arguments::CommandArguments,
+        command_items::CommandItem, command_reading::read_without_custom_reader,
     },
     covered_tools::add_module,
 };
 
 /// `python3 …`. `-m json.tool FILE [OUT]` writes its second operand; `-I` keeps the working directory from shadowing it,
 /// but the module is found there otherwise, so it stays a question.
-pub(in super::super) fn read_python(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    let mut words = arguments.iter(from).skip_while(|arg| *arg != ArgumentWord::Known("-m"));
+pub(in super::super) fn read_python(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    let mut words = arguments.words().skip_while(|arg| *arg != ArgumentWord::Known("-m"));
     if words.nth(1) == Some(ArgumentWord::Known("json.tool")) {
-        let isolated = arguments.known_word(from) == Some("-I");
+        let isolated = arguments.known_argument(0) == Some("-I");
         let files =
             words.filter(|arg| !matches!(arg, ArgumentWord::Known(text) if text.starts_with('-')));
         let plain = add_json_tool_files(&mut meaning, files);
@@ -31,18 +25,13 @@ pub(in super::super) fn read_python(
         }
         return meaning;
     }
-    add_run_module(&mut meaning, level, arguments, from);
+    add_run_module(&mut meaning, arguments);
     meaning
 }
 
 /// Adds the module of `-m`: `-m pytest` is read as `pytest` is.
-fn add_run_module(
-    meaning: &mut CommandMeaning,
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) {
-    let mut items = command_items(level, arguments, from);
+fn add_run_module(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
+    let mut items = arguments.items();
     while let Some(item) = items.next() {
         let CommandItem::Option { option, value } = item else {
             if matches!(item, CommandItem::Operand(..)) { return } else { continue }
@@ -54,7 +43,11 @@ fn add_run_module(
             Some(ArgumentWord::Known(module)) => CommandWord::Known(module),
             _ => CommandWord::AnyWords,
         };
-        return add_module(meaning, module, &arguments.tail_from(items.count_consumed_words()));
+        return add_module(
+            meaning,
+            module,
+            &arguments.argv.tail_from(items.count_consumed_words()),
+        );
     }
 }
 

@@ -2,28 +2,18 @@
 
 use openoxide_protocol::FileSearch;
 
-use super::{
-    super::{
-        ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, EffectTarget,
-        command_items::{CommandItem, command_items},
-        command_reading::read_without_custom_reader,
-        command_spec::CommandSpec,
-    },
-    base_name,
+use super::super::{
+    ArgumentWord, CommandEffect, CommandMeaning, EffectTarget, command_arguments::CommandArguments,
+    command_items::CommandItem, command_reading::read_without_custom_reader,
 };
 
 /// Adds to each directory that is read which files below it are searched.
-pub(super) fn add_search(
-    meaning: &mut CommandMeaning,
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) {
-    let name = from.checked_sub(1).and_then(|at| arguments.known_word(at)).map_or("", base_name);
-    if prints_only_names(level, arguments, from) {
+pub(super) fn add_search(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
+    let name = arguments.called_name();
+    if prints_only_names(arguments) {
         return meaning.effects.retain(|effect| !matches!(effect, CommandEffect::Searches(..)));
     }
-    let Some(search) = parse_search_scope(level, name, arguments, from) else { return };
+    let Some(search) = parse_search_scope(name, arguments) else { return };
     let targets = read_targets(meaning);
     let searches =
         targets.into_iter().map(|target| CommandEffect::Searches(target, search.clone()));
@@ -69,14 +59,10 @@ pub(in super::super) fn find_printed_files(name: &str, all: bool) -> Option<Box<
 
 /// Reads a `git grep` command. It searches the files that git tracks, and other files if an option
 /// requests this.
-pub(in super::super) fn read_git_grep(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
+pub(in super::super) fn read_git_grep(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
     let has = |names: &[&str]| {
-        command_items(level, arguments, from)
+        arguments.items()
             .any(|item| matches!(item, CommandItem::Option { option, .. } if names.contains(&option.name)))
     };
     if has(&["l", "L", "files-with-matches", "name-only", "files-without-match", "c", "count"])
@@ -113,9 +99,9 @@ fn read_targets(meaning: &CommandMeaning) -> Vec<EffectTarget> {
 }
 
 /// Returns whether only names and numbers are printed.
-fn prints_only_names(level: &'static CommandSpec, arguments: ArgvRef<'_>, from: usize) -> bool {
-    let ripgrep = level.name() == "rg";
-    command_items(level, arguments, from).any(|item| {
+fn prints_only_names(arguments: CommandArguments<'_>) -> bool {
+    let ripgrep = arguments.spec.name() == "rg";
+    arguments.items().any(|item| {
         let CommandItem::Option { option, .. } = item else { return false };
         match option.name {
             "L" => !ripgrep,
@@ -136,12 +122,7 @@ fn prints_only_names(level: &'static CommandSpec, arguments: ArgvRef<'_>, from: 
 }
 
 /// Returns which files are searched; nothing if no directory is.
-fn parse_search_scope(
-    level: &'static CommandSpec,
-    name: &str,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> Option<FileSearch> {
+fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<FileSearch> {
     let ripgrep = matches!(name, "rg" | "ripgrep");
     let silver = name == "ag";
     // grep(1) only reports that the operand is a directory. Other programs of that name (ugrep)
@@ -153,7 +134,7 @@ fn parse_search_scope(
         includes_ignored: !(ripgrep || silver),
         ..FileSearch::default()
     };
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         let CommandItem::Option { option, value } = item else { continue };
         match option.name {
             "r" | "R" | "recursive" | "dereference-recursive" if !ripgrep => recursive = true,

@@ -5,25 +5,22 @@ use openoxide_protocol::CommandClass;
 
 use super::{
     super::{
-        ArgumentWord, ArgvRef, CommandMeaning, OutputKind,
-        command_items::{CommandItem, command_items},
-        command_spec::{CommandSpec, OptionEffect, OptionSpec},
+        ArgumentWord, CommandMeaning, OutputKind,
+        command_arguments::CommandArguments,
+        command_items::CommandItem,
+        command_spec::{OptionEffect, OptionSpec},
     },
     forbidden_words,
     sed_script::{SedAction, parse_actions},
 };
 
 /// Reads a whole command.
-pub(in super::super) fn read_sed(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = CommandMeaning::new(level.class);
+pub(in super::super) fn read_sed(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(arguments.spec.class);
     let (mut scripts, mut in_place, mut ends, mut plain) = (Vec::new(), false, false, true);
     let mut suffix = "";
     let mut operands = Vec::new();
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option: OptionSpec { name: "e" | "expression", .. }, value } => {
                 scripts.push(value.unwrap_or(ArgumentWord::Many));
@@ -67,7 +64,7 @@ pub(in super::super) fn read_sed(
     let mut files = operands.as_slice();
     if scripts.is_empty() {
         let Some((first, rest)) = files.split_first() else {
-            meaning.lower_class(if ends { level.class } else { CommandClass::Unknown });
+            meaning.lower_class(if ends { arguments.spec.class } else { CommandClass::Unknown });
             return meaning;
         };
         scripts.push(*first);

@@ -3,7 +3,7 @@
 use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
-    super::{ArgumentWord, ArgvRef, CommandMeaning, command_spec::CommandSpec},
+    super::{ArgumentWord, ArgvRef, CommandMeaning, command_arguments::CommandArguments},
     InnerCommand, UNCLEAR_COMMAND, wrapper_meaning,
 };
 
@@ -27,13 +27,10 @@ const BASH_FLAGS: [&str; 12] = [
 ];
 
 /// `bash`, and `sh`, which may be bash.
-pub(in super::super) fn read_bash(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    _: usize,
-) -> CommandMeaning {
-    read_syntax_check(arguments)
-        .unwrap_or_else(|| wrapper_meaning(level, bash_inner_command(arguments.words)))
+pub(in super::super) fn read_bash(arguments: CommandArguments<'_>) -> CommandMeaning {
+    read_syntax_check(arguments.argv).unwrap_or_else(|| {
+        wrapper_meaning(arguments.spec, bash_inner_command(arguments.argv.words))
+    })
 }
 
 /// `-n FILE` reads a script without running it; together with other options it can be undone.
@@ -66,13 +63,10 @@ fn bash_inner_command(argv: &CommandWords) -> InnerCommand {
 }
 
 /// `dash`, `ash`, `ksh` and their like.
-pub(in super::super) fn read_posix_shell(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    _: usize,
-) -> CommandMeaning {
-    read_syntax_check(arguments)
-        .unwrap_or_else(|| wrapper_meaning(level, posix_inner_command(arguments.words)))
+pub(in super::super) fn read_posix_shell(arguments: CommandArguments<'_>) -> CommandMeaning {
+    read_syntax_check(arguments.argv).unwrap_or_else(|| {
+        wrapper_meaning(arguments.spec, posix_inner_command(arguments.argv.words))
+    })
 }
 
 fn posix_inner_command(argv: &CommandWords) -> InnerCommand {
@@ -80,12 +74,8 @@ fn posix_inner_command(argv: &CommandWords) -> InnerCommand {
 }
 
 /// `zsh`.
-pub(in super::super) fn read_zsh(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    _: usize,
-) -> CommandMeaning {
-    wrapper_meaning(level, zsh_inner_command(arguments.words))
+pub(in super::super) fn read_zsh(arguments: CommandArguments<'_>) -> CommandMeaning {
+    wrapper_meaning(arguments.spec, zsh_inner_command(arguments.argv.words))
 }
 
 fn zsh_inner_command(argv: &CommandWords) -> InnerCommand {

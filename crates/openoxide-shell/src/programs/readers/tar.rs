@@ -4,9 +4,8 @@ use openoxide_protocol::CommandClass;
 
 use super::{
     super::{
-        ArgumentWord, ArgvRef, CommandMeaning,
-        command_items::{CommandItem, command_items},
-        command_spec::{CommandSpec, OptionEffect},
+        ArgumentWord, CommandMeaning, command_arguments::CommandArguments,
+        command_items::CommandItem, command_spec::OptionEffect,
     },
     OPTIONS_NOT_UNDERSTOOD,
 };
@@ -40,11 +39,7 @@ struct TarCommand<'a> {
 }
 
 /// Reads a whole command.
-pub(in super::super) fn read_tar(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_tar(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut tar = TarCommand {
         meaning: CommandMeaning::new(CommandClass::Harmless),
         mode: None,
@@ -58,7 +53,7 @@ pub(in super::super) fn read_tar(
         is_understood: true,
     };
     let mut follows = false;
-    for item in command_items(level, arguments, from) {
+    for item in arguments.items() {
         match item {
             CommandItem::Option { option, .. } if matches!(option.name, "h" | "dereference") => {
                 follows = true;

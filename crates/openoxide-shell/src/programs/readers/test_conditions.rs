@@ -3,17 +3,13 @@
 use openoxide_protocol::CommandWord;
 
 use super::{
-    super::{ArgumentWord, ArgvRef, CommandMeaning, WordSource, command_spec::CommandSpec},
+    super::{ArgumentWord, CommandMeaning, WordSource, command_arguments::CommandArguments},
     HarmlessReads, harmless_meaning,
 };
 
 /// `[ … ]`.
-pub(in super::super) fn read_bracket(
-    _: &CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let words = condition_words(arguments, from);
+pub(in super::super) fn read_bracket(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let words = condition_words(arguments);
     let known = match words.split_last() {
         Some((CommandWord::Known("]"), condition)) => check_condition(condition),
         _ => None,
@@ -22,16 +18,12 @@ pub(in super::super) fn read_bracket(
 }
 
 /// `test …`.
-pub(in super::super) fn read_test(
-    _: &CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    harmless_meaning(check_condition(&condition_words(arguments, from)))
+pub(in super::super) fn read_test(arguments: CommandArguments<'_>) -> CommandMeaning {
+    harmless_meaning(check_condition(&condition_words(arguments)))
 }
 
 /// Returns the words; one that is the name of some file is one word.
-fn condition_words(arguments: ArgvRef<'_>, from: usize) -> Vec<CommandWord<'_>> {
+fn condition_words(arguments: CommandArguments<'_>) -> Vec<CommandWord<'_>> {
     let word = |(arg, written)| match arg {
         ArgumentWord::Known(text) => CommandWord::Known(text),
         ArgumentWord::Files(WordSource::DescendantsOf { bare: false, .. }) => {
@@ -41,7 +33,7 @@ fn condition_words(arguments: ArgvRef<'_>, from: usize) -> Vec<CommandWord<'_>> 
         ArgumentWord::Prefix(text) => CommandWord::KnownPrefix(text),
         ArgumentWord::Many => CommandWord::AnyWords,
     };
-    arguments.iter(from).zip(arguments.words.iter().skip(from)).map(word).collect()
+    arguments.words().zip(arguments.command_words()).map(word).collect()
 }
 
 fn check_condition(words: &[CommandWord<'_>]) -> Option<HarmlessReads> {

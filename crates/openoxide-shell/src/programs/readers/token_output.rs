@@ -2,7 +2,7 @@
 
 use openoxide_protocol::CommandClass;
 
-use super::super::{ArgumentWord, ArgvRef, CommandMeaning, OutputKind, command_spec::CommandSpec};
+use super::super::{ArgumentWord, CommandMeaning, OutputKind, command_arguments::CommandArguments};
 
 type OptionValues<'o> = [(&'o str, Option<ArgumentWord<'o>>)];
 
@@ -90,14 +90,10 @@ pub(in super::super) fn rev_list_prints_tokens(
 /// Reads a `git rev-parse` command. It prints words that it does not understand unchanged, and they
 /// can be names of files. It prints the end of a range with a `^` before it. Therefore all words
 /// must be common names of commits.
-pub(in super::super) fn read_rev_parse(
-    _: &CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
+pub(in super::super) fn read_rev_parse(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(CommandClass::Harmless);
     let named = |arg| matches!(arg, ArgumentWord::Known(text) if is_common_revision(text) || matches!(text, "--short" | "--verify" | "-q" | "--quiet"));
-    if arguments.iter(from).all(named) {
+    if arguments.words().all(named) {
         meaning.output = OutputKind::Tokens;
     }
     meaning

@@ -8,49 +8,34 @@ use openoxide_protocol::CommandClass;
 
 use super::{
     super::{
-        ArgumentWord, ArgvRef, CommandMeaning, WordSource,
-        command_items::{CommandItem, command_items},
-        command_reading::read_without_custom_reader,
-        command_spec::{CommandSpec, OptionEffect},
+        ArgumentWord, CommandMeaning, WordSource, command_arguments::CommandArguments,
+        command_items::CommandItem, command_reading::read_without_custom_reader,
+        command_spec::OptionEffect,
     },
-    base_name,
     pagers::{read_diff, read_pager},
 };
 
 const SCRIPT_WORDS: &str = "it is a shell script, which may run parts of its words";
 
 /// `zgrep`, `zforce`, `zipgrep` and others.
-pub(in super::super) fn read_wrapper_script(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(level, arguments, from);
-    check_script_words(&mut meaning, level, arguments, from);
+pub(in super::super) fn read_wrapper_script(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    check_script_words(&mut meaning, arguments);
     meaning
 }
 
 /// `zless`, `zmore` and others.
-pub(in super::super) fn read_pager_script(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_pager(level, arguments, from);
-    check_script_words(&mut meaning, level, arguments, from);
+pub(in super::super) fn read_pager_script(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_pager(arguments);
+    check_script_words(&mut meaning, arguments);
     meaning
 }
 
 /// `zdiff`, `bzcmp` and others. With one operand they compare it with the file of that name without its last extension.
-pub(in super::super) fn read_diff_script(
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) -> CommandMeaning {
-    let mut meaning = read_diff(level, arguments, from);
-    check_script_words(&mut meaning, level, arguments, from);
-    let mut operands = command_items(level, arguments, from)
-        .filter_map(|item| if let CommandItem::Operand(arg, _) = item { Some(arg) } else { None });
+pub(in super::super) fn read_diff_script(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_diff(arguments);
+    check_script_words(&mut meaning, arguments);
+    let mut operands = arguments.operands();
     if let (Some(ArgumentWord::Known(file)), None) = (operands.next(), operands.next())
         && let Some((stem, _)) = file.rsplit_once('.')
         && !stem.is_empty()
@@ -62,13 +47,8 @@ pub(in super::super) fn read_diff_script(
 }
 
 /// Adds an unknown effect unless all words are plain and no option has a value.
-fn check_script_words(
-    meaning: &mut CommandMeaning,
-    level: &'static CommandSpec,
-    arguments: ArgvRef<'_>,
-    from: usize,
-) {
-    let name = from.checked_sub(1).and_then(|at| arguments.known_word(at)).map_or("", base_name);
+fn check_script_words(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
+    let name = arguments.called_name();
     let understood = |item| match item {
         CommandItem::Option { option, value } => {
             value.is_none() && matches!(option.effect, OptionEffect::Nothing | OptionEffect::Ends)
@@ -77,8 +57,8 @@ fn check_script_words(
         CommandItem::Operand(..) | CommandItem::Number => true,
         CommandItem::Unclear => false,
     };
-    let plain = arguments.iter(from).all(|arg| is_plain_argument(arg, quotes_file_names(name)));
-    if !plain || !command_items(level, arguments, from).all(understood) {
+    let plain = arguments.words().all(|arg| is_plain_argument(arg, quotes_file_names(name)));
+    if !plain || !arguments.items().all(understood) {
         meaning.lower_class(CommandClass::Unknown);
         meaning.add_unknown_effect(SCRIPT_WORDS);
     }
