@@ -9,19 +9,23 @@ use openoxide_protocol::Action;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::review_decision::{NetworkPolicyAmendment, ReviewDecision};
 use openoxide_adapters::quote_words;
 
+pub(crate) mod decision_words;
 mod responses;
 mod server_message;
 mod tool_approval;
 
 pub use responses::{PermissionsAnswer, PermissionsScope};
-pub use server_message::{
-    FileUpdateChange, ItemId, PatchChangeKind, ServerMessage, parse_server_message,
-};
+pub use server_message::{ItemId, ServerMessage, parse_server_message};
 pub use tool_approval::{
     PersistScope, StartedCall, ToolApproval, ToolApprovalKind, ToolCall, ToolDecision,
 };
+
+/// The answers to a question about a command that does not list its answers.
+pub(crate) static PLAIN_DECISIONS: [ReviewDecision; 3] =
+    [ReviewDecision::Approved, ReviewDecision::new_denial(), ReviewDecision::Abort];
 
 /// The id of a request. The server uses numbers; other clients may use strings.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -107,8 +111,8 @@ pub struct CommandApproval {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed_network_policy_amendments: Option<Vec<NetworkPolicyAmendment>>,
     /// The possible answers; `accept`, `decline` and `cancel` if the field is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub available_decisions: Option<Vec<CommandDecision>>,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "decision_words")]
+    pub available_decisions: Option<Vec<ReviewDecision>>,
     /// The machine that it would run on: `local`, unless it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment_id: Option<String>,
@@ -140,15 +144,6 @@ pub struct NetworkApprovalContext {
     pub host: String,
     /// `http`, `https`, `socks5Tcp` or `socks5Udp`.
     pub protocol: String,
-}
-
-/// A rule about a host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NetworkPolicyAmendment {
-    /// `allow` or `deny`.
-    pub action: String,
-    /// Its name.
-    pub host: String,
 }
 
 /// A request to approve changes of files.
@@ -191,44 +186,6 @@ pub struct PermissionsApproval {
     pub rest: Map<String, Value>,
 }
 
-/// An answer to a question about a command.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum CommandDecision {
-    /// Once.
-    Accept,
-    /// As long as the conversation lasts, for the very same.
-    AcceptForSession,
-    /// And a rule is written that allows what begins with these words.
-    AcceptWithExecpolicyAmendment {
-        /// The words.
-        execpolicy_amendment: Vec<String>,
-    },
-    /// A rule about the host is written.
-    ApplyNetworkPolicyAmendment {
-        /// The rule.
-        network_policy_amendment: NetworkPolicyAmendment,
-    },
-    /// No, and the model goes on.
-    Decline,
-    /// No, and the model stops.
-    Cancel,
-}
-
-/// An answer to a question about files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum FileChangeDecision {
-    /// Once.
-    Accept,
-    /// As long as the conversation lasts, for these files.
-    AcceptForSession,
-    /// No, and the model goes on.
-    Decline,
-    /// No, and the model stops.
-    Cancel,
-}
-
 /// Parses a line if it is an approval request.
 ///
 /// # Errors
@@ -248,8 +205,8 @@ pub fn parse_request(line: &Value) -> Result<Option<ServerRequest>, serde_json::
 
 /// Returns the line that answers a request.
 #[must_use]
-pub fn render_response<D: Serialize>(id: &RequestId, decision: &D) -> Value {
-    json!({ "id": id, "result": { "decision": decision } })
+pub fn render_response(id: &RequestId, decision: &ReviewDecision) -> Value {
+    json!({ "id": id, "result": { "decision": decision_words::to_json(decision) } })
 }
 
 impl ApprovalParams {
@@ -298,12 +255,13 @@ impl CommandApproval {
 
     /// Returns whether Codex offers this answer.
     #[must_use]
-    pub fn allows_decision(&self, decision: &CommandDecision) -> bool {
-        let plain = [CommandDecision::Accept, CommandDecision::Decline, CommandDecision::Cancel];
+    pub fn allows_decision(&self, decision: &ReviewDecision) -> bool {
         match &self.available_decisions {
             // Codex always accepts an answer that declines and lets the model go on.
-            Some(offered) => offered.contains(decision) || *decision == CommandDecision::Decline,
-            None => plain.contains(decision),
+            Some(offered) => {
+                offered.contains(decision) || matches!(decision, ReviewDecision::Denied { .. })
+            }
+            None => PLAIN_DECISIONS.contains(decision),
         }
     }
 }

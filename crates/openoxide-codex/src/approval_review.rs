@@ -16,9 +16,10 @@ use openoxide_protocol::{
 use serde_json::{Value, json};
 
 use super::app_server::{
-    ApprovalParams, CommandApproval, CommandApprovalKind, FileChangeApproval, FileUpdateChange,
+    ApprovalParams, CommandApproval, CommandApprovalKind, FileChangeApproval,
     NetworkApprovalContext, PermissionsApproval, RequestOrigin, StartedCall,
 };
+use crate::file_change::FileUpdateChange;
 pub use answer_options::{CodexAnswer, CodexAnswerOption, CodexAnswerOptions};
 
 /// The machine that the server runs on.

@@ -24,7 +24,6 @@ mod policy_index;
 mod prefix_rule;
 mod prompt_coalescing;
 mod requirements_toml;
-mod review_decision;
 mod rule_errors;
 mod rule_examples;
 mod rule_file;
@@ -52,7 +51,6 @@ pub use policy_index::{CodexRuleMatch, CommandEvaluation, ExecPolicy, HostExecut
 pub use prefix_rule::{
     AbsolutePathBuf, CodexDecision, PatternToken, PrefixPattern, PrefixRule, PrefixRuleMatch,
 };
-pub use review_decision::{CodexReviewDecision, NetworkAction, NetworkAmendment};
 pub use rule_errors::{RuleCallError, RuleFileError};
 pub use rule_file::{NetworkRuleCall, ParsedRuleFile, PrefixRuleCall, RuleArgument};
 pub use rule_parser::{RuleLanguage, RuleSource};

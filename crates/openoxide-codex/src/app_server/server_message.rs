@@ -1,10 +1,11 @@
 //! The messages of the app server, as far as they matter to a client that answers approval
 //! requests.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::{RequestId, ServerRequest, StartedCall, parse_request};
+use crate::file_change::FileUpdateChange;
 
 /// A message of the server.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,33 +37,6 @@ pub struct ItemId {
     pub thread: String,
     /// The call.
     pub item: String,
-}
-
-/// A change of one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileUpdateChange {
-    /// The file.
-    pub path: String,
-    /// The kind of change.
-    pub kind: PatchChangeKind,
-    /// The difference; of a file that comes or goes, its content.
-    pub diff: String,
-}
-
-/// The kind of change of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum PatchChangeKind {
-    /// The file is added.
-    Add,
-    /// The file is deleted.
-    Delete,
-    /// The content changes, and possibly the name.
-    Update {
-        /// The other name.
-        #[serde(default)]
-        move_path: Option<String>,
-    },
 }
 
 /// Reads a message.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::file_change::PatchChangeKind;
 
 /// Messages of app server 0.169 and its client, recorded; ids as they were, directories shortened.
 const RECORDED: &str = include_str!("../../../../corpus/codex/app_server.ndjson");
@@ -46,7 +47,7 @@ fn recorded_answers_are_read_and_written_alike() {
     let mut seen = Vec::new();
     for line in recorded("client") {
         let decision = line["result"]["decision"].clone();
-        let read: CommandDecision = serde_json::from_value(decision.clone()).unwrap();
+        let read = decision_words::deserialize(json!([decision])).unwrap().unwrap().remove(0);
         assert_eq!(
             render_response(&serde_json::from_value(line["id"].clone()).unwrap(), &read),
             line
@@ -54,10 +55,10 @@ fn recorded_answers_are_read_and_written_alike() {
         seen.push(read);
     }
     for plain in [
-        CommandDecision::Accept,
-        CommandDecision::AcceptForSession,
-        CommandDecision::Decline,
-        CommandDecision::Cancel,
+        ReviewDecision::Approved,
+        ReviewDecision::ApprovedForSession,
+        ReviewDecision::new_denial(),
+        ReviewDecision::Abort,
     ] {
         assert!(seen.contains(&plain), "{plain:?}");
     }
@@ -115,14 +116,18 @@ fn only_offered_decisions_are_allowed() {
     let of = |decisions: Value| command(&json!({ "availableDecisions": decisions }));
     let some = of(json!(["accept", "cancel"]));
     assert!(
-        some.allows_decision(&CommandDecision::Accept)
-            && some.allows_decision(&CommandDecision::Decline)
+        some.allows_decision(&ReviewDecision::Approved)
+            && some.allows_decision(&ReviewDecision::new_denial())
     );
-    assert!(!some.allows_decision(&CommandDecision::AcceptForSession));
-    assert!(!command(&json!({})).allows_decision(&CommandDecision::AcceptForSession));
-    let amendment =
-        CommandDecision::AcceptWithExecpolicyAmendment { execpolicy_amendment: vec!["ls".into()] };
-    assert!(of(json!([amendment])).allows_decision(&amendment));
+    assert!(!some.allows_decision(&ReviewDecision::ApprovedForSession));
+    assert!(!command(&json!({})).allows_decision(&ReviewDecision::ApprovedForSession));
+    let amendment = ReviewDecision::ApprovedExecpolicyAmendment {
+        proposed_execpolicy_amendment: vec!["ls".into()],
+    };
+    assert!(
+        of(json!([{ "acceptWithExecpolicyAmendment": { "execpolicy_amendment": ["ls"] } }]))
+            .allows_decision(&amendment)
+    );
 }
 
 #[test]

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::{
     app_server::{
-        ApprovalParams, CommandApproval, CommandApprovalKind, CommandDecision, FileChangeDecision,
-        NetworkPolicyAmendment, PermissionsAnswer, PermissionsScope, PersistScope, RequestId,
-        ToolApproval, ToolDecision, render_response,
+        ApprovalParams, CommandApproval, CommandApprovalKind, PLAIN_DECISIONS, PermissionsAnswer,
+        PermissionsScope, PersistScope, RequestId, ToolApproval, ToolDecision, render_response,
     },
     exact_semantics::{longest_banned_prefix, render_prefix_rule},
+    review_decision::{NetworkPolicyAmendment, NetworkPolicyRuleAction, ReviewDecision},
 };
 use openoxide_adapters::quote_words;
 
@@ -27,10 +27,8 @@ const ESCAPE: char = '\u{1b}';
 /// An answer that Codex takes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CodexAnswer {
-    /// To a question about a command.
-    Command(CommandDecision),
-    /// To a question about files.
-    Files(FileChangeDecision),
+    /// To a question about a command or about files.
+    Review(ReviewDecision),
     /// To a wish for more permissions.
     Permissions(PermissionsAnswer),
     /// To a question about a tool.
@@ -69,8 +67,7 @@ impl CodexAnswer {
     #[must_use]
     pub fn render_line(&self, id: &RequestId) -> Value {
         match self {
-            Self::Command(decision) => render_response(id, decision),
-            Self::Files(decision) => render_response(id, decision),
+            Self::Review(decision) => render_response(id, decision),
             Self::Permissions(answer) => json!({ "id": id, "result": answer }),
             Self::Tool { decision, .. } => decision.render_line(id),
         }
@@ -79,15 +76,15 @@ impl CodexAnswer {
     /// Returns the answer in our words, for the gate and the audit.
     #[must_use]
     pub fn to_approval_response(&self) -> ApprovalResponse {
-        use {CommandDecision as C, FileChangeDecision as F};
+        use ReviewDecision as R;
         let scope = match self {
-            Self::Command(C::Accept) | Self::Files(F::Accept) => GrantScope::Once,
-            Self::Command(C::AcceptForSession) | Self::Files(F::AcceptForSession) => {
-                GrantScope::Session
+            Self::Review(R::Approved) => GrantScope::Once,
+            Self::Review(R::ApprovedForSession) => GrantScope::Session,
+            Self::Review(R::ApprovedExecpolicyAmendment { .. } | R::ApprovedMcpPolicyAmendment) => {
+                GrantScope::Project
             }
-            Self::Command(C::AcceptWithExecpolicyAmendment { .. }) => GrantScope::Project,
-            Self::Command(C::ApplyNetworkPolicyAmendment { network_policy_amendment: rule }) => {
-                if rule.action != "allow" {
+            Self::Review(R::NetworkPolicyAmendment { network_policy_amendment: rule }) => {
+                if rule.action != NetworkPolicyRuleAction::Allow {
                     return ApprovalResponse::Denied;
                 }
                 GrantScope::Project
@@ -98,10 +95,8 @@ impl CodexAnswer {
                 PermissionsScope::Session => GrantScope::Session,
             },
             Self::Tool { decision, .. } => return tool_response(*decision),
-            Self::Command(C::Decline) | Self::Files(F::Decline) => return ApprovalResponse::Denied,
-            Self::Command(C::Cancel) | Self::Files(F::Cancel) => {
-                return ApprovalResponse::Cancelled;
-            }
+            Self::Review(R::Denied { .. } | R::TimedOut) => return ApprovalResponse::Denied,
+            Self::Review(R::Abort) => return ApprovalResponse::Cancelled,
         };
         ApprovalResponse::new_approval(scope)
     }
@@ -111,10 +106,10 @@ impl CodexAnswer {
     #[must_use]
     pub fn rule_to_save(&self) -> Option<String> {
         match self {
-            Self::Command(CommandDecision::AcceptWithExecpolicyAmendment {
-                execpolicy_amendment: words,
+            Self::Review(ReviewDecision::ApprovedExecpolicyAmendment {
+                proposed_execpolicy_amendment: words,
             }) => render_prefix_rule(words).ok(),
-            Self::Command(CommandDecision::ApplyNetworkPolicyAmendment {
+            Self::Review(ReviewDecision::NetworkPolicyAmendment {
                 network_policy_amendment: NetworkPolicyAmendment { action, host },
             }) => Some(format!("network_rule(host={}, decision={})", json!(host), json!(action))),
             Self::Tool { rule_to_save: keeps, .. } => keeps.clone(),
@@ -127,9 +122,9 @@ impl CodexAnswer {
     pub fn find_once_approval(asked: &ApprovalParams) -> Option<Self> {
         match asked {
             ApprovalParams::Command(approval) => approval
-                .allows_decision(&CommandDecision::Accept)
-                .then_some(Self::Command(CommandDecision::Accept)),
-            ApprovalParams::FileChange(_) => Some(Self::Files(FileChangeDecision::Accept)),
+                .allows_decision(&ReviewDecision::Approved)
+                .then_some(Self::Review(ReviewDecision::Approved)),
+            ApprovalParams::FileChange(_) => Some(Self::Review(ReviewDecision::Approved)),
             ApprovalParams::Permissions(_) => None,
             ApprovalParams::Tool(_) => Some(Self::from_tool_decision(ToolDecision::Accept(None))),
         }
@@ -139,8 +134,9 @@ impl CodexAnswer {
     #[must_use]
     pub fn new_decline(asked: &ApprovalParams) -> Self {
         match asked {
-            ApprovalParams::Command(_) => Self::Command(CommandDecision::Decline),
-            ApprovalParams::FileChange(_) => Self::Files(FileChangeDecision::Decline),
+            ApprovalParams::Command(_) | ApprovalParams::FileChange(_) => {
+                Self::Review(ReviewDecision::new_denial())
+            }
             ApprovalParams::Permissions(_) => {
                 Self::Permissions(permissions_answer(json!({}), PermissionsScope::Turn, None))
             }
@@ -171,18 +167,18 @@ impl CodexAnswerOptions {
     }
 
     fn add_command_options(&mut self, approval: &CommandApproval, facts: &OperationFacts) {
-        use CommandDecision as C;
-        let plain = [C::Accept, C::Decline, C::Cancel];
-        let offered = approval.available_decisions.as_deref().unwrap_or(&plain);
+        use ReviewDecision as R;
+        let offered = approval.available_decisions.as_deref().unwrap_or(&PLAIN_DECISIONS);
+        let human = approval.kind == CommandApprovalKind::HumanCommand;
         for decision in offered {
-            if approval.kind == CommandApprovalKind::HumanCommand && !plain.contains(decision) {
+            if human && !PLAIN_DECISIONS.contains(decision) {
                 continue;
             }
-            let answer = CodexAnswer::Command(decision.clone());
+            let answer = CodexAnswer::Review(decision.clone());
             let (key, meaning) = match decision {
-                C::Accept => ('y', "yes, this once".to_owned()),
-                C::AcceptForSession => ('a', session_meaning(approval)),
-                C::AcceptWithExecpolicyAmendment { execpolicy_amendment: words } => {
+                R::Approved => ('y', "yes, this once".to_owned()),
+                R::ApprovedForSession => ('a', session_meaning(approval)),
+                R::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment: words } => {
                     match check_amendment(words, approval, facts) {
                         Ok(()) => ('p', prefix_rule_meaning(words)),
                         Err(why) => {
@@ -192,26 +188,28 @@ impl CodexAnswerOptions {
                         }
                     }
                 }
-                C::ApplyNetworkPolicyAmendment { network_policy_amendment: rule } => {
+                R::NetworkPolicyAmendment { network_policy_amendment: rule } => {
                     host_rule_option(rule)
                 }
-                C::Decline => ('n', "no, and the model goes on".to_owned()),
-                C::Cancel => (ESCAPE, "no, and the model stops".to_owned()),
+                R::Denied { .. } => ('n', "no, and the model goes on".to_owned()),
+                R::Abort => (ESCAPE, "no, and the model stops".to_owned()),
+                // The app server offers neither of them.
+                R::ApprovedMcpPolicyAmendment | R::TimedOut => continue,
             };
             self.add_option(answer, key, meaning);
         }
     }
 
     fn add_file_options(&mut self) {
-        use FileChangeDecision as F;
+        use ReviewDecision as R;
         let session = "yes, and Codex asks no more about these files in this conversation";
         for (decision, key, meaning) in [
-            (F::Accept, 'y', "yes, this once"),
-            (F::AcceptForSession, 'a', session),
-            (F::Decline, 'n', "no, and the model goes on"),
-            (F::Cancel, ESCAPE, "no, and the model stops"),
+            (R::Approved, 'y', "yes, this once"),
+            (R::ApprovedForSession, 'a', session),
+            (R::new_denial(), 'n', "no, and the model goes on"),
+            (R::Abort, ESCAPE, "no, and the model stops"),
         ] {
-            self.add_option(CodexAnswer::Files(decision), key, meaning.to_owned());
+            self.add_option(CodexAnswer::Review(decision), key, meaning.to_owned());
         }
     }
 
@@ -342,9 +340,13 @@ fn prefix_rule_meaning(words: &[String]) -> String {
 
 fn host_rule_option(rule: &NetworkPolicyAmendment) -> (char, String) {
     let NetworkPolicyAmendment { action, host } = rule;
-    match action.as_str() {
-        "allow" => ('p', format!("yes, and Codex keeps a rule that allows the host {host}")),
-        _ => ('d', format!("no, and Codex keeps a rule ({action}) about the host {host}")),
+    match action {
+        NetworkPolicyRuleAction::Allow => {
+            ('p', format!("yes, and Codex keeps a rule that allows the host {host}"))
+        }
+        _ => {
+            ('d', format!("no, and Codex keeps a rule ({}) about the host {host}", action.as_str()))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Changes of files, as a person reads them.
 
-use crate::app_server::{FileUpdateChange, PatchChangeKind};
+use crate::file_change::{FileUpdateChange, PatchChangeKind};
 
 /// The marker after the diff of a moved file. The header shows the new name, so the marker is
 /// removed.
@@ -44,10 +44,7 @@ fn render_change(change: &FileUpdateChange) -> String {
 }
 
 fn move_target(change: &FileUpdateChange) -> Option<&str> {
-    match &change.kind {
-        PatchChangeKind::Update { move_path } => move_path.as_deref(),
-        PatchChangeKind::Add | PatchChangeKind::Delete => None,
-    }
+    change.kind.move_path().map(String::as_str)
 }
 
 fn count_by_kind(sign: char, text: &str) -> String {

@@ -174,7 +174,7 @@ fn exactly_the_answers_of_codex_are_offered() {
     let ApprovalParams::Command(approval) = &touch else { panic!() };
     let answers: Vec<_> = list.options.iter().map(|offered| offered.answer.clone()).collect();
     let theirs = approval.available_decisions.clone().unwrap();
-    assert_eq!(answers, theirs.into_iter().map(CodexAnswer::Command).collect::<Vec<_>>());
+    assert_eq!(answers, theirs.into_iter().map(CodexAnswer::Review).collect::<Vec<_>>());
     assert!(list.options[1].meaning.ends_with("commands that begin with `touch`"));
 
     assert_eq!(keys(&offers(&request("git log"), &["git log"])), ["y", "n\\u{1b}"]);
@@ -299,12 +299,12 @@ fn answers_are_written_as_codex_takes_them() {
         json!({ "id": 6, "result": { "decision": "decline" } })
     );
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let amendment = crate::app_server::CommandDecision::AcceptWithExecpolicyAmendment {
-        execpolicy_amendment: words(&["echo", "a b"]),
+    let amendment = crate::review_decision::ReviewDecision::ApprovedExecpolicyAmendment {
+        proposed_execpolicy_amendment: words(&["echo", "a b"]),
     };
     // As 0.169 writes lines into its default.rules.
     let line = r#"prefix_rule(pattern=["echo", "a b"], decision="allow")"#;
-    assert_eq!(CodexAnswer::Command(amendment).rule_to_save().as_deref(), Some(line));
+    assert_eq!(CodexAnswer::Review(amendment).rule_to_save().as_deref(), Some(line));
     let keeps: Vec<_> = offers(&touch, &["touch /out/o1"])
         .options
         .iter()

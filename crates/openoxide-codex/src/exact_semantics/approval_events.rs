@@ -2,12 +2,13 @@
 //! `ApplyPatchApprovalRequestEvent`, recorded from 0.145, whose MCP server sends them). 0.169 uses
 //! the app server instead, see `app_server`.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::review_decision::{CodexReviewDecision, NetworkAction, NetworkAmendment};
+use crate::{
+    file_change::FileUpdateChange,
+    review_decision::{NetworkPolicyAmendment, NetworkPolicyRuleAction, ReviewDecision},
+};
 
 /// A question of the core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,13 +47,13 @@ pub struct ExecApprovalRequest {
     pub proposed_execpolicy_amendment: Option<Vec<String>>,
     /// Rules about the host that would answer permanently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proposed_network_policy_amendments: Option<Vec<NetworkAmendment>>,
+    pub proposed_network_policy_amendments: Option<Vec<NetworkPolicyAmendment>>,
     /// Permissions that the command wants in addition to its sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub additional_permissions: Option<Value>,
     /// The possible answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub available_decisions: Option<Vec<CodexReviewDecision>>,
+    pub available_decisions: Option<Vec<ReviewDecision>>,
     /// The command as a client shows it.
     pub parsed_cmd: Vec<ParsedCommand>,
     /// All else.
@@ -107,7 +108,8 @@ pub struct ApplyPatchApprovalRequest {
     /// In milliseconds since 1970.
     pub started_at_ms: i64,
     /// The files, each with the kind of its change.
-    pub changes: BTreeMap<String, FileChange>,
+    #[serde(with = "file_changes")]
+    pub changes: Vec<FileUpdateChange>,
     /// The reason for the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -119,42 +121,78 @@ pub struct ApplyPatchApprovalRequest {
     pub rest: Map<String, Value>,
 }
 
-/// The kind of change of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum FileChange {
-    /// The file is added.
-    Add {
-        /// The content of the new file.
-        content: String,
-    },
-    /// The file is deleted.
-    Delete {
-        /// The content of the deleted file.
-        content: String,
-    },
-    /// The content changes, and possibly the name.
-    Update {
-        /// The difference.
-        unified_diff: String,
-        /// The other name.
-        move_path: Option<String>,
-    },
+/// The changes of files as the core writes them: an object with the files as its keys, each with
+/// the content or the difference in a field of its own. Serde attributes on [`FileUpdateChange`]
+/// cannot express that.
+mod file_changes {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::file_change::{FileUpdateChange, PatchChangeKind};
+
+    /// A change of one file on the wire.
+    #[derive(Serialize, Deserialize)]
+    #[serde(tag = "type", rename_all = "snake_case")]
+    enum WireChange {
+        Add { content: String },
+        Delete { content: String },
+        Update { unified_diff: String, move_path: Option<String> },
+    }
+
+    impl WireChange {
+        fn from_change(FileUpdateChange { kind, diff, .. }: &FileUpdateChange) -> Self {
+            let diff = diff.clone();
+            match kind.clone() {
+                PatchChangeKind::Add => Self::Add { content: diff },
+                PatchChangeKind::Delete => Self::Delete { content: diff },
+                PatchChangeKind::Update { move_path } => {
+                    Self::Update { unified_diff: diff, move_path }
+                }
+            }
+        }
+
+        fn into_change(self, path: String) -> FileUpdateChange {
+            let (kind, diff) = match self {
+                Self::Add { content } => (PatchChangeKind::Add, content),
+                Self::Delete { content } => (PatchChangeKind::Delete, content),
+                Self::Update { unified_diff, move_path } => {
+                    (PatchChangeKind::Update { move_path }, unified_diff)
+                }
+            };
+            FileUpdateChange { path, kind, diff }
+        }
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        changes: &[FileUpdateChange],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let pairs = changes.iter().map(|change| (&change.path, WireChange::from_change(change)));
+        pairs.collect::<BTreeMap<_, _>>().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<FileUpdateChange>, D::Error> {
+        let changes = BTreeMap::<String, WireChange>::deserialize(deserializer)?;
+        Ok(changes.into_iter().map(|(path, change)| change.into_change(path)).collect())
+    }
 }
 
 impl ExecApprovalRequest {
     /// Returns the possible answers. If the event does not list them, they follow from the
     /// question: about a host, about more permissions, or about a command.
     #[must_use]
-    pub fn available_decisions(&self) -> Vec<CodexReviewDecision> {
-        use CodexReviewDecision::{Abort, Approved, ApprovedForSession};
+    pub fn available_decisions(&self) -> Vec<ReviewDecision> {
+        use ReviewDecision::{Abort, Approved, ApprovedForSession};
         if let Some(told) = &self.available_decisions {
             return told.clone();
         }
         if self.network_approval_context.is_some() {
             let allow = self.proposed_network_policy_amendments.iter().flatten();
-            let allow = allow.filter(|rule| rule.action == NetworkAction::Allow).take(1);
-            let allow = allow.map(|rule| CodexReviewDecision::NetworkPolicyAmendment {
+            let allow = allow.filter(|rule| rule.action == NetworkPolicyRuleAction::Allow).take(1);
+            let allow = allow.map(|rule| ReviewDecision::NetworkPolicyAmendment {
                 network_policy_amendment: rule.clone(),
             });
             return [Approved, ApprovedForSession]
@@ -165,7 +203,7 @@ impl ExecApprovalRequest {
         }
         let words = self.proposed_execpolicy_amendment.as_ref();
         let words = words.filter(|_| self.additional_permissions.is_none());
-        let rule = words.map(|words| CodexReviewDecision::ApprovedExecpolicyAmendment {
+        let rule = words.map(|words| ReviewDecision::ApprovedExecpolicyAmendment {
             proposed_execpolicy_amendment: words.clone(),
         });
         [Approved].into_iter().chain(rule).chain([Abort]).collect()
@@ -219,21 +257,19 @@ mod tests {
     fn recorded_decisions_are_read_and_written_alike() {
         let told = lines("client").into_iter().map(|line| line["result"]["decision"].clone());
         let read = told.map(|told| {
-            let read: CodexReviewDecision = serde_json::from_value(told.clone()).unwrap();
+            let read: ReviewDecision = serde_json::from_value(told.clone()).unwrap();
             assert_eq!(json!(read), told);
             read
         });
         let read: Vec<_> = read.collect();
         assert_eq!(read.len(), 7);
-        for wanted in [
-            CodexReviewDecision::Approved,
-            CodexReviewDecision::ApprovedForSession,
-            CodexReviewDecision::Abort,
-        ] {
+        for wanted in
+            [ReviewDecision::Approved, ReviewDecision::ApprovedForSession, ReviewDecision::Abort]
+        {
             assert!(read.contains(&wanted), "{wanted:?}");
         }
         for not in [json!("denied"), json!("yes"), json!({ "denied": {} })] {
-            assert!(serde_json::from_value::<CodexReviewDecision>(not.clone()).is_err(), "{not}");
+            assert!(serde_json::from_value::<ReviewDecision>(not.clone()).is_err(), "{not}");
         }
     }
 
@@ -245,14 +281,14 @@ mod tests {
             request.additional_permissions = Some(json!({ "network": { "enabled": true } }));
             assert_eq!(
                 request.available_decisions(),
-                [CodexReviewDecision::Approved, CodexReviewDecision::Abort]
+                [ReviewDecision::Approved, ReviewDecision::Abort]
             );
         }
         let mut host = commands().swap_remove(0);
         host.available_decisions = None;
         host.network_approval_context = Some(json!({ "host": "x.io", "protocol": "https" }));
-        let rule = |action| NetworkAmendment { host: "x.io".to_owned(), action };
-        let both = [NetworkAction::Allow, NetworkAction::Deny].map(rule);
+        let rule = |action| NetworkPolicyAmendment { host: "x.io".to_owned(), action };
+        let both = [NetworkPolicyRuleAction::Allow, NetworkPolicyRuleAction::Deny].map(rule);
         host.proposed_network_policy_amendments = Some(both.to_vec());
         let words =
             host.available_decisions().iter().map(|decision| json!(decision)).collect::<Vec<_>>();

@@ -10,7 +10,10 @@ use super::{
     launch_context::normalize_path,
     script_commands,
 };
-use crate::app_server::{CommandApprovalKind, CommandDecision};
+use crate::{
+    app_server::{CommandApprovalKind, PLAIN_DECISIONS, decision_words},
+    review_decision::ReviewDecision,
+};
 
 /// The arguments of Codex's shell tool, as far as they decide.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -77,8 +80,8 @@ pub struct CallOutcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<CommandApprovalKind>,
     /// The possible answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub avail: Option<Vec<CommandDecision>>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "decision_words::serialize")]
+    pub avail: Option<Vec<ReviewDecision>>,
     /// The files that are changed, where Codex takes the call for a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<PatchedFile>>,
@@ -163,15 +166,15 @@ impl CallOutcome {
     }
 
     fn with_human_approval(self) -> Self {
-        let all = vec![CommandDecision::Accept, CommandDecision::Decline, CommandDecision::Cancel];
-        Self { kind: Some(CommandApprovalKind::HumanCommand), avail: Some(all), ..self }
+        let all = Some(PLAIN_DECISIONS.to_vec());
+        Self { kind: Some(CommandApprovalKind::HumanCommand), avail: all, ..self }
     }
 
     fn with_amendment(self, amend: Option<Vec<String>>) -> Self {
-        let rule = amend.clone().map(|execpolicy_amendment| {
-            CommandDecision::AcceptWithExecpolicyAmendment { execpolicy_amendment }
+        let rule = amend.clone().map(|words| ReviewDecision::ApprovedExecpolicyAmendment {
+            proposed_execpolicy_amendment: words,
         });
-        let all = [Some(CommandDecision::Accept), rule, Some(CommandDecision::Cancel)];
+        let all = [Some(ReviewDecision::Approved), rule, Some(ReviewDecision::Abort)];
         Self { amend, avail: Some(all.into_iter().flatten().collect()), ..self }
     }
 }

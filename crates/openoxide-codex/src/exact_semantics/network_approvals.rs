@@ -6,11 +6,10 @@ use std::{
 };
 
 use super::{
-    approval_policy::AskForApproval,
-    policy_amendment::render_network_rule,
+    approval_policy::AskForApproval, policy_amendment::render_network_rule,
     prompt_coalescing::PromptCoalescer,
-    review_decision::{CodexReviewDecision, NetworkAction, NetworkAmendment},
 };
+use crate::review_decision::{NetworkPolicyAmendment, NetworkPolicyRuleAction, ReviewDecision};
 
 /// The protocol by which a host is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,15 +124,15 @@ impl NetworkApprovals {
     pub fn record_answer(
         &self,
         key: &HostKey,
-        decision: &CodexReviewDecision,
+        decision: &ReviewDecision,
     ) -> (HostDecision, Option<String>) {
         match decision {
-            CodexReviewDecision::Approved => (HostDecision::Allowed, None),
-            CodexReviewDecision::ApprovedForSession => {
+            ReviewDecision::Approved => (HostDecision::Allowed, None),
+            ReviewDecision::ApprovedForSession => {
                 self.lock_decisions().allowed.insert(key.clone());
                 (HostDecision::Allowed, None)
             }
-            CodexReviewDecision::NetworkPolicyAmendment { network_policy_amendment } => {
+            ReviewDecision::NetworkPolicyAmendment { network_policy_amendment } => {
                 self.apply_amendment(key, network_policy_amendment)
             }
             _ => (HostDecision::Denied, None),
@@ -143,17 +142,17 @@ impl NetworkApprovals {
     fn apply_amendment(
         &self,
         key: &HostKey,
-        amendment: &NetworkAmendment,
+        amendment: &NetworkPolicyAmendment,
     ) -> (HostDecision, Option<String>) {
         let line = Some(render_network_rule(amendment, key.protocol.rule_name()));
         let mut said = self.lock_decisions();
         match amendment.action {
-            NetworkAction::Allow => {
+            NetworkPolicyRuleAction::Allow => {
                 said.denied.remove(key);
                 said.allowed.insert(key.clone());
                 (HostDecision::Allowed, line)
             }
-            NetworkAction::Deny => {
+            NetworkPolicyRuleAction::Deny | NetworkPolicyRuleAction::Other(_) => {
                 said.allowed.remove(key);
                 said.denied.insert(key.clone());
                 (HostDecision::Denied, line)
@@ -170,10 +169,10 @@ mod tests {
         HostKey::new(host, NetworkProtocol::Https, port)
     }
 
-    fn amendment(action: NetworkAction) -> CodexReviewDecision {
+    fn amendment(action: NetworkPolicyRuleAction) -> ReviewDecision {
         let host = "a.example".to_owned();
-        let network_policy_amendment = NetworkAmendment { host, action };
-        CodexReviewDecision::NetworkPolicyAmendment { network_policy_amendment }
+        let network_policy_amendment = NetworkPolicyAmendment { host, action };
+        ReviewDecision::NetworkPolicyAmendment { network_policy_amendment }
     }
 
     const ASK: AskForApproval = AskForApproval::OnRequest;
@@ -184,11 +183,11 @@ mod tests {
         let a = key("A.example", 443);
         assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Ask);
         assert_eq!(
-            approvals.record_answer(&a, &CodexReviewDecision::Approved),
+            approvals.record_answer(&a, &ReviewDecision::Approved),
             (HostDecision::Allowed, None)
         );
         assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Ask);
-        let session = approvals.record_answer(&a, &CodexReviewDecision::ApprovedForSession);
+        let session = approvals.record_answer(&a, &ReviewDecision::ApprovedForSession);
         assert_eq!(session, (HostDecision::Allowed, None));
         assert_eq!(
             approvals.decide_host(&key("a.EXAMPLE", 443), AskForApproval::Never, false),
@@ -199,11 +198,11 @@ mod tests {
         let clear = HostKey::new("a.example", NetworkProtocol::Http, 443);
         assert_eq!(approvals.decide_host(&clear, ASK, true), HostDecision::Ask);
 
-        let (reach, line) = approvals.record_answer(&a, &amendment(NetworkAction::Deny));
+        let (reach, line) = approvals.record_answer(&a, &amendment(NetworkPolicyRuleAction::Deny));
         let expected = "network_rule(host=\"a.example\", protocol=\"https\", decision=\"deny\", justification=\"Deny https access to a.example\")";
         assert_eq!((reach, line.as_deref()), (HostDecision::Denied, Some(expected)));
         assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Denied);
-        let (reach, line) = approvals.record_answer(&a, &amendment(NetworkAction::Allow));
+        let (reach, line) = approvals.record_answer(&a, &amendment(NetworkPolicyRuleAction::Allow));
         assert!(reach == HostDecision::Allowed && line.unwrap().contains("decision=\"allow\""));
         assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Allowed);
     }
@@ -214,7 +213,7 @@ mod tests {
         let a = key("a.example", 443);
         assert_eq!(approvals.decide_host(&a, AskForApproval::Never, true), HostDecision::Denied);
         assert_eq!(approvals.decide_host(&a, ASK, false), HostDecision::Denied);
-        for no in [CodexReviewDecision::Abort, CodexReviewDecision::TimedOut] {
+        for no in [ReviewDecision::Abort, ReviewDecision::TimedOut] {
             assert_eq!(approvals.record_answer(&a, &no), (HostDecision::Denied, None));
         }
         assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Ask, "a no counts once");

@@ -7,8 +7,8 @@ use super::{
     launch_context::LaunchContext,
     policy_index::ExecPolicy,
     prefix_rule::{CodexDecision, PrefixRule},
-    review_decision::{NetworkAction, NetworkAmendment},
 };
+use crate::review_decision::{NetworkPolicyAmendment, NetworkPolicyRuleAction};
 
 /// The file that Codex adds rules to, below its folder.
 pub const DEFAULT_RULES: &str = "rules/default.rules";
@@ -28,10 +28,10 @@ pub fn render_prefix_rule(prefix: &[String]) -> Result<String, String> {
 
 /// Returns the line about a host that is reached by a protocol (`http`, `https`, `socks5_tcp`, `socks5_udp`).
 #[must_use]
-pub fn render_network_rule(amendment: &NetworkAmendment, protocol: &str) -> String {
+pub fn render_network_rule(amendment: &NetworkPolicyAmendment, protocol: &str) -> String {
     let (decision, verb) = match amendment.action {
-        NetworkAction::Allow => ("allow", "Allow"),
-        NetworkAction::Deny => ("deny", "Deny"),
+        NetworkPolicyRuleAction::Allow => ("allow", "Allow"),
+        NetworkPolicyRuleAction::Deny | NetworkPolicyRuleAction::Other(_) => ("deny", "Deny"),
     };
     let text = |text: &str| serde_json::Value::from(text).to_string();
     let (host, shown) = (&amendment.host, protocol.replace("socks5_", "socks5 "));
@@ -129,9 +129,9 @@ mod tests {
             .unwrap();
         assert_eq!(line, r#"prefix_rule(pattern=["echo", "é\t\"\\\n", ""], decision="allow")"#);
         assert_eq!(render_prefix_rule(&[]).unwrap_err(), "prefix rule requires at least one token");
-        let amendment = NetworkAmendment {
+        let amendment = NetworkPolicyAmendment {
             host: "codex-network-test.invalid".into(),
-            action: NetworkAction::Deny,
+            action: NetworkPolicyRuleAction::Deny,
         };
         let expected = "network_rule(host=\"codex-network-test.invalid\", protocol=\"http\", decision=\"deny\", \
             justification=\"Deny http access to codex-network-test.invalid\")";

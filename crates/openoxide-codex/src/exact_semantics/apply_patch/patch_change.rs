@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::super::launch_context::normalize_path;
-use crate::app_server::PatchChangeKind;
+use crate::file_change::PatchChangeKind;
 
 /// A patch, as far as it decides.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,15 +18,7 @@ pub(super) struct ParsedPatch<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileHunk<'a> {
     pub(super) path: &'a str,
-    pub(super) kind: HunkKind<'a>,
-}
-
-/// The kind of change of a file, as it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HunkKind<'a> {
-    Add,
-    Delete,
-    Update { move_path: Option<&'a str> },
+    pub(super) kind: PatchChangeKind<&'a str>,
 }
 
 /// A change of one file.
@@ -44,13 +36,14 @@ pub struct PatchedFile {
 impl FileHunk<'_> {
     /// Returns the change with absolute paths.
     pub(super) fn resolve(&self, absolute: impl Fn(&str) -> String) -> PatchedFile {
-        let (kind, moved) = match self.kind {
-            HunkKind::Add => (PatchChangeKind::Add, None),
-            HunkKind::Delete => (PatchChangeKind::Delete, None),
-            HunkKind::Update { move_path: moved } => {
-                (PatchChangeKind::Update { move_path: moved.map(&absolute) }, moved)
+        let kind = match self.kind {
+            PatchChangeKind::Add => PatchChangeKind::Add,
+            PatchChangeKind::Delete => PatchChangeKind::Delete,
+            PatchChangeKind::Update { move_path } => {
+                PatchChangeKind::Update { move_path: move_path.map(&absolute) }
             }
         };
+        let moved = self.kind.move_path().copied();
         let written = [Some(self.path), moved].into_iter().flatten().map(str::to_owned).collect();
         PatchedFile { path: absolute(self.path), kind, patch_paths: written }
     }
@@ -59,10 +52,7 @@ impl FileHunk<'_> {
 impl PatchedFile {
     /// Returns all that is written to or goes.
     pub(super) fn collect_affected_paths(&self) -> impl Iterator<Item = &str> {
-        let moved = match &self.kind {
-            PatchChangeKind::Update { move_path } => move_path.as_deref(),
-            PatchChangeKind::Add | PatchChangeKind::Delete => None,
-        };
+        let moved = self.kind.move_path().map(String::as_str);
         std::iter::once(self.path.as_str()).chain(moved)
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::patch_change::{FileHunk, HunkKind, ParsedPatch};
+use super::patch_change::{FileHunk, ParsedPatch};
+use crate::file_change::PatchChangeKind;
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
@@ -114,9 +115,9 @@ impl<'a> PatchReader<'_, 'a> {
                 let begun = self.line_index;
                 self.line_index += 1;
                 match &mut change.kind {
-                    HunkKind::Add => self.read_added_lines(),
-                    HunkKind::Delete => {}
-                    HunkKind::Update { move_path: moved } => {
+                    PatchChangeKind::Add => self.read_added_lines(),
+                    PatchChangeKind::Delete => {}
+                    PatchChangeKind::Update { move_path: moved } => {
                         *moved = self.read_move_path();
                         self.read_update_chunks(begun, change.path)?;
                     }
@@ -233,8 +234,8 @@ fn parse_header(line: &str) -> Option<HunkHeader<'_>> {
         |mark, kind| Some(HunkHeader::File(FileHunk { path: line.strip_prefix(mark)?, kind }));
     match line {
         END => Some(HunkHeader::End),
-        _ => file(ADD, HunkKind::Add)
-            .or_else(|| file(DELETE, HunkKind::Delete))
-            .or_else(|| file(UPDATE, HunkKind::Update { move_path: None })),
+        _ => file(ADD, PatchChangeKind::Add)
+            .or_else(|| file(DELETE, PatchChangeKind::Delete))
+            .or_else(|| file(UPDATE, PatchChangeKind::Update { move_path: None })),
     }
 }

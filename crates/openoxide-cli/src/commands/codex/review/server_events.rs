@@ -2,9 +2,12 @@
 
 use std::collections::VecDeque;
 
-use openoxide_codex::app_server::{
-    ApprovalParams, FileUpdateChange, ItemId, RequestId, ServerMessage, ServerRequest, StartedCall,
-    parse_server_message,
+use openoxide_codex::{
+    app_server::{
+        ApprovalParams, ItemId, RequestId, ServerMessage, ServerRequest, StartedCall,
+        parse_server_message,
+    },
+    file_change::FileUpdateChange,
 };
 
 use super::{

@@ -1,0 +1,93 @@
+//! The answers of a person in the words of the app server: `accept` for `approved`, and so on.
+//!
+//! Use with `#[serde(with = "decision_words")]` on a field.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+
+use crate::review_decision::{NetworkPolicyAmendment, ReviewDecision};
+
+/// A decision on the wire. The app server has other names than the core for variants and for
+/// fields, and its denial has no message, so serde attributes on [`ReviewDecision`] do not suffice.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum WireDecision {
+    Accept,
+    AcceptForSession,
+    AcceptWithExecpolicyAmendment { execpolicy_amendment: Vec<String> },
+    ApplyNetworkPolicyAmendment { network_policy_amendment: NetworkPolicyAmendment },
+    Decline,
+    Cancel,
+}
+
+impl From<WireDecision> for ReviewDecision {
+    fn from(decision: WireDecision) -> Self {
+        match decision {
+            WireDecision::Accept => Self::Approved,
+            WireDecision::AcceptForSession => Self::ApprovedForSession,
+            WireDecision::AcceptWithExecpolicyAmendment { execpolicy_amendment } => {
+                Self::ApprovedExecpolicyAmendment {
+                    proposed_execpolicy_amendment: execpolicy_amendment,
+                }
+            }
+            WireDecision::ApplyNetworkPolicyAmendment { network_policy_amendment } => {
+                Self::NetworkPolicyAmendment { network_policy_amendment }
+            }
+            WireDecision::Decline => Self::new_denial(),
+            WireDecision::Cancel => Self::Abort,
+        }
+    }
+}
+
+impl From<ReviewDecision> for WireDecision {
+    fn from(decision: ReviewDecision) -> Self {
+        match decision {
+            ReviewDecision::Approved => Self::Accept,
+            ReviewDecision::ApprovedForSession => Self::AcceptForSession,
+            ReviewDecision::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment } => {
+                Self::AcceptWithExecpolicyAmendment {
+                    execpolicy_amendment: proposed_execpolicy_amendment,
+                }
+            }
+            ReviewDecision::NetworkPolicyAmendment { network_policy_amendment } => {
+                Self::ApplyNetworkPolicyAmendment { network_policy_amendment }
+            }
+            // The app server has no words for the last two. A denial is the safe answer.
+            ReviewDecision::Denied { .. }
+            | ReviewDecision::TimedOut
+            | ReviewDecision::ApprovedMcpPolicyAmendment => Self::Decline,
+            ReviewDecision::Abort => Self::Cancel,
+        }
+    }
+}
+
+/// Returns a decision in the words of the app server.
+pub(super) fn to_json(decision: &ReviewDecision) -> Value {
+    json!(WireDecision::from(decision.clone()))
+}
+
+/// Serializes a list of decisions.
+///
+/// # Errors
+/// Returns the error of the serializer.
+#[expect(clippy::ref_option, reason = "serde passes the field")]
+pub(crate) fn serialize<S: Serializer>(
+    decisions: &Option<Vec<ReviewDecision>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let words = decisions
+        .as_ref()
+        .map(|decisions| decisions.iter().cloned().map(WireDecision::from).collect::<Vec<_>>());
+    words.serialize(serializer)
+}
+
+/// Deserializes a list of decisions.
+///
+/// # Errors
+/// Returns an error if the app server has no such decision.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<ReviewDecision>>, D::Error> {
+    let words = Option::<Vec<WireDecision>>::deserialize(deserializer)?;
+    Ok(words.map(|words| words.into_iter().map(ReviewDecision::from).collect()))
+}
