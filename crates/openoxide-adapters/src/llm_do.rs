@@ -12,7 +12,7 @@ mod shell_rules;
 use openoxide_permission::{CombiningAlgorithm, Layer, LayerKind, PathAnchors, Pattern, Rule};
 use openoxide_protocol::{Effect, PermissionMode};
 
-use crate::policy_translation::{PolicyTextError, PolicyTranslation};
+use crate::policy_translation::{PolicyTextError, PolicyTranslation, new_rule};
 use config_file::{LlmDoConfig, LlmDoMode};
 
 pub use config_export::render_config;
@@ -62,18 +62,7 @@ struct LlmDoTranslator<'a> {
 
 impl LlmDoTranslator<'_> {
     fn add_rule(&mut self, effect: Effect, text: String, line: u32, patterns: Vec<Pattern>) {
-        let (human, reason) = (false, None);
-        let (exact, bare) = (false, false);
-        self.rules.push(Rule {
-            effect,
-            text,
-            patterns,
-            is_literal: exact,
-            matches_everything: bare,
-            requires_human: human,
-            line,
-            reason,
-        });
+        self.rules.push(new_rule(effect, text, patterns, line));
     }
 
     fn add_note(&mut self, line: u32, what: &str) {

@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use openoxide_permission::{AdditionalDirectory, Hook, Layer};
+use openoxide_permission::{AdditionalDirectory, Hook, Layer, Pattern, Rule};
 use openoxide_protocol::{
     AbsPath, Access, AccessDecision, CommandClass, Decision, Effect, ExecAccess, RuleRef, Span,
 };
@@ -68,6 +68,22 @@ impl PolicyTranslation {
             hooks: Vec::new(),
             managed_hooks_only: false,
         }
+    }
+}
+
+/// Returns a rule with these patterns, without a reason and without the properties that only
+/// OpenOxide's own rules have.
+#[must_use]
+pub const fn new_rule(effect: Effect, text: String, patterns: Vec<Pattern>, line: u32) -> Rule {
+    Rule {
+        effect,
+        text,
+        patterns,
+        is_literal: false,
+        matches_everything: false,
+        requires_human: false,
+        line,
+        reason: None,
     }
 }
 

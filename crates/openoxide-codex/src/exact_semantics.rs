@@ -15,19 +15,20 @@ mod call_decision;
 mod call_evaluator;
 mod dangerous_commands;
 mod dialect;
+mod exec_policy;
 mod fast_split;
-mod launch_context;
+pub(crate) mod launch_context;
 mod network_approvals;
-mod network_rules;
+pub(crate) mod network_rules;
 mod policy_amendment;
-mod policy_index;
-mod prefix_rule;
+pub(crate) mod prefix_rule;
+pub(crate) mod prefix_rule_index;
 mod prompt_coalescing;
 mod requirements_toml;
 mod rule_errors;
-mod rule_examples;
-mod rule_file;
-mod rule_parser;
+pub(crate) mod rule_examples;
+pub(crate) mod rule_file;
+pub(crate) mod rule_parser;
 mod safe_commands;
 mod sandbox_retry;
 mod script_commands;
@@ -40,6 +41,7 @@ pub use banned_prefixes::{is_banned_prefix, longest_banned_prefix};
 pub use call_decision::{CallOutcome, CallVerdict, SandboxPermissions, ShellToolCall};
 pub use call_evaluator::{CallEvaluator, ShellInvocation};
 pub use dialect::CodexDialect;
+pub use exec_policy::{CodexRuleMatch, CommandEvaluation, ExecPolicy};
 pub use launch_context::LaunchContext;
 pub use network_approvals::{HostDecision, HostKey, NetworkApprovals, NetworkProtocol};
 pub use network_rules::NetworkRule;
@@ -47,24 +49,14 @@ pub use policy_amendment::{
     DEFAULT_RULES, LivePolicy, apply_amendment, is_valid_amendment, render_network_rule,
     render_prefix_rule,
 };
-pub use policy_index::{CodexRuleMatch, CommandEvaluation, ExecPolicy, HostExecutables};
 pub use prefix_rule::{
     AbsolutePathBuf, CodexDecision, PatternToken, PrefixPattern, PrefixRule, PrefixRuleMatch,
 };
+pub use prefix_rule_index::HostExecutables;
 pub use rule_errors::{RuleCallError, RuleFileError};
 pub use rule_file::{NetworkRuleCall, ParsedRuleFile, PrefixRuleCall, RuleArgument};
-pub use rule_parser::{RuleLanguage, RuleSource};
+pub use rule_parser::{MAX_RULE_FILE_SIZE, RuleLanguage, RuleSource};
 pub use sandbox_retry::{BlockedAttempt, CodexRuntime, NextStep, RETRY_PROMPT, looks_like_denial};
-
-/// A longer rule file is not read.
-pub const MAX_RULE_FILE_SIZE: usize = 1 << 20;
-
-/// The parameters of `prefix_rule`, in the order of positional arguments.
-pub(super) const PREFIX_RULE_PARAMETERS: [&str; 6] =
-    ["pattern", "decision", "match", "not_match", "justification", "canonical_matching"];
-/// The parameters of `network_rule`, in the order of positional arguments.
-pub(super) const NETWORK_RULE_PARAMETERS: [&str; 4] =
-    ["host", "protocol", "decision", "justification"];
 
 #[cfg(test)]
 mod tests;

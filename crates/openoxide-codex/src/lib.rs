@@ -12,15 +12,16 @@
 
 pub mod app_server;
 pub mod approval_review;
-mod evaluated_rules;
 pub mod exact_semantics;
 pub mod file_change;
 pub mod hook;
 mod plain_rules;
 pub mod review_decision;
+mod rule_arguments;
 mod rule_calls;
 mod rule_file_export;
 mod rule_file_layer;
+mod rule_file_reader;
 mod rule_lexer;
 mod script_patches;
 mod shells;

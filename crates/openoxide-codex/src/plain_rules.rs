@@ -1,93 +1,67 @@
-//! Calls to rules: what each of the three functions takes.
+//! Rule files that consist of plain calls, with errors that name the wrong argument.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::ops::Range;
 
-use openoxide_permission::{PathAnchors, pattern::command};
-use openoxide_protocol::Effect;
+use openoxide_permission::pattern::command;
 
 use super::{
-    exact_semantics::{NETWORK_RULE_PARAMETERS, PREFIX_RULE_PARAMETERS, RuleLanguage},
-    rule_calls::{FunctionCall, LiteralKind, LiteralValue, parse_calls},
+    exact_semantics::{
+        network_rules::{NetworkRule, PROTOCOLS},
+        prefix_rule::{CodexDecision, PatternToken, PrefixPattern, PrefixRule},
+        rule_examples::RuleExamples,
+        rule_file::ParsedRuleFile,
+    },
+    rule_arguments::{NETWORK_RULE_PARAMETERS, PREFIX_RULE_PARAMETERS, bind_arguments},
+    rule_calls::{FunctionCall, LiteralKind, LiteralValue},
     rule_lexer::PLAIN_CALLS_ONLY,
 };
 use openoxide_adapters::policy_translation::PolicyTextError;
 
-const RULE_FUNCTIONS: &[&str] = &["prefix_rule", "host_executable", "network_rule"];
-
-/// A rule about the first words of a command, with the possible words for each position.
-#[derive(Clone, Debug)]
-pub(super) struct PrefixRuleEntry {
-    pub(super) pattern: Vec<Vec<String>>,
-    pub(super) effect: Effect,
-    pub(super) reason: Option<String>,
-    pub(super) folds_case: bool,
-    pub(super) span: Range<usize>,
-    pub(super) examples: Vec<(Vec<String>, bool, Range<usize>)>,
+/// An example of a rule, with its location.
+struct SpannedExample {
+    words: Vec<String>,
+    must_match: bool,
+    span: Range<usize>,
 }
 
-/// A rule about a host.
-#[derive(Clone, Debug)]
-pub(super) struct NetworkRuleEntry {
-    pub(super) host: String,
-    pub(super) effect: Effect,
-    pub(super) reason: Option<String>,
-    pub(super) span: Range<usize>,
+/// A file that is being read.
+#[derive(Default)]
+struct PlainRuleReader {
+    file: ParsedRuleFile,
+    /// The examples of each rule of the file.
+    examples: Vec<Vec<SpannedExample>>,
 }
 
-/// The contents of a rule file.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RuleFile {
-    pub(super) prefix_rules: Vec<PrefixRuleEntry>,
-    /// The permitted paths of a program, if the file lists them.
-    pub(super) host_executables: BTreeMap<String, Vec<String>>,
-    pub(super) network_rules: Vec<NetworkRuleEntry>,
-}
-
-impl RuleFile {
-    /// Parses a file. A file that contains more than plain calls is evaluated.
-    ///
-    /// # Errors
-    /// Returns all errors for which Codex skips the file.
-    pub(super) fn parse(
-        file: &str,
-        source: &str,
-        anchors: PathAnchors<'_>,
-        language: RuleLanguage,
-    ) -> Result<Self, Vec<PolicyTextError>> {
-        let known = |call: &FunctionCall| RULE_FUNCTIONS.contains(&call.function.as_str());
-        match parse_calls(source) {
-            Ok(calls) if calls.iter().all(known) => Self::from_calls(&calls),
-            _ => super::evaluated_rules::evaluate_rules(file, source, anchors, language),
-        }
+/// Reads plain calls. Examples are checked when all calls are known, as in Codex.
+///
+/// # Errors
+/// Returns all errors for which Codex skips the file.
+pub(super) fn read_plain_rules(
+    calls: &[FunctionCall],
+) -> Result<ParsedRuleFile, Vec<PolicyTextError>> {
+    let (mut reader, mut faults) = (PlainRuleReader::default(), Vec::new());
+    for call in calls {
+        faults.extend(reader.apply_call(call).err());
     }
+    faults.extend(reader.find_failing_examples());
+    if faults.is_empty() { Ok(reader.file) } else { Err(faults) }
+}
 
-    /// Takes plain calls. Examples are checked when all of it is known, as in Codex.
-    ///
-    /// # Errors
-    /// Everything for which Codex leaves the file out, as far as it is understood.
-    pub(super) fn from_calls(calls: &[FunctionCall]) -> Result<Self, Vec<PolicyTextError>> {
-        let (mut rules, mut faults) = (Self::default(), Vec::new());
-        for call in calls {
-            faults.extend(rules.apply_call(call).err());
-        }
-        for rule in &rules.prefix_rules {
-            faults.extend(
-                rule.examples
-                    .iter()
-                    .filter_map(|example| rules.find_failing_example(rule, example)),
-            );
-        }
-        if faults.is_empty() { Ok(rules) } else { Err(faults) }
-    }
-
+impl PlainRuleReader {
     fn apply_call(&mut self, call: &FunctionCall) -> Result<(), PolicyTextError> {
         match call.function.as_str() {
-            "prefix_rule" => self.prefix_rules.push(parse_prefix_rule(call)?),
+            "prefix_rule" => {
+                let (rules, examples) = parse_prefix_rule(call)?;
+                self.file.prefix_rules.push((rules, call.span.clone()));
+                self.examples.push(examples);
+            }
             "host_executable" => {
                 let (name, paths) = parse_host_executable(call)?;
-                self.host_executables.insert(name, paths);
+                self.file.host_executables.insert(name, paths);
             }
-            "network_rule" => self.network_rules.push(parse_network_rule(call)?),
+            "network_rule" => {
+                self.file.network_rules.push((parse_network_rule(call)?, call.span.clone()));
+            }
             other => {
                 let fault =
                     PolicyTextError::new(format!("nothing is called `{other}`"), call.span.clone());
@@ -97,70 +71,49 @@ impl RuleFile {
         Ok(())
     }
 
-    fn find_failing_example(
+    fn find_failing_examples(&self) -> Vec<PolicyTextError> {
+        let rules = self.file.prefix_rules.iter().zip(&self.examples);
+        let check = |((rule, _), examples): (&(RuleExamples, Range<usize>), &Vec<_>)| {
+            let failing = |example| self.check_example(&rule.rules, example);
+            examples.iter().filter_map(failing).collect::<Vec<_>>()
+        };
+        rules.flat_map(check).collect()
+    }
+
+    fn check_example(
         &self,
-        rule: &PrefixRuleEntry,
-        (words, wanted, span): &(Vec<String>, bool, Range<usize>),
+        rules: &[PrefixRule],
+        example: &SpannedExample,
     ) -> Option<PolicyTextError> {
-        let found = rule.matches_command(words) || self.resolves_program(rule, words);
-        let does = if *wanted { "does not match" } else { "matches" };
+        let SpannedExample { words, must_match, span } = example;
+        let found = matches_any(rules, words) || self.matches_program_path(rules, words);
+        let does = if *must_match { "does not match" } else { "matches" };
         let message = format!("the rule {does} its example `{}`", words.join(" "));
-        (found != *wanted).then(|| PolicyTextError::new(message, span.clone()))
+        (found != *must_match).then(|| PolicyTextError::new(message, span.clone()))
     }
 
     /// Returns whether a rule about a program's name matches the program at this path.
-    fn resolves_program(&self, rule: &PrefixRuleEntry, words: &[String]) -> bool {
+    fn matches_program_path(&self, rules: &[PrefixRule], words: &[String]) -> bool {
         let Some((program, rest)) = words.split_first() else { return false };
         let Some((_, name)) = program.rsplit_once('/') else { return false };
-        let listed = self.host_executables.get(name).is_none_or(|paths| paths.contains(program));
+        let hosts = &self.file.host_executables;
+        let listed = hosts.get(name).is_none_or(|paths| paths.contains(program));
         let named: Vec<String> = std::iter::once(name.to_owned()).chain(rest.to_vec()).collect();
-        listed && rule.matches_command(&named)
+        listed && matches_any(rules, &named)
     }
 }
 
-impl PrefixRuleEntry {
-    fn matches_command(&self, words: &[String]) -> bool {
-        let same = |a: &String, b: &String| {
-            if self.folds_case { a.to_lowercase() == b.to_lowercase() } else { a == b }
-        };
-        let fits = |(some, word): (&Vec<String>, &String)| some.iter().any(|one| same(one, word));
-        words.len() >= self.pattern.len() && self.pattern.iter().zip(words).all(fits)
-    }
+/// Returns whether one of the rules of a call matches a command.
+fn matches_any(rules: &[PrefixRule], words: &[String]) -> bool {
+    let Some((program, arguments)) = words.split_first() else { return false };
+    rules.iter().any(|rule| rule.pattern.matches(program, arguments))
 }
 
-/// Binds arguments to the parameters of a function, which are given in positional order.
-pub(super) fn bind_arguments<'c>(
-    call: &'c FunctionCall,
-    names: &[&str],
-) -> Result<Vec<Option<&'c LiteralValue>>, PolicyTextError> {
-    let mut found: Vec<Option<&LiteralValue>> = vec![None; names.len()];
-    let mut by_name = false;
-    for (at, (name, value)) in call.arguments.iter().enumerate() {
-        let wrong = |what: &str| Err(PolicyTextError::new(what, value.span.clone()));
-        by_name |= name.is_some();
-        let place = match name {
-            None if by_name => {
-                return wrong("a positional argument follows a named one");
-            }
-            None => at,
-            Some(name) => names.iter().position(|known| known == name).unwrap_or(usize::MAX),
-        };
-        match found.get_mut(place) {
-            Some(free @ None) => *free = Some(value),
-            Some(Some(_)) => return wrong("this argument is given twice"),
-            None => {
-                let known = names.join("`, `");
-                let what = name.as_deref().unwrap_or("this");
-                let message = format!("`{}` takes no argument `{what}`", call.function);
-                return Err(PolicyTextError::new(message, value.span.clone())
-                    .with_help(format!("known are `{known}`")));
-            }
-        }
-    }
-    Ok(found)
-}
-
-fn parse_prefix_rule(call: &FunctionCall) -> Result<PrefixRuleEntry, PolicyTextError> {
+/// Returns the rules of a call, one for each program, and its examples. The rules hold no examples:
+/// these are checked here, where their locations are known.
+fn parse_prefix_rule(
+    call: &FunctionCall,
+) -> Result<(RuleExamples, Vec<SpannedExample>), PolicyTextError> {
     let found = bind_arguments(call, &PREFIX_RULE_PARAMETERS)?;
     let [pattern, decision, yes, no, reason, folds] = found.as_slice() else {
         return Err(PolicyTextError::new("the rule has too many arguments", call.span.clone()));
@@ -170,17 +123,21 @@ fn parse_prefix_rule(call: &FunctionCall) -> Result<PrefixRuleEntry, PolicyTextE
     let mut examples = Vec::new();
     for (list, wanted) in [(no, false), (yes, true)] {
         for item in list.map(parse_list).transpose()?.unwrap_or_default() {
-            examples.push((parse_example(item)?, wanted, item.span.clone()));
+            let (words, span) = (parse_example(item)?, item.span.clone());
+            examples.push(SpannedExample { words, must_match: wanted, span });
         }
     }
-    Ok(PrefixRuleEntry {
-        pattern: parse_pattern(pattern)?,
-        effect: decision.map_or(Ok(Effect::Allow), parse_decision)?,
-        reason: reason.map(parse_justification).transpose()?,
-        folds_case: folds.map_or(Ok(false), parse_bool)?,
-        span: call.span.clone(),
-        examples,
-    })
+    let (programs, rest) = parse_pattern(pattern)?;
+    let decision = decision.map_or(Ok(CodexDecision::Allow), parse_decision)?;
+    let justification = reason.map(parse_justification).transpose()?;
+    let canonical_matching = folds.map_or(Ok(false), parse_bool)?;
+    let rule = |first: &String| PrefixRule {
+        pattern: PrefixPattern { canonical_matching, first: first.clone(), rest: rest.clone() },
+        decision,
+        justification: justification.clone(),
+    };
+    let rules = programs.words().iter().map(rule).collect();
+    Ok((RuleExamples { rules, matching: Vec::new(), not_matching: Vec::new() }, examples))
 }
 
 fn parse_host_executable(call: &FunctionCall) -> Result<(String, Vec<String>), PolicyTextError> {
@@ -210,9 +167,7 @@ fn parse_host_executable(call: &FunctionCall) -> Result<(String, Vec<String>), P
     Ok((bare.to_owned(), listed))
 }
 
-fn parse_network_rule(call: &FunctionCall) -> Result<NetworkRuleEntry, PolicyTextError> {
-    const PROTOCOLS: &[&str] =
-        &["http", "https", "socks5_tcp", "socks5_udp", "https_connect", "http-connect"];
+fn parse_network_rule(call: &FunctionCall) -> Result<NetworkRule, PolicyTextError> {
     let found = bind_arguments(call, &NETWORK_RULE_PARAMETERS)?;
     let [Some(host), Some(protocol), Some(decision), reason] = found.as_slice() else {
         let what = "`network_rule` takes `host`, `protocol` and `decision`";
@@ -222,12 +177,14 @@ fn parse_network_rule(call: &FunctionCall) -> Result<NetworkRuleEntry, PolicyTex
         return Err(PolicyTextError::new("unknown protocol", protocol.span.clone())
             .with_help(format!("known are `{}`", PROTOCOLS.join("`, `"))));
     }
-    let effect =
-        if parse_text(decision)? == "deny" { Effect::Deny } else { parse_decision(decision)? };
+    let decision = match parse_text(decision)? {
+        "deny" => CodexDecision::Forbidden,
+        _ => parse_decision(decision)?,
+    };
     let host = strip_host_port(parse_text(host)?)
         .ok_or_else(|| PolicyTextError::new("invalid host", host.span.clone()))?;
-    let reason = reason.map(parse_justification).transpose()?;
-    Ok(NetworkRuleEntry { host, effect, reason, span: call.span.clone() })
+    let justification = reason.map(parse_justification).transpose()?;
+    Ok(NetworkRule { host, decision, justification })
 }
 
 /// Returns a host without its port.
@@ -243,20 +200,24 @@ fn strip_host_port(text: &str) -> Option<String> {
     (!odd).then_some(bare)
 }
 
-/// Returns the possible words at each position of a pattern.
-fn parse_pattern(pattern: &LiteralValue) -> Result<Vec<Vec<String>>, PolicyTextError> {
+/// Returns the possible programs, and the possible words at each position after the program.
+fn parse_pattern(
+    pattern: &LiteralValue,
+) -> Result<(PatternToken, Vec<PatternToken>), PolicyTextError> {
     let place = |value: &LiteralValue| match &value.kind {
         LiteralKind::List(some) if some.is_empty() => {
             Err(PolicyTextError::new("a list of alternatives is not empty", value.span.clone()))
         }
-        LiteralKind::List(some) => some.iter().map(parse_word).collect(),
-        _ => Ok(vec![parse_word(value)?]),
+        LiteralKind::List(some) => {
+            some.iter().map(parse_word).collect::<Result<_, _>>().map(PatternToken::Alts)
+        }
+        _ => parse_word(value).map(PatternToken::Single),
     };
-    let places: Vec<_> = parse_list(pattern)?.iter().map(place).collect::<Result<_, _>>()?;
+    let mut places = parse_list(pattern)?.iter().map(place).collect::<Result<Vec<_>, _>>()?;
     if places.is_empty() {
         return Err(PolicyTextError::new("a pattern is not empty", pattern.span.clone()));
     }
-    Ok(places)
+    Ok((places.remove(0), places))
 }
 
 /// Returns a word of a command, which holds no NUL.
@@ -280,16 +241,11 @@ fn parse_example(value: &LiteralValue) -> Result<Vec<String>, PolicyTextError> {
     Ok(words)
 }
 
-fn parse_decision(value: &LiteralValue) -> Result<Effect, PolicyTextError> {
-    Ok(match parse_text(value)? {
-        "allow" => Effect::Allow,
-        "prompt" => Effect::Ask,
-        "forbidden" => Effect::Deny,
-        other => {
-            let fault =
-                PolicyTextError::new(format!("`{other}` is not a decision"), value.span.clone());
-            return Err(fault.with_help("write `allow`, `prompt` or `forbidden`"));
-        }
+fn parse_decision(value: &LiteralValue) -> Result<CodexDecision, PolicyTextError> {
+    let word = parse_text(value)?;
+    CodexDecision::parse(word).ok_or_else(|| {
+        let fault = PolicyTextError::new(format!("`{word}` is not a decision"), value.span.clone());
+        fault.with_help("write `allow`, `prompt` or `forbidden`")
     })
 }
 
@@ -302,23 +258,14 @@ fn parse_justification(value: &LiteralValue) -> Result<String, PolicyTextError> 
 }
 
 fn parse_bool(value: &LiteralValue) -> Result<bool, PolicyTextError> {
-    match &value.kind {
-        LiteralKind::Word(word) if word == "True" => Ok(true),
-        LiteralKind::Word(word) if word == "False" => Ok(false),
-        _ => Err(PolicyTextError::new("write `True` or `False`", value.span.clone())),
-    }
+    let wrong = || PolicyTextError::new("write `True` or `False`", value.span.clone());
+    value.as_bool().ok_or_else(wrong)
 }
 
 fn parse_text(value: &LiteralValue) -> Result<&str, PolicyTextError> {
-    match &value.kind {
-        LiteralKind::Text(text) => Ok(text),
-        _ => Err(PolicyTextError::new("expected a string", value.span.clone())),
-    }
+    value.as_text().ok_or_else(|| PolicyTextError::new("expected a string", value.span.clone()))
 }
 
 fn parse_list(value: &LiteralValue) -> Result<&[LiteralValue], PolicyTextError> {
-    match &value.kind {
-        LiteralKind::List(items) => Ok(items),
-        _ => Err(PolicyTextError::new("expected a list", value.span.clone())),
-    }
+    value.as_list().ok_or_else(|| PolicyTextError::new("expected a list", value.span.clone()))
 }

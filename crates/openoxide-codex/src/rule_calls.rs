@@ -23,6 +23,33 @@ pub(super) enum LiteralKind {
     Word(String),
 }
 
+impl LiteralValue {
+    /// Returns the text, if the value is one.
+    pub(super) fn as_text(&self) -> Option<&str> {
+        match &self.kind {
+            LiteralKind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the items, if the value is a list.
+    pub(super) fn as_list(&self) -> Option<&[Self]> {
+        match &self.kind {
+            LiteralKind::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Returns the truth value, if the value is `True` or `False`.
+    pub(super) fn as_bool(&self) -> Option<bool> {
+        match &self.kind {
+            LiteralKind::Word(word) if word == "True" => Some(true),
+            LiteralKind::Word(word) if word == "False" => Some(false),
+            _ => None,
+        }
+    }
+}
+
 /// A call with its named and positional arguments. Positional arguments come first.
 #[derive(Clone, Debug)]
 pub(super) struct FunctionCall {

@@ -4,7 +4,7 @@
 //! `/usr/bin/git` matches only if `host_executable` lists it. A restrictive rule matches the
 //! program at any path.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
 use openoxide_permission::{
     CombiningAlgorithm, Layer, LayerKind, PathAnchors, Pattern, Rule, SubjectKind,
@@ -14,10 +14,17 @@ use openoxide_permission::{
 use openoxide_protocol::Effect;
 
 use super::{
-    exact_semantics::RuleLanguage,
-    plain_rules::{NetworkRuleEntry, PrefixRuleEntry, RuleFile},
+    exact_semantics::{
+        network_rules::NetworkRule,
+        prefix_rule::{CodexDecision, PrefixRule},
+        rule_file::ParsedRuleFile,
+        rule_parser::RuleLanguage,
+    },
+    rule_file_reader::read_rule_file,
 };
-use openoxide_adapters::policy_translation::{PolicyTextError, PolicyTranslation, line_number};
+use openoxide_adapters::policy_translation::{
+    PolicyTextError, PolicyTranslation, line_number, new_rule,
+};
 
 /// The maximum number of commands that one rule expands to.
 const MAX_PATTERNS: usize = 4096;
@@ -33,16 +40,16 @@ pub fn translate_rule_file(
     anchors: PathAnchors<'_>,
     language: RuleLanguage,
 ) -> Result<PolicyTranslation, Vec<PolicyTextError>> {
-    let rules = RuleFile::parse(file, text, anchors, language)?;
+    let rules = read_rule_file(file, text, anchors, language)?;
     let mut to = RuleFileTranslator { text, rules: vec![], errors: vec![], notes: vec![] };
-    for rule in &rules.prefix_rules {
-        to.translate_prefix_rule(rule, &rules);
+    for (call, span) in &rules.prefix_rules {
+        to.translate_prefix_rules(&call.rules, span, &rules);
     }
     // A later rule about a host takes the place of an earlier one; one that prompts does not.
     let mut said = BTreeSet::new();
-    for rule in rules.network_rules.iter().rev() {
-        if rule.effect == Effect::Ask || said.insert(&rule.host) {
-            to.translate_network_rule(rule, file);
+    for (rule, span) in rules.network_rules.iter().rev() {
+        if to_effect(rule.decision) == Effect::Ask || said.insert(&rule.host) {
+            to.translate_network_rule(rule, span, file);
         }
     }
     let (rules, file) = (to.rules, Some(file.to_owned()));
@@ -59,64 +66,72 @@ struct RuleFileTranslator<'t> {
 }
 
 impl RuleFileTranslator<'_> {
-    fn translate_prefix_rule(&mut self, rule: &PrefixRuleEntry, all: &RuleFile) {
-        if rule.folds_case && rule.effect != Effect::Allow {
+    /// Translates the rules of one call. They differ only in the program.
+    fn translate_prefix_rules(
+        &mut self,
+        rules: &[PrefixRule],
+        span: &Range<usize>,
+        all: &ParsedRuleFile,
+    ) {
+        let Some(rule) = rules.first() else { return };
+        let effect = to_effect(rule.decision);
+        if rule.pattern.canonical_matching && effect != Effect::Allow {
             let what = "`canonical_matching` cannot be expressed as a rule of OpenOxide";
-            self.errors.push(PolicyTextError::new(what, rule.span.clone()));
+            self.errors.push(PolicyTextError::new(what, span.clone()));
         }
-        let mut places = rule.pattern.clone();
-        if let (Effect::Allow, Some(programs)) = (rule.effect, places.first_mut()) {
+        let programs: Vec<String> = rules.iter().map(|rule| rule.pattern.first.clone()).collect();
+        let rest = rule.pattern.rest.iter().map(|token| token.words().to_vec());
+        let mut places: Vec<Vec<String>> = std::iter::once(programs).chain(rest).collect();
+        let shown: Vec<String> = places.iter().map(|words| render_alternatives(words)).collect();
+        if let (Effect::Allow, Some(programs)) = (effect, places.first_mut()) {
             let paths = programs.iter().filter_map(|name| all.host_executables.get(name)).flatten();
             let paths: Vec<String> = paths.cloned().collect();
             programs.extend(paths);
         }
         let Some(prefixes) = cartesian_product(&places) else {
             let what = format!("the rule stands for more than {MAX_PATTERNS} commands");
-            return self.errors.push(PolicyTextError::new(what, rule.span.clone()));
+            return self.errors.push(PolicyTextError::new(what, span.clone()));
         };
         let patterns = prefixes.iter().map(|words| prefix_pattern(words)).collect();
-        let shown: Vec<String> =
-            rule.pattern.iter().map(|words| render_alternatives(words)).collect();
         let text = format!("prefix_rule({})", shown.join(" "));
-        self.add_rule(rule.effect, text, patterns, rule.span.start, rule.reason.as_deref());
+        self.add_rule(rule.decision, text, patterns, span, rule.justification.as_deref());
     }
 
-    fn translate_network_rule(&mut self, rule: &NetworkRuleEntry, file: &str) {
+    fn translate_network_rule(&mut self, rule: &NetworkRule, span: &Range<usize>, file: &str) {
         match host::parse(&rule.host) {
             Ok(read) => {
                 let patterns =
                     vec![Pattern { kind: SubjectKind::Fetch, program: read.glob.finish() }];
                 let text = format!("network_rule({})", rule.host);
-                self.add_rule(rule.effect, text, patterns, rule.span.start, rule.reason.as_deref());
+                self.add_rule(rule.decision, text, patterns, span, rule.justification.as_deref());
             }
-            Err(error) if rule.effect == Effect::Allow => {
-                let line = line_number(self.text, rule.span.start);
+            Err(error) if rule.decision == CodexDecision::Allow => {
+                let line = line_number(self.text, span.start);
                 self.notes.push(format!("{file}:{line}: {}; it is left out", error.message));
             }
-            Err(error) => self.errors.push(PolicyTextError::new(error.message, rule.span.clone())),
+            Err(error) => self.errors.push(PolicyTextError::new(error.message, span.clone())),
         }
     }
 
     fn add_rule(
         &mut self,
-        effect: Effect,
+        decision: CodexDecision,
         text: String,
         patterns: Vec<Pattern>,
-        at: usize,
+        span: &Range<usize>,
         reason: Option<&str>,
     ) {
-        let (line, reason) = (line_number(self.text, at), reason.map(str::to_owned));
-        let (exact, bare, human) = (false, false, false);
-        self.rules.push(Rule {
-            effect,
-            text,
-            patterns,
-            is_literal: exact,
-            matches_everything: bare,
-            requires_human: human,
-            line,
-            reason,
-        });
+        let line = line_number(self.text, span.start);
+        let rule = new_rule(to_effect(decision), text, patterns, line);
+        self.rules.push(Rule { reason: reason.map(str::to_owned), ..rule });
+    }
+}
+
+const fn to_effect(decision: CodexDecision) -> Effect {
+    match decision {
+        CodexDecision::Allow => Effect::Allow,
+        CodexDecision::Prompt | CodexDecision::PromptUser => Effect::Ask,
+        CodexDecision::Forbidden => Effect::Deny,
     }
 }
 

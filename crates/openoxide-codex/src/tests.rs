@@ -4,7 +4,9 @@ use openoxide_permission::{EvaluationContext, LayerKind, PathAnchors, PolicyStac
 use openoxide_protocol::{AbsPath, Access, Effect};
 
 use super::{
-    exact_semantics::RuleFileError, plain_rules::RuleFile, rule_calls::parse_calls,
+    exact_semantics::{RuleFileError, rule_file::ParsedRuleFile},
+    plain_rules::read_plain_rules,
+    rule_calls::parse_calls,
     translate_rule_file,
 };
 use openoxide_adapters::policy_translation::{PolicyTextError, PolicyTranslation};
@@ -18,8 +20,8 @@ fn read(text: &str) -> Result<PolicyTranslation, Vec<PolicyTextError>> {
 }
 
 /// Reads it without the language.
-fn plainly(text: &str) -> Result<RuleFile, Vec<PolicyTextError>> {
-    parse_calls(text).map_err(|fault| vec![fault]).and_then(|calls| RuleFile::from_calls(&calls))
+fn plainly(text: &str) -> Result<ParsedRuleFile, Vec<PolicyTextError>> {
+    parse_calls(text).map_err(|fault| vec![fault]).and_then(|calls| read_plain_rules(&calls))
 }
 
 fn decided(text: &str, access: &Access) -> Effect {

@@ -12,7 +12,7 @@ use openoxide_permission::{
 use openoxide_protocol::{AbsPath, Effect};
 
 use super::{builtin_agents, config::OpenCodeConfig, ruleset, wildcard};
-use crate::policy_translation::{PolicyTextError, PolicyTranslation};
+use crate::policy_translation::{PolicyTextError, PolicyTranslation, new_rule};
 
 /// Returns the configuration as a layer, with the rules of the agent that works where none is named. `anchors.base` is the
 /// root of the repository.
@@ -109,15 +109,10 @@ impl OpenCodeTranslator<'_> {
             (_, effect) => effect,
         };
         if !patterns.is_empty() {
+            let text = format!("{}({})", rule.permission, rule.pattern);
             self.rules.push(Rule {
-                requires_human: false,
-                effect,
-                text: format!("{}({})", rule.permission, rule.pattern),
-                patterns,
-                is_literal: false,
                 matches_everything: rule.permission == "edit" && rule.pattern == "*",
-                line: rule.origin.line,
-                reason: None,
+                ..new_rule(effect, text, patterns, rule.origin.line)
             });
         }
     }

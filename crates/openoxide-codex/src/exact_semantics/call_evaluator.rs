@@ -7,8 +7,8 @@ use super::{
     banned_prefixes::is_banned_prefix,
     dangerous_commands::{DangerKind, find_danger},
     dialect::CodexDialect,
+    exec_policy::ExecPolicy,
     launch_context::LaunchContext,
-    policy_index::ExecPolicy,
     prefix_rule::{CodexDecision, PrefixRuleMatch},
     safe_commands, script_commands,
 };

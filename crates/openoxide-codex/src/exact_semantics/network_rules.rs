@@ -15,7 +15,8 @@ pub struct NetworkRule {
     pub justification: Option<String>,
 }
 
-const PROTOCOLS: &[&str] =
+/// The protocols that a rule can name.
+pub(crate) const PROTOCOLS: &[&str] =
     &["http", "https", "socks5_tcp", "socks5_udp", "https_connect", "http-connect"];
 
 /// Checks the name of a protocol.

@@ -4,8 +4,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{
     banned_prefixes::is_banned_prefix,
+    exec_policy::ExecPolicy,
     launch_context::LaunchContext,
-    policy_index::ExecPolicy,
     prefix_rule::{CodexDecision, PrefixRule},
 };
 use crate::review_decision::{NetworkPolicyAmendment, NetworkPolicyRuleAction};

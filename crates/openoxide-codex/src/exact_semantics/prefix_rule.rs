@@ -72,6 +72,11 @@ impl PrefixPattern {
         pattern == word || self.canonical_matching && canonical_caseless_match_str(pattern, word)
     }
 
+    /// Returns whether a command matches, by the program as it is written.
+    pub(crate) fn matches(&self, program: &str, arguments: &[String]) -> bool {
+        self.words_equal(&self.first, program) && self.rest_matches(arguments)
+    }
+
     /// Returns whether the arguments match the rest of the pattern. The program itself has already
     /// been compared.
     fn rest_matches(&self, arguments: &[String]) -> bool {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     dialect::CodexDialect,
-    policy_index::ExecPolicy,
+    exec_policy::ExecPolicy,
     prefix_rule::{CodexDecision, PatternToken, PrefixPattern, PrefixRule},
 };
 

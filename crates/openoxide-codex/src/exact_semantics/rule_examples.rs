@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     launch_context::LaunchContext,
-    policy_index::{HostExecutables, PrefixRuleIndex},
     prefix_rule::PrefixRule,
+    prefix_rule_index::{HostExecutables, PrefixRuleIndex},
     rule_errors::RuleCallError,
 };
 
@@ -13,8 +13,8 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RuleExamples {
     pub(crate) rules: Vec<PrefixRule>,
-    pub(super) matching: Vec<Vec<String>>,
-    pub(super) not_matching: Vec<Vec<String>>,
+    pub(crate) matching: Vec<Vec<String>>,
+    pub(crate) not_matching: Vec<Vec<String>>,
 }
 
 impl RuleExamples {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     launch_context::{LaunchContext, basename, normalize_path},
     network_rules::{self, NetworkRule},
-    policy_index::HostExecutables,
     prefix_rule::{CodexDecision, PatternToken, PrefixPattern, PrefixRule},
+    prefix_rule_index::HostExecutables,
     rule_errors::{RuleCallError, RuleFileError},
     rule_examples::{self, RuleExamples},
 };

@@ -1,15 +1,19 @@
 //! Parsing of rule files. Plain calls are parsed here; everything else needs Codex's own language.
 
 use super::{
-    LaunchContext, MAX_RULE_FILE_SIZE,
-    policy_index::{ExecPolicy, HostExecutables},
+    exec_policy::ExecPolicy,
+    launch_context::LaunchContext,
+    prefix_rule_index::HostExecutables,
     rule_errors::{RuleCallError, RuleFileError},
     rule_file::{NetworkRuleCall, ParsedRuleFile, PrefixRuleCall, RuleArgument},
 };
 use crate::{
-    plain_rules::bind_arguments,
+    rule_arguments::{NETWORK_RULE_PARAMETERS, PREFIX_RULE_PARAMETERS, bind_arguments},
     rule_calls::{FunctionCall, LiteralKind, LiteralValue, parse_calls},
 };
+
+/// A longer rule file is not read.
+pub const MAX_RULE_FILE_SIZE: usize = 1 << 20;
 
 /// A rule file to evaluate, with the program paths of the files before it.
 #[derive(Clone, Copy, Debug)]
@@ -82,27 +86,29 @@ fn apply_call(said: &mut ParsedRuleFile, call: &FunctionCall) -> Option<Result<(
     match call.function.as_str() {
         "prefix_rule" => {
             let [pattern, decision, yes, no, why, folds] =
-                bind_call_arguments(call, super::PREFIX_RULE_PARAMETERS)?;
+                bind_call_arguments(call, PREFIX_RULE_PARAMETERS)?;
             let call = PrefixRuleCall {
                 pattern: parse_list(pattern?)?,
-                decision: parse_optional(decision, parse_text).ok()?,
+                decision: parse_optional(decision, LiteralValue::as_text).ok()?,
                 matching: parse_optional(yes, parse_list).ok()?.unwrap_or_default(),
                 not_matching: parse_optional(no, parse_list).ok()?.unwrap_or_default(),
-                justification: parse_optional(why, parse_text).ok()?,
-                canonical_matching: parse_optional(folds, parse_bool).ok()?.unwrap_or_default(),
+                justification: parse_optional(why, LiteralValue::as_text).ok()?,
+                canonical_matching: parse_optional(folds, LiteralValue::as_bool)
+                    .ok()?
+                    .unwrap_or_default(),
             };
             Some(said.add_prefix_rule(&call, at))
         }
         "host_executable" => {
             let [name, paths] = bind_call_arguments(call, ["name", "paths"])?;
-            Some(said.add_host_executable(parse_text(name?)?, &parse_list(paths?)?))
+            Some(said.add_host_executable(name?.as_text()?, &parse_list(paths?)?))
         }
         "network_rule" => {
             let [host, protocol, decision, why] =
-                bind_call_arguments(call, super::NETWORK_RULE_PARAMETERS)?;
+                bind_call_arguments(call, NETWORK_RULE_PARAMETERS)?;
             let (host, protocol, decision) =
-                (parse_text(host?)?, parse_text(protocol?)?, parse_text(decision?)?);
-            let justification = parse_optional(why, parse_text).ok()?;
+                (host?.as_text()?, protocol?.as_text()?, decision?.as_text()?);
+            let justification = parse_optional(why, LiteralValue::as_text).ok()?;
             Some(
                 said.add_network_rule(
                     &NetworkRuleCall { host, protocol, decision, justification },
@@ -129,26 +135,8 @@ fn parse_optional<'c, T>(
     value.map(|value| read(value).ok_or(())).transpose()
 }
 
-fn parse_text(value: &LiteralValue) -> Option<&str> {
-    match &value.kind {
-        LiteralKind::Text(text) => Some(text),
-        _ => None,
-    }
-}
-
-fn parse_bool(value: &LiteralValue) -> Option<bool> {
-    match &value.kind {
-        LiteralKind::Word(word) if word == "True" => Some(true),
-        LiteralKind::Word(word) if word == "False" => Some(false),
-        _ => None,
-    }
-}
-
 fn parse_list(value: &LiteralValue) -> Option<Vec<RuleArgument>> {
-    match &value.kind {
-        LiteralKind::List(items) => items.iter().map(to_rule_argument).collect(),
-        _ => None,
-    }
+    value.as_list()?.iter().map(to_rule_argument).collect()
 }
 
 fn to_rule_argument(value: &LiteralValue) -> Option<RuleArgument> {
