@@ -1,8 +1,9 @@
-//! Naming statistics: how guessable the names and how plain the words of the crates are (`docs/naming.md`).
+//! Statistics and checks of the names and the prose of the crates.
 
 mod check;
 mod items;
 mod prose;
+mod spelling;
 mod words;
 
 use std::{

@@ -1,4 +1,5 @@
-//! The check of names and prose: what no name, comment, message or document of the project may be.
+//! The check of names and prose: phrases and misspellings that names, comments, messages and
+//! documents of the project must not contain.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -8,6 +9,7 @@ use super::{
     SourceFile,
     items::ItemKind,
     sorted_entries,
+    spelling::spelling_violations,
     words::{is_participle, split_identifier},
 };
 use crate::{Failure, workspace};
@@ -47,7 +49,7 @@ const TEST_MODULE: &str = "#[cfg(test)]\nmod tests {";
 /// The directories whose sources and documents are checked.
 const DIRECTORIES: &[&str] = &["benches", "crates", "docs", "fuzz", "xtask"];
 
-/// Files that hold the phrases as data.
+/// Files that contain the phrases as data.
 const NOT_CHECKED: &[&str] =
     &["xtask/src/naming/check.rs", "xtask/src/naming/prose.rs", "xtask/src/naming/words.rs"];
 
@@ -60,7 +62,8 @@ pub(super) fn check(files: &[SourceFile]) -> Result<(), Failure> {
     let mut found = name_violations(files);
     for path in sorted_entries(root)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if DIRECTORIES.contains(&name.as_str()) || name.ends_with(".md") {
+        if DIRECTORIES.contains(&name.as_str()) || name.ends_with(".md") || name.ends_with(".toml")
+        {
             check_prose(&path, &mut found)?;
         }
     }
@@ -83,6 +86,7 @@ fn check_prose(path: &Path, found: &mut Vec<String>) -> Result<(), Failure> {
         Some(extension) if extension == "rs" && is_test_file(&shown) => comments,
         Some(extension) if extension == "rs" => source_prose,
         Some(extension) if extension == "md" => document_prose,
+        Some(extension) if extension == "toml" => manifest_comments,
         _ => return Ok(()),
     };
     if NOT_CHECKED.contains(&shown.as_ref()) {
@@ -90,7 +94,9 @@ fn check_prose(path: &Path, found: &mut Vec<String>) -> Result<(), Failure> {
     }
     let text =
         fs::read_to_string(path).map_err(|error| Failure::Work(format!("{shown}: {error}")))?;
-    found.extend(prose_violations(&shown, &prose(&text)));
+    let prose = prose(&text);
+    found.extend(prose_violations(&shown, &prose));
+    found.extend(spelling_violations(&shown, &prose));
     Ok(())
 }
 
@@ -154,6 +160,16 @@ fn comments(text: &str) -> Vec<(usize, String)> {
         .filter_map(|(index, line)| {
             let comment = line.trim_start().strip_prefix("//")?;
             Some((index + 1, comment.to_owned()))
+        })
+        .collect()
+}
+
+/// Returns the lines of a TOML file that are comments.
+fn manifest_comments(text: &str) -> Vec<(usize, String)> {
+    let lines = text.lines().enumerate();
+    lines
+        .filter_map(|(index, line)| {
+            Some((index + 1, line.trim_start().strip_prefix('#')?.to_owned()))
         })
         .collect()
 }
