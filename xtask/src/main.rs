@@ -14,6 +14,7 @@ mod e2e;
 mod fuzz;
 mod http;
 mod languages;
+mod modules;
 mod mutants;
 mod naming;
 mod precision;
@@ -50,10 +51,10 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 15] = [
+const VERBS: [Verb; 16] = [
     Verb {
         name: "test",
-        arguments: "[fmt|clippy|naming|test|referee|dash|languages|crash|programs|precision|doc]…",
+        arguments: "[fmt|clippy|naming|modules|test|referee|dash|languages|crash|programs|precision|doc]…",
         does: "install what is missing, then format, lint, test and document the workspace",
         run: suite::run,
     },
@@ -134,6 +135,12 @@ const VERBS: [Verb; 15] = [
         arguments: naming::ARGUMENTS,
         does: "measure the names and the words of the crates, list them, or draw a sample",
         run: naming::run,
+    },
+    Verb {
+        name: "modules",
+        arguments: modules::ARGUMENTS,
+        does: "find modules of a crate that import from each other",
+        run: modules::run,
     },
     Verb {
         name: "bypasses",

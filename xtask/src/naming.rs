@@ -15,7 +15,10 @@ use std::{
 use items::{ItemKind, NamedItem};
 use words::{is_function_word, is_participle, is_participle_function, split_identifier};
 
-use crate::{Failure, workspace};
+use crate::{
+    Failure,
+    workspace::{self, crate_directories, sorted_entries},
+};
 
 /// The arguments that the help shows.
 pub(crate) const ARGUMENTS: &str = "[--check | --list [CRATE] | --sample N [--seed N]]";
@@ -31,7 +34,7 @@ struct SourceFile {
 /// Prints the statistics of all crates, a list of their items, or a random sample of names.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let files = read_crates(&workspace::root().join("crates"))?;
+    let files = read_crates()?;
     match words.as_slice() {
         [] => print!("{}", statistics(&files)),
         ["--check"] => check::check(&files)?,
@@ -50,10 +53,10 @@ fn number(text: &str) -> Result<usize, Failure> {
     text.parse().map_err(|_| Failure::Usage(format!("`{text}` is not a number")))
 }
 
-/// Reads `CRATE/src/**/*.rs` of every crate below `crates`, without files of tests.
-fn read_crates(crates: &Path) -> Result<Vec<SourceFile>, Failure> {
+/// Reads `src/**/*.rs` of every crate, without files of tests.
+fn read_crates() -> Result<Vec<SourceFile>, Failure> {
     let mut files = Vec::new();
-    for krate in sorted_entries(crates)? {
+    for krate in crate_directories()? {
         let name = krate.file_name().unwrap_or_default().to_string_lossy();
         let name = name.trim_start_matches("openoxide-").to_owned();
         read_directory(&name, &krate.join("src"), "", &mut files)?;
@@ -93,14 +96,6 @@ fn read_file(krate: &str, path: PathBuf, module: &str) -> Result<SourceFile, Fai
         .map_err(|error| Failure::Work(format!("{}: {error}", path.display())))?;
     let items = items::collect_items(&parsed, module);
     Ok(SourceFile { krate: krate.to_owned(), path, text, items })
-}
-
-fn sorted_entries(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let entries = fs::read_dir(directory)
-        .map_err(|error| Failure::Work(format!("{}: {error}", directory.display())))?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.sort();
-    Ok(paths)
 }
 
 /// Returns the table of counts and percentages.

@@ -2,16 +2,50 @@
 
 use std::{
     env,
+    fmt::Display,
+    fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
 use serde_json::Value;
 
+use crate::Failure;
+
 /// Returns the root of the workspace.
 pub(crate) fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here)
+}
+
+/// Returns the directories of the crates, sorted by name. This task runner is not one of them.
+///
+/// # Errors
+/// Returns an error if the directory of the crates cannot be read.
+pub(crate) fn crate_directories() -> Result<Vec<PathBuf>, Failure> {
+    sorted_entries(&root().join("crates"))
+}
+
+/// Returns the paths of the entries of `directory`, sorted by name.
+///
+/// # Errors
+/// Returns an error if `directory` cannot be read.
+pub(crate) fn sorted_entries(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let entries = fs::read_dir(directory)
+        .map_err(|error| Failure::Work(format!("{}: {error}", directory.display())))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// Reads and parses a Rust source file.
+///
+/// # Errors
+/// Returns an error with the path if the file cannot be read or parsed.
+pub(crate) fn parse_source(path: &Path) -> Result<syn::File, Failure> {
+    let failure = |error: &dyn Display| Failure::Work(format!("{}: {error}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| failure(&error))?;
+    syn::parse_file(&text).map_err(|error| failure(&error))
 }
 
 /// Returns the directory in which cargo and the tasks put what they make.

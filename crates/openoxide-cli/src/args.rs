@@ -1,25 +1,30 @@
 //! The command line.
 
 mod codex;
+mod policy;
 mod rules;
 mod sandbox;
+mod tools;
+mod values;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use openoxide_protocol::{Effect, GrantScope, PermissionMode, SessionId};
-use openoxide_store::audit::{MILLIS_PER_DAY, UtcTimestamp};
+use openoxide_protocol::{Effect, GrantScope, SessionId};
+use openoxide_store::audit::UtcTimestamp;
 
-use crate::{commands::tools::ToolsCommand, policy_formats::PolicyProgram};
 pub(crate) use codex::{
     CodexAmendArgs, CodexCommand, CodexDecideArgs, CodexReviewArgs, ExecpolicyCheckArgs,
     ExecpolicyCommand,
 };
+pub(crate) use policy::PolicyArgs;
 pub(crate) use rules::{
     ConvertArgs, DiffArgs, EditTargetArgs, ExportArgs, FmtArgs, ImportArgs, LintArgs,
     LintThreshold, RuleAddArgs, RuleRemoveArgs, RulesCommand, TestArgs,
 };
 pub(crate) use sandbox::{RunSandboxMode, SandboxCommand, SandboxRunArgs};
+pub(crate) use tools::ToolsCommand;
+use values::{parse_effect, parse_nonzero_duration, parse_scope, parse_since};
 
 /// One approval and permission layer for AI agents.
 #[derive(Debug, Parser)]
@@ -202,15 +207,6 @@ pub(crate) struct DenyArgs {
     pub(crate) json: bool,
 }
 
-fn parse_scope(word: &str) -> Result<GrantScope, String> {
-    match word {
-        "once" => Ok(GrantScope::Once),
-        "session" => Ok(GrantScope::Session),
-        "project" => Ok(GrantScope::Project),
-        _ => Err("known are once, session, project".to_owned()),
-    }
-}
-
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum GrantsCommand {
     /// List them.
@@ -283,42 +279,6 @@ pub(crate) enum SchemaShape {
     Response,
     /// An event of a session.
     Event,
-}
-
-/// Options that select the policy and its directory.
-#[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct PolicyArgs {
-    /// A policy file; repeatable, highest precedence first. Only these files, the built-in rules and the safety floor apply.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) policy: Vec<PathBuf>,
-    /// The format of the policy files [default: from their names].
-    #[arg(long, value_name = "FORMAT", requires = "policy")]
-    pub(crate) format: Option<PolicyProgram>,
-    /// The mode: default, accept_edits, plan, dont_ask or bypass_permissions.
-    #[arg(long, value_name = "MODE", value_parser = parse_mode)]
-    pub(crate) mode: Option<PermissionMode>,
-    /// The directory that relative paths are resolved against.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
-    /// A rule that allows, such as `Bash(npm run *)`; repeatable.
-    #[arg(long, value_name = "RULE")]
-    pub(crate) allow: Vec<String>,
-    /// A rule that asks; repeatable.
-    #[arg(long, value_name = "RULE")]
-    pub(crate) ask: Vec<String>,
-    /// A rule that denies; repeatable.
-    #[arg(long, value_name = "RULE")]
-    pub(crate) deny: Vec<String>,
-    /// An additional directory of the project; repeatable.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) add_dir: Vec<PathBuf>,
-}
-
-fn parse_mode(word: &str) -> Result<PermissionMode, String> {
-    PermissionMode::parse(word).ok_or_else(|| {
-        let known = PermissionMode::ALL.map(PermissionMode::as_str).join(", ");
-        format!("known are {known}")
-    })
 }
 
 /// One tool call.
@@ -453,44 +413,6 @@ pub(crate) struct LogArgs {
     /// Print the records as stored, one JSON object per line.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-fn parse_effect(word: &str) -> Result<Effect, String> {
-    let mut known = [Effect::Allow, Effect::Ask, Effect::Deny].into_iter();
-    known.find(|effect| effect.as_str() == word).ok_or("known are allow, ask, deny".to_owned())
-}
-
-/// Reads a duration, in milliseconds.
-fn parse_duration(text: &str) -> Result<u64, String> {
-    let unit = match text.bytes().last() {
-        Some(b's') => Some(1_000),
-        Some(b'm') => Some(60_000),
-        Some(b'h') => Some(3_600_000),
-        Some(b'd') => Some(MILLIS_PER_DAY),
-        Some(b'w') => Some(7 * MILLIS_PER_DAY),
-        _ => None,
-    };
-    let count = text.get(..text.len().saturating_sub(1)).and_then(|count| count.parse().ok());
-    let duration = unit.zip(count).map(|(unit, count): (u64, u64)| unit.saturating_mul(count));
-    duration.ok_or_else(|| "no duration: `30m`, `12h`, `7d`".to_owned())
-}
-
-/// Reads a duration that something can last for.
-fn parse_nonzero_duration(text: &str) -> Result<u64, String> {
-    match parse_duration(text)? {
-        0 => Err("it would expire immediately".to_owned()),
-        time => Ok(time),
-    }
-}
-
-/// Reads a date, or how long ago.
-fn parse_since(text: &str) -> Result<UtcTimestamp, String> {
-    let ago = parse_duration(text)
-        .ok()
-        .map(|ago| UtcTimestamp(UtcTimestamp::now().0.saturating_sub(ago)));
-    ago.or_else(|| UtcTimestamp::parse(text)).ok_or_else(|| {
-        "neither a duration (`30m`, `12h`, `7d`) nor a date (`2026-11-22`)".to_owned()
-    })
 }
 
 #[cfg(test)]

@@ -134,3 +134,8 @@ pub(crate) fn render_findings(script: &str, findings: &[Finding], color: bool) -
     }
     text
 }
+
+/// Returns a number of occurrences in words: `once`, `2 times`.
+pub(crate) fn format_times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}

@@ -21,6 +21,18 @@ pub enum LintLevel {
     Error,
 }
 
+impl LintLevel {
+    /// Returns the name of the level in messages and in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// One thing that is probably wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyLint {

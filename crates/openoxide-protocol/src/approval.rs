@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AbsPath, ApprovalId, Decision, GrantTerms, OperationDigest, RuleChoice, SessionId};
+use crate::{
+    AbsPath, ApprovalId, Decision, GrantTerms, OperationDigest, RuleBreadth, RuleChoice, SessionId,
+};
 
 /// The recommended form of presentation for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -179,4 +181,69 @@ pub struct Resolution {
     pub kind: ResolutionKind,
     /// The answer that it ended with.
     pub response: ApprovalResponse,
+}
+
+impl ApprovalRequest {
+    /// Returns the choices for a project grant, the narrowest first. The list is empty if the
+    /// request requires explicit approval.
+    #[must_use]
+    pub fn choices(&self) -> Vec<RuleChoice> {
+        if self.requires_explicit_approval || self.decision.suggested_rules.is_empty() {
+            return Vec::new();
+        }
+        let offered = RuleChoice {
+            breadth: RuleBreadth::Suggested,
+            rules: self.decision.suggested_rules.clone(),
+        };
+        let mut choices = self.alternatives.clone();
+        choices.retain(|choice| choice.breadth != RuleBreadth::Suggested);
+        choices.push(offered);
+        choices.sort_by_key(|choice| choice.breadth);
+        choices
+    }
+
+    /// Returns which of the choices these rules are, if they are one.
+    #[must_use]
+    pub fn choice_breadth(&self, rules: &[String]) -> Option<RuleBreadth> {
+        self.choices().into_iter().find(|choice| choice.rules == rules).map(|choice| choice.breadth)
+    }
+
+    /// Returns the terms of the project grant in a response.
+    ///
+    /// Returns `None` if the response is not such an approval, if it names a rule that is not among
+    /// the choices, or if it is limited to a task whose end cannot be detected. The approval is
+    /// then valid once.
+    #[must_use]
+    pub fn granted_terms(&self, response: &ApprovalResponse) -> Option<GrantTerms> {
+        let ApprovalResponse::Approved { scope: GrantScope::Project, terms } = response else {
+            return None;
+        };
+        let mut terms = terms.clone().unwrap_or_default();
+        let choices = self.choices();
+        let is_offered = |rule| choices.iter().any(|choice| choice.rules.contains(rule));
+        let endless = terms.until_task_end && self.task.is_none();
+        if choices.is_empty() || endless || !terms.rules.iter().all(is_offered) {
+            return None;
+        }
+        if terms.rules.is_empty() {
+            terms.rules.clone_from(&self.decision.suggested_rules);
+        }
+        Some(terms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The JSON of responses without terms is the same as before terms were introduced.
+    #[test]
+    fn an_approval_without_terms_keeps_its_json_form() {
+        for scope in ["once", "session", "project"] {
+            let text = format!(r#"{{"response":"approved","scope":"{scope}"}}"#);
+            let response: ApprovalResponse = serde_json::from_str(&text).unwrap();
+            assert!(matches!(response, ApprovalResponse::Approved { terms: None, .. }), "{text}");
+            assert_eq!(serde_json::to_string(&response).unwrap(), text);
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AbsPath, ApprovalRequest, ApprovalResponse, GrantScope};
+use crate::path::AbsPath;
 
 /// The breadth of a choice, compared with the rules that "always" suggests.
 #[derive(
@@ -49,7 +49,7 @@ pub struct ChoiceHistory {
 /// suggested rules permanently.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GrantTerms {
-    /// The rules. Each one must be among those of [`ApprovalRequest::choices`]. An empty list
+    /// The rules. Each one must be among those of [`crate::ApprovalRequest::choices`]. An empty list
     /// selects the suggested rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
@@ -62,7 +62,7 @@ pub struct GrantTerms {
     /// The directory that limits the rules to commands that run in it or below it.
     #[serde(default, alias = "below", skip_serializing_if = "Option::is_none")]
     pub directory: Option<AbsPath>,
-    /// True if the rules end with the task of the request ([`ApprovalRequest::task`]).
+    /// True if the rules end with the task of the request ([`crate::ApprovalRequest::task`]).
     #[serde(default, alias = "task", skip_serializing_if = "is_false")]
     pub until_task_end: bool,
 }
@@ -83,69 +83,9 @@ impl GrantTerms {
     }
 }
 
-impl ApprovalRequest {
-    /// Returns the choices for a project grant, the narrowest first. The list is empty if the
-    /// request requires explicit approval.
-    #[must_use]
-    pub fn choices(&self) -> Vec<RuleChoice> {
-        if self.requires_explicit_approval || self.decision.suggested_rules.is_empty() {
-            return Vec::new();
-        }
-        let offered = RuleChoice {
-            breadth: RuleBreadth::Suggested,
-            rules: self.decision.suggested_rules.clone(),
-        };
-        let mut choices = self.alternatives.clone();
-        choices.retain(|choice| choice.breadth != RuleBreadth::Suggested);
-        choices.push(offered);
-        choices.sort_by_key(|choice| choice.breadth);
-        choices
-    }
-
-    /// Returns which of the choices these rules are, if they are one.
-    #[must_use]
-    pub fn choice_breadth(&self, rules: &[String]) -> Option<RuleBreadth> {
-        self.choices().into_iter().find(|choice| choice.rules == rules).map(|choice| choice.breadth)
-    }
-
-    /// Returns the terms of the project grant in a response.
-    ///
-    /// Returns `None` if the response is not such an approval, if it names a rule that is not among
-    /// the choices, or if it is limited to a task whose end cannot be detected. The approval is
-    /// then valid once.
-    #[must_use]
-    pub fn granted_terms(&self, response: &ApprovalResponse) -> Option<GrantTerms> {
-        let ApprovalResponse::Approved { scope: GrantScope::Project, terms } = response else {
-            return None;
-        };
-        let mut terms = terms.clone().unwrap_or_default();
-        let choices = self.choices();
-        let is_offered = |rule| choices.iter().any(|choice| choice.rules.contains(rule));
-        let endless = terms.until_task_end && self.task.is_none();
-        if choices.is_empty() || endless || !terms.rules.iter().all(is_offered) {
-            return None;
-        }
-        if terms.rules.is_empty() {
-            terms.rules.clone_from(&self.decision.suggested_rules);
-        }
-        Some(terms)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The JSON of responses without terms is the same as before terms were introduced.
-    #[test]
-    fn an_approval_without_terms_keeps_its_json_form() {
-        for scope in ["once", "session", "project"] {
-            let text = format!(r#"{{"response":"approved","scope":"{scope}"}}"#);
-            let response: ApprovalResponse = serde_json::from_str(&text).unwrap();
-            assert!(matches!(response, ApprovalResponse::Approved { terms: None, .. }), "{text}");
-            assert_eq!(serde_json::to_string(&response).unwrap(), text);
-        }
-    }
 
     /// The old names are those that the program wrote before.
     #[test]

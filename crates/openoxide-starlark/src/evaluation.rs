@@ -5,13 +5,12 @@
 //! covers allocations between two checks. The file can access nothing else: no file, no clock and
 //! no other module.
 
-use std::{ops::Range, sync::mpsc, thread, time::Duration};
+use std::{sync::mpsc, thread, time::Duration};
 
 use openoxide_codex::exact_semantics::{
     HostExecutables, MAX_RULE_FILE_SIZE, ParsedRuleFile, RuleFileError, RuleSource,
 };
 use starlark::{
-    codemap::FileSpan,
     environment::{GlobalsBuilder, Module},
     eval::Evaluator,
     syntax::{AstModule, Dialect},
@@ -19,7 +18,7 @@ use starlark::{
 
 use super::{
     nesting_depth,
-    rule_functions::{SAID, functions},
+    rule_functions::{DEFINED_RULES, functions, to_byte_range},
 };
 
 /// The approximate maximum number of calls and loop iterations. Codex has no limit.
@@ -36,7 +35,7 @@ const STACK_BYTES: usize = 256 << 20;
 /// Evaluates a file. Examples are not checked.
 ///
 /// # Errors
-/// Where Codex would not take the file, in its words; and where the file goes over a bound.
+/// Returns Codex's error if Codex would reject the file, and an error if the file exceeds a limit.
 pub fn evaluate_rule_file(source: RuleSource<'_>) -> Result<ParsedRuleFile, RuleFileError> {
     let (name, text) = (source.name.to_owned(), source.text.to_owned());
     let hosts = source.hosts.clone();
@@ -70,9 +69,9 @@ fn evaluate_text(
     if nesting_depth::is_too_deep(text) {
         return Err(RuleFileError::limit_exceeded("the file nests too deep"));
     }
-    SAID.set(ParsedRuleFile::with_host_executables(hosts));
+    DEFINED_RULES.set(ParsedRuleFile::with_host_executables(hosts));
     run_module(name, text).map_err(|error| to_unreadable_error(&error))?;
-    Ok(SAID.take())
+    Ok(DEFINED_RULES.take())
 }
 
 fn run_module(name: &str, text: &str) -> starlark::Result<()> {
@@ -95,9 +94,4 @@ fn to_unreadable_error(error: &starlark::Error) -> RuleFileError {
         reason: error.without_diagnostic().to_string(),
         span: error.span().map(to_byte_range),
     }
-}
-
-/// Returns a place in a file as byte offsets.
-pub(super) fn to_byte_range(place: &FileSpan) -> Range<usize> {
-    place.span.begin().get() as usize..place.span.end().get() as usize
 }

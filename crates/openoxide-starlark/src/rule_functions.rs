@@ -6,6 +6,7 @@ use openoxide_codex::exact_semantics::{
     NetworkRuleCall, ParsedRuleFile, PrefixRuleCall, RuleArgument, RuleCallError,
 };
 use starlark::{
+    codemap::FileSpan,
     environment::GlobalsBuilder,
     eval::Evaluator,
     starlark_module,
@@ -19,7 +20,7 @@ use starlark::{
 thread_local! {
     /// The rules that the functions of the file being evaluated have defined. Each thread evaluates
     /// one file. Storing them in the evaluator would require an unsafe trait.
-    pub(super) static SAID: RefCell<ParsedRuleFile> = RefCell::default();
+    pub(super) static DEFINED_RULES: RefCell<ParsedRuleFile> = RefCell::default();
 }
 
 #[starlark_module]
@@ -68,8 +69,8 @@ fn record_call(
     eval: &Evaluator<'_, '_, '_>,
     call: impl FnOnce(&mut ParsedRuleFile, Range<usize>) -> Result<(), RuleCallError>,
 ) -> starlark::Result<NoneType> {
-    let at = eval.call_stack_top_location().map(|place| super::evaluation::to_byte_range(&place));
-    let taken = SAID.with_borrow_mut(|said| call(said, at.unwrap_or_default()));
+    let at = eval.call_stack_top_location().map(|place| to_byte_range(&place));
+    let taken = DEFINED_RULES.with_borrow_mut(|said| call(said, at.unwrap_or_default()));
     taken.map_err(starlark::Error::new_other)?;
     Ok(NoneType)
 }
@@ -91,4 +92,9 @@ fn to_word_argument(value: Value<'_>) -> RuleArgument {
     value
         .unpack_str()
         .map_or(RuleArgument::Other(value.get_type()), |text| RuleArgument::Text(text.to_owned()))
+}
+
+/// Returns the byte offsets of a position in a rule file.
+pub(super) fn to_byte_range(span: &FileSpan) -> Range<usize> {
+    span.span.begin().get() as usize..span.span.end().get() as usize
 }

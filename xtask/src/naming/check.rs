@@ -8,11 +8,13 @@ use proc_macro2::{TokenStream, TokenTree};
 use super::{
     SourceFile,
     items::ItemKind,
-    sorted_entries,
     spelling::spelling_violations,
     words::{is_participle, split_identifier},
 };
-use crate::{Failure, workspace};
+use crate::{
+    Failure,
+    workspace::{self, sorted_entries},
+};
 
 /// Phrases that are not used in comments, messages and documents, and what to write instead.
 const PHRASES: &[(&[&str], &str)] = &[

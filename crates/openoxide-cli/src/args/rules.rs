@@ -6,7 +6,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use openoxide_protocol::Effect;
 use openoxide_store::audit::UtcTimestamp;
 
-use super::{PolicyArgs, parse_effect, parse_since};
+use super::{
+    policy::PolicyArgs,
+    values::{parse_effect, parse_since},
+};
 use crate::policy_formats::PolicyProgram;
 
 #[derive(Clone, Debug, Subcommand)]

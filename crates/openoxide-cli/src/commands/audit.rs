@@ -1,5 +1,6 @@
 //! `audit`: the recorded decisions with their reviewers and reasons, and the outcomes.
 
+mod journal_text;
 mod log;
 mod record_row;
 mod replay;
@@ -15,11 +16,7 @@ use crate::{
     user_messages,
 };
 
-/// The message for a journal without records.
-const NO_RECORDS: &str =
-    "nothing has been written down yet; `openoxide run` and `openoxide hook` do";
-
-/// Looks into the journal.
+/// Runs a command that reads the audit journal.
 pub(crate) fn run_audit_command(
     verb: &AuditCommand,
     global: GlobalArgs,
@@ -41,9 +38,4 @@ pub(crate) fn run_audit_command(
         user_messages::print_error(&error);
         ProgramExit::Failure
     }))
-}
-
-/// Returns how often, in words.
-pub(crate) fn format_times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }

@@ -16,13 +16,10 @@ use crate::{
     approval_review::SignalWatch, error::CliError, program_exit::ProgramExit, user_messages,
 };
 use answer_watchdog::AnswerWatchdog;
-use hook_client::HookClient;
+use hook_client::{BLOCK_STATUS, HookClient};
 
 /// No payload is longer: a script of ten megabytes fits several times.
 const MAX_PAYLOAD_BYTES: u64 = 64 << 20;
-
-/// Claude Code and Codex block the call when their hook ends with this.
-const BLOCK_STATUS: i32 = 2;
 
 /// Answers one call of an agent. The answer is never an allow without a decision, because a client
 /// whose hook fails continues as if there were no hook.

@@ -2,7 +2,6 @@
 
 use std::io::Read as _;
 
-use clap::Subcommand;
 use openoxide_adapters::tool_action;
 use openoxide_permission::HiddenReason;
 use openoxide_protocol::{Action, SCHEMA};
@@ -10,7 +9,7 @@ use openoxide_tui::{LineMode, escape_text};
 use serde_json::{Value, json};
 
 use crate::{
-    args::{GlobalArgs, PolicyArgs},
+    args::{GlobalArgs, ToolsCommand},
     error::CliError,
     policy_args,
     program_exit::ProgramExit,
@@ -19,22 +18,6 @@ use crate::{
 
 /// No list of names is longer, in bytes.
 const MAX_INPUT_BYTES: u64 = 1 << 20;
-
-/// Commands about tools.
-#[derive(Clone, Debug, Subcommand)]
-pub(crate) enum ToolsCommand {
-    /// Print the tools that a model should not even see: every call of them would be denied.
-    Filter {
-        #[command(flatten)]
-        policy: PolicyArgs,
-        /// A tool; repeatable. Without any, one name a line is read from standard input.
-        #[arg(value_name = "TOOL")]
-        tools: Vec<String>,
-        /// Print one object a line: each tool, whether it is hidden, and why.
-        #[arg(long)]
-        json: bool,
-    },
-}
 
 /// Prints the names that are hidden, in the order in which they came; in JSON all of them.
 pub(crate) fn run_tools_command(

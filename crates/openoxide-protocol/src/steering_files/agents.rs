@@ -1,6 +1,6 @@
 //! Settings and instructions of agents, each from the documentation of its agent.
 
-use super::{
+use super::steering_file::{
     SteeringCategory::{AgentInstructions, AgentSettings, OpenOxide},
     SteeringEffect::{Executes, Obeys},
     SteeringFile, steering_file,

@@ -1,6 +1,6 @@
 //! Descriptions of jobs that other machines run with the project's credentials.
 
-use super::{
+use super::steering_file::{
     SteeringCategory::ContinuousIntegration,
     SteeringEffect::{Executes, Obeys},
     SteeringFile, steering_file,

@@ -1,6 +1,8 @@
 //! Settings, tasks and plugins of editors.
 
-use super::{SteeringCategory::Editor, SteeringEffect::Executes, SteeringFile, steering_file};
+use super::steering_file::{
+    SteeringCategory::Editor, SteeringEffect::Executes, SteeringFile, steering_file,
+};
 
 const fn editor_file(pattern: &'static str, source: &'static str) -> SteeringFile {
     steering_file(pattern, Editor, Executes, source)

@@ -1,13 +1,13 @@
 //! Files of a project that are edited every day and that steer tools.
 
 use super::{
-    SettingsCheck, SteeringFile,
     programs::{
         BAZEL, BUNDLERS, CLANG, CMAKE, DART, DENO_FILES, DOCKER, DOTENV, DOTNET, ESLINT, GO,
         HASKELL, JUST_IMPORTS, JVM, MAKE, MANAGERS, MESON, NINJA, NINJA_INCLUDES, NIX, NODE, NPM,
         PATHS, PHP, PNPM_PRESENT, PYTHON, RUBY, RUST, SHIMMED, STYLELINT, TERRAFORM, TOOLCHAIN,
         TYPESCRIPT, VARIABLES,
     },
+    steering_file::{SettingsCheck, SteeringFile},
     tools::tool_file,
 };
 

@@ -1,6 +1,6 @@
 //! Start-up files of shells, and of the session of a user.
 
-use super::{
+use super::steering_file::{
     SteeringCategory::ShellStartup,
     SteeringEffect::{Executes, Obeys},
     SteeringFile, steering_file,

@@ -1,6 +1,8 @@
 //! Accounts, services and scheduled jobs of the machine.
 
-use super::{SteeringCategory::System, SteeringEffect::Executes, SteeringFile, steering_file};
+use super::steering_file::{
+    SteeringCategory::System, SteeringEffect::Executes, SteeringFile, steering_file,
+};
 
 const fn system_file(pattern: &'static str, source: &'static str) -> SteeringFile {
     steering_file(pattern, System, Executes, source).with_system_location()

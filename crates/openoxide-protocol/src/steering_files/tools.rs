@@ -1,13 +1,14 @@
 //! Configuration of development tools and package managers.
 
 use super::{
-    SteeringCategory::{PackageManager, ToolConfiguration},
-    SteeringEffect::Executes,
-    SteeringFile,
     programs::{
         ANSIBLE, DOTNET, GO, JRUBY, JVM, NIX, NODE, NPM, PATHS, PHP, PYTHON, RUBY, RUST, SHIMMED,
     },
-    steering_file,
+    steering_file::{
+        SteeringCategory::{PackageManager, ToolConfiguration},
+        SteeringEffect::Executes,
+        SteeringFile, steering_file,
+    },
 };
 
 pub(super) const fn tool_file(pattern: &'static str, source: &'static str) -> SteeringFile {

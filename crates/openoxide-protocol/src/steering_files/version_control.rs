@@ -1,6 +1,6 @@
 //! Repositories, their hooks, and managers of hooks.
 
-use super::{
+use super::steering_file::{
     SteeringCategory::VersionControl,
     SteeringEffect::{Executes, Obeys},
     SteeringFile, steering_file,

@@ -10,7 +10,7 @@ use openoxide_store::audit::{
     AuditError, AuditEvent, AuditRecord, Journal, JournalSegment, split_lines,
 };
 
-use super::{NO_RECORDS, record_row::render_row};
+use super::{journal_text::NO_RECORDS, record_row::render_row};
 use crate::{
     args::{GlobalArgs, LogArgs},
     program_exit::ProgramExit,

@@ -6,7 +6,7 @@ use openoxide_protocol::{
 use openoxide_store::audit::{AuditEvent, AuditRecord, DecisionRecord, OutcomeRecord};
 use openoxide_tui::{LineMode, escape_text};
 
-use crate::{commands::check, terminal_color::paint_text};
+use crate::{commands::check, terminal_color::paint_text, user_messages::format_times};
 
 /// The maximum number of characters of a title that are shown.
 const MAX_TITLE_CHARS: usize = 100;
@@ -69,7 +69,7 @@ fn saved_grant_line(entry: &AuditEvent) -> Option<String> {
 }
 
 fn format_uses(times: u32) -> String {
-    super::format_times(u64::from(times))
+    format_times(u64::from(times))
 }
 
 /// Returns the answer, its colour, what it was about, and its grounds.

@@ -8,7 +8,7 @@ use openoxide_store::{UserEnvironment, find_project_root};
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::{Value, json};
 
-use super::{format_times, record_row};
+use super::record_row;
 use crate::{
     args::{GlobalArgs, PolicyArgs, ReplayArgs},
     error::CliError,
@@ -163,7 +163,7 @@ fn render_text(call: &RecordedCall, decision: &Decision) -> String {
         "\n{old} -> {new}  {}  {}  ({}, last in record {}){}\n  now:  {now}",
         line(&call.call.tool),
         line(&call.call.title),
-        format_times(call.count),
+        user_messages::format_times(call.count),
         call.last_seq,
         before.unwrap_or_default(),
     )

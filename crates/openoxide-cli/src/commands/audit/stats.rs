@@ -8,7 +8,7 @@ use openoxide_protocol::{RuleRef, SCHEMA};
 use openoxide_store::audit::{AuditError, Journal, MILLIS_PER_DAY, UtcTimestamp, redact};
 use serde_json::{Value, json};
 
-use super::NO_RECORDS;
+use super::journal_text::NO_RECORDS;
 use crate::{args::PolicyArgs, policy_args, program_exit::ProgramExit, user_messages};
 use decision_counts::DecisionCounts;
 

@@ -4,7 +4,7 @@ use openoxide_protocol::SCHEMA;
 use openoxide_store::audit::{AuditError, Journal, VerificationReport};
 use serde_json::{Value, json};
 
-use super::NO_RECORDS;
+use super::journal_text::NO_RECORDS;
 use crate::{program_exit::ProgramExit, user_messages};
 
 /// Verifies the hash chain, and prints the first fault.

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{BLOCK_STATUS, hook_client::HookClient};
+use super::hook_client::{BLOCK_STATUS, HookClient};
 
 /// The time limit for the program's own work. Without optimizations it takes several times as long.
 const OWN_WORK_LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 6 } else { 2 });

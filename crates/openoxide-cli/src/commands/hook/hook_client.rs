@@ -10,6 +10,9 @@ use openoxide_store::find_project_root;
 
 use crate::policy_args::absolute_directory_or_cwd;
 
+/// The exit status with which a hook makes Claude Code and Codex block the call.
+pub(super) const BLOCK_STATUS: i32 = 2;
+
 /// An agent, with its contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HookClient {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::policy_texts;
 use crate::{
     args::{DiffArgs, GlobalArgs, PolicyArgs},
-    commands::{audit::format_times, check},
+    commands::check,
     error::CliError,
     policy_args,
     program_exit::ProgramExit,
@@ -204,11 +204,11 @@ fn diff_history(
 ) -> Result<Vec<PolicyDifference>, CliError> {
     let past = read_history(&UserEnvironment::from_process(), args.since)?;
     if past.incomplete_calls > 0 {
-        let lost = format_times(past.incomplete_calls);
+        let lost = user_messages::format_times(past.incomplete_calls);
         user_messages::print_note(&format!("not compared (redacted or truncated): {lost}"));
     }
     if past.hook_decisions > 0 {
-        let hooks = format_times(past.hook_decisions);
+        let hooks = user_messages::format_times(past.hook_decisions);
         user_messages::print_note(&format!("not compared (decided by a hook): {hooks}"));
     }
     Ok(past.calls.iter().filter_map(|call| diff_recorded_call(call, old, new)).collect())
@@ -221,7 +221,7 @@ fn diff_recorded_call(call: &RecordedCall, old: &Engine, new: &Engine) -> Option
     let (before, after) = (judge(old), judge(new));
     (before.effect != after.effect).then(|| {
         let mut found = decision_difference(&call.call.title, &before, &after);
-        found.text = format!("{}  ({})", found.text, format_times(call.count));
+        found.text = format!("{}  ({})", found.text, user_messages::format_times(call.count));
         if let Some(fields) = found.json.as_object_mut() {
             fields.insert("kind".to_owned(), json!("history"));
             fields.insert("tool".to_owned(), json!(call.call.tool));

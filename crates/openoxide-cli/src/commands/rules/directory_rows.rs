@@ -7,7 +7,7 @@ use openoxide_store::{DirectoryState, ResolvedDirectory, UserEnvironment};
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
-use super::{lint::level_name, policy_texts::PolicyText};
+use super::policy_texts::PolicyText;
 
 /// Lists the directories that the files name, and what became of each.
 pub(super) fn render_directories(engine: &Engine, origins: bool, json: bool) -> String {
@@ -86,14 +86,14 @@ fn render_lint_text(file: &PolicyText, (level, line, text, why): DirectoryLint<'
     );
     let column = file.text_column(line, text);
     let help = "name a directory that is there, or remove it";
-    format!("{shown}:{line}:{column}: {}[OX408]: {why}\n  help: {help}", level_name(level))
+    format!("{shown}:{line}:{column}: {}[OX408]: {why}\n  help: {help}", level.as_str())
 }
 
 fn render_lint_json(file: &PolicyText, (level, line, text, why): DirectoryLint<'_>) -> String {
     json!({
         "schema": SCHEMA,
         "code": "OX408",
-        "level": level_name(level),
+        "level": level.as_str(),
         "file": file.display_path,
         "line": line,
         "column": file.text_column(line, text),

@@ -88,20 +88,12 @@ fn launcher_words(pattern: &Pattern) -> Option<String> {
     (prefix_len(&all) == 0).then(|| words.join(" "))
 }
 
-pub(super) const fn level_name(level: LintLevel) -> &'static str {
-    match level {
-        LintLevel::Note => "note",
-        LintLevel::Warning => "warning",
-        LintLevel::Error => "error",
-    }
-}
-
 fn render_text(file: &PolicyText, lint: &PolicyLint) -> String {
     let (line, column) = file.rule_position(lint.rule);
     let other = lint.other.map(|other| format!(" (line {})", file.rule_position(other).0));
     let shown = escape_text(&file.display_path, LineMode::SingleLine);
     let message = escape_text(&lint.message, LineMode::SingleLine);
-    let level = level_name(lint.level);
+    let level = lint.level.as_str();
     let other = other.unwrap_or_default();
     format!(
         "{shown}:{line}:{column}: {level}[{}]: {message}{other}\n  help: {}",
@@ -115,7 +107,7 @@ fn render_json(file: &PolicyText, lint: &PolicyLint) -> String {
     json!({
         "schema": SCHEMA,
         "code": lint.code,
-        "level": level_name(lint.level),
+        "level": lint.level.as_str(),
         "file": file.display_path,
         "line": line,
         "column": column,

@@ -1,57 +1,13 @@
-//! Matching paths against the patterns of steering files. Letters are compared without case: some file systems ignore it.
+//! The steering files by the first component of their patterns, for a fast search.
 
 use std::collections::HashSet;
 
-use super::{SteeringFile, all_steering_files};
+use super::{
+    path_match::{matches_component, path_components},
+    steering_file::SteeringFile,
+    steering_list::all_steering_files,
+};
 use crate::AbsPath;
-
-/// Returns whether consecutive components of the path match the pattern, or its last components
-/// match the beginning of the pattern.
-pub(super) fn matches_path(file: &SteeringFile, path: &AbsPath) -> bool {
-    let mut rest = path_components(path.as_str());
-    loop {
-        let Some(first) = rest.clone().next() else { return false };
-        if file.components().next().is_some_and(|pattern| matches_component(pattern, first))
-            && matches_components(file, rest.clone())
-        {
-            return true;
-        }
-        rest.next();
-    }
-}
-
-/// Returns whether the components of a path match those of the pattern.
-///
-/// If the path ends before the pattern does, it is a directory that would contain the file. A
-/// single component without a leading dot (`bin`, `etc`) is too common a name for such a match.
-fn matches_components<'a>(file: &SteeringFile, mut path: impl Iterator<Item = &'a str>) -> bool {
-    for (number, pattern) in file.components().enumerate() {
-        match path.next() {
-            Some(name) if matches_component(pattern, name) => {}
-            Some(_) => return false,
-            None => return number > 1 || file.pattern().starts_with('.'),
-        }
-    }
-    true
-}
-
-fn path_components(path: &str) -> impl Iterator<Item = &str> + Clone {
-    path.split('/').filter(|name| !name.is_empty())
-}
-
-/// Returns whether a name matches a component, which contains at most one `*`.
-fn matches_component(pattern: &str, name: &str) -> bool {
-    let Some((head, tail)) = pattern.split_once('*') else {
-        return pattern.eq_ignore_ascii_case(name);
-    };
-    let Some(rest) = name.len().checked_sub(tail.len()).filter(|at| *at >= head.len()) else {
-        return false;
-    };
-    let same = |part: Option<&str>, wanted: &str| {
-        part.is_some_and(|part| part.eq_ignore_ascii_case(wanted))
-    };
-    same(name.get(..head.len()), head) && same(name.get(rest..), tail)
-}
 
 /// The steering files by the beginning of their patterns.
 #[derive(Debug)]
