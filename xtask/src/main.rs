@@ -54,7 +54,7 @@ impl From<String> for Failure {
 const VERBS: [Verb; 16] = [
     Verb {
         name: "test",
-        arguments: "[fmt|clippy|naming|modules|test|referee|dash|languages|crash|programs|precision|doc]…",
+        arguments: "[fmt|clippy|naming|test|referee|dash|languages|crash|programs|precision|doc]…",
         does: "install what is missing, then format, lint, test and document the workspace",
         run: suite::run,
     },

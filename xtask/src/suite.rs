@@ -23,11 +23,10 @@ const PRECISION: &[&str] = &[
 ];
 
 /// The steps in their order, cheapest first: name and arguments of cargo.
-const STEPS: [(&str, &[&str]); 12] = [
+const STEPS: [(&str, &[&str]); 11] = [
     ("fmt", &["fmt", "--all", "--check"]),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ("naming", &["xtask", "naming", "--check"]),
-    ("modules", &["xtask", "modules"]),
     ("test", &["test", "--workspace"]),
     ("referee", &["xtask", "referee", "--cases", "20000", "--seed", "1"]),
     ("dash", &["xtask", "referee", "--cases", "2000", "--seed", "1", "--shell", "dash"]),
@@ -80,7 +79,6 @@ mod tests {
             "fmt",
             "clippy",
             "naming",
-            "modules",
             "test",
             "referee",
             "dash",
