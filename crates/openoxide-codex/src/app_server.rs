@@ -18,7 +18,7 @@ mod server_message;
 mod tool_approval;
 
 pub use responses::{PermissionsAnswer, PermissionsScope};
-pub use server_message::{ItemId, ServerMessage, parse_server_message};
+pub use server_message::{CallError, ItemId, ServerMessage, parse_server_message};
 pub use tool_approval::{
     PersistScope, StartedCall, ToolApproval, ToolApprovalKind, ToolCall, ToolDecision,
 };

@@ -1,8 +1,9 @@
 //! Codex: its rule files, hooks, approval requests and exact decisions.
 //!
-//! The crate does no I/O. A rule file (`*.rules`) is translated into a layer or evaluated exactly as
-//! Codex does ([`exact_semantics`]). [`app_server`] has the messages of its app server, and
-//! [`approval_review`] the requests for approval in them.
+//! A rule file (`*.rules`) is translated into a layer or evaluated exactly as Codex does
+//! ([`exact_semantics`]). [`app_server`] has the messages of its app server, and [`approval_review`]
+//! the requests for approval in them. [`app_server_client`] connects to a server. It is the only
+//! module that does I/O.
 //!
 //! A rule names the first words of a command. If several rules match, the most restrictive one
 //! decides. The language is Starlark. Plain calls of the three functions are parsed here.
@@ -11,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod app_server;
+pub mod app_server_client;
 pub mod approval_review;
 pub mod exact_semantics;
 pub mod file_change;

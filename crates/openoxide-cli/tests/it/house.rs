@@ -60,7 +60,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("signal-hook", &["cli"]),
     ("similar", &["cli"]),
-    ("tungstenite", &["cli"]),
+    ("tungstenite", &["codex"]),
     ("tree-sitter", &["adapters", "codex"]),
     ("tree-sitter-bash", &["adapters"]),
     ("jsonc-parser", &["adapters", "codex"]),

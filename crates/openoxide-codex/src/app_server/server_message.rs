@@ -3,6 +3,7 @@
 
 use serde::Deserialize as _;
 use serde_json::Value;
+use thiserror::Error;
 
 use super::{RequestId, ServerRequest, StartedCall, parse_request};
 use crate::file_change::FileUpdateChange;
@@ -25,10 +26,15 @@ pub enum ServerMessage {
     /// Something happened in this conversation.
     ThreadEvent(String),
     /// The response to a call of this client: its result or its error.
-    CallResponse(i64, Result<Value, String>),
+    CallResponse(i64, Result<Value, CallError>),
     /// Anything else.
     Ignored,
 }
+
+/// The error message with which the server refuses a call of this client.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct CallError(pub String);
 
 /// A call within a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -106,7 +112,7 @@ fn parse_call_response(mut message: Value) -> Option<ServerMessage> {
     let id = message.get("id")?.as_i64()?;
     if let Some(error) = message.get("error") {
         let error = error.get("message").and_then(Value::as_str).unwrap_or("no reason is given");
-        return Some(ServerMessage::CallResponse(id, Err(error.to_owned())));
+        return Some(ServerMessage::CallResponse(id, Err(CallError(error.to_owned()))));
     }
     let result = message.get_mut("result").map(Value::take)?;
     Some(ServerMessage::CallResponse(id, Ok(result)))

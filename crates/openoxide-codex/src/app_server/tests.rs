@@ -183,7 +183,7 @@ fn requests_that_are_not_understood_are_unsupported() {
     let failed = json!({ "id": 3, "error": { "code": 1, "message": "no rollout found" } });
     assert_eq!(
         parse_server_message(failed),
-        ServerMessage::CallResponse(3, Err("no rollout found".into()))
+        ServerMessage::CallResponse(3, Err(CallError("no rollout found".into())))
     );
     let done = json!({ "id": 3, "result": { "cwd": "/ws" } });
     assert_eq!(

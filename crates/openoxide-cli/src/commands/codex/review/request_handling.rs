@@ -2,43 +2,36 @@
 
 use openoxide_codex::{
     app_server::ServerRequest,
-    approval_review::{CodexAnswer, CodexAnswerOptions, ThreadContext, parse_review_request},
+    app_server_client::{
+        AppServerClient, ClientEvent, RequestDisposition, RequestReviewer, ReviewStop,
+    },
+    approval_review::{CodexAnswer, CodexAnswerOptions},
 };
 use openoxide_engine::{GateVerdict, InterruptedError, audit_violation_reason, new_session_id};
 use openoxide_permission::{GateOutcome, OperationRefusal};
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse};
 
 use super::{
-    CodexReviewer, RequestDisposition, ReviewStop,
     review_case::{ReviewCase, open_engine},
     review_lines::{
         DecidedAnswer, display_name, format_reason, print_line, report_answered_elsewhere,
-        report_left_to_others,
+        report_event, report_left_to_others,
     },
     review_prompt::PromptEnd,
+    reviewer::CodexReviewer,
 };
 use crate::{approval_review::SignalWatch, user_messages};
 
-impl CodexReviewer<'_> {
-    /// Judges a request, and has it answered.
-    pub(super) fn handle_request(
+impl RequestReviewer for CodexReviewer<'_> {
+    /// Evaluates a request, and has it answered.
+    fn review(
         &mut self,
+        client: &mut AppServerClient,
         request: &ServerRequest,
     ) -> Result<RequestDisposition, ReviewStop> {
         let asked = &request.params;
-        let Some(project) = self.threads.cwd(asked.thread_id()).cloned() else {
-            return Ok(report_left_to_others(asked.call_name(), "unknown conversation"));
-        };
-        let changes = self.file_changes.find_for_request(asked);
-        let begun = self.running_calls.calls_of_thread(asked.thread_id());
-        let scene = ThreadContext {
-            cwd: &project,
-            changes,
-            started_calls: &begun,
-            session: new_session_id(),
-        };
-        let wanted = match parse_review_request(asked, &scene) {
-            Ok(wanted) => wanted,
+        let (wanted, project) = match client.parse_request(asked, new_session_id()) {
+            Ok(parsed) => parsed,
             Err(why) => return Ok(report_left_to_others(asked.call_name(), why)),
         };
         let name = display_name(&wanted);
@@ -48,17 +41,28 @@ impl CodexReviewer<'_> {
         let case = engine.as_ref().map(|engine| ReviewCase::prepare(engine, wanted));
         self.signals = Some(SignalWatch::start());
         match case {
-            Ok(Ok(case)) => self.decide_request(request, &case, &name),
+            Ok(Ok(case)) => self.decide_request(client, request, &case, &name),
             Ok(Err(InterruptedError)) => Err(ReviewStop::Interrupted),
             Err(why) => Ok(report_left_to_others(&name, &why.to_string())),
         }
     }
 
+    fn report(&mut self, event: &ClientEvent) {
+        report_event(event);
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.signals.as_ref().is_some_and(SignalWatch::is_interrupted)
+    }
+}
+
+impl CodexReviewer<'_> {
     /// Decides a request by the policy or the person, and answers it. If a required audit record
     /// cannot be written, the request is asked again, and only a person's explicit approval
     /// applies.
     fn decide_request(
         &mut self,
+        client: &mut AppServerClient,
         request: &ServerRequest,
         case: &ReviewCase<'_>,
         name: &str,
@@ -66,11 +70,12 @@ impl CodexReviewer<'_> {
         if let Some(closed) = case.managed_policy_error() {
             user_messages::warn_if_unrecorded(case.record_policy_error(closed));
             let no = CodexAnswer::new_decline(&request.params);
-            return self.send_answer(request, &no, &format!("declined: {name}: {closed}"));
+            return send_answer(client, request, &no, &format!("declined: {name}: {closed}"));
         }
         let mut doubt: Option<String> = None;
         loop {
             let said = match self.answer_from_verdict(
+                client,
                 request,
                 case,
                 name,
@@ -79,8 +84,8 @@ impl CodexReviewer<'_> {
                 Ok(said) => said,
                 Err(dealt) => return Ok(dealt),
             };
-            self.poll_server()?;
-            if self.resolved_elsewhere.contains(&request.id) {
+            client.poll(self)?;
+            if client.is_answered_elsewhere(&request.id) {
                 return Ok(report_answered_elsewhere(name));
             }
             let person = said.approval_request.as_ref().map(|asked| (asked, &said.answer));
@@ -91,7 +96,7 @@ impl CodexReviewer<'_> {
                 Some(why) if doubt.is_none() => doubt = Some(why),
                 _ => {
                     user_messages::warn_if_unrecorded(written);
-                    return self.send_answer(request, &said.answer, &said.line);
+                    return send_answer(client, request, &said.answer, &said.line);
                 }
             }
         }
@@ -100,6 +105,7 @@ impl CodexReviewer<'_> {
     /// Returns the answer of the policy, or else the person's; or what else became of the request.
     fn answer_from_verdict(
         &mut self,
+        client: &mut AppServerClient,
         request: &ServerRequest,
         case: &ReviewCase<'_>,
         name: &str,
@@ -122,7 +128,7 @@ impl CodexReviewer<'_> {
             }
             (GateOutcome::Ask(approval), _) => {
                 let approval = approval.as_ref().clone();
-                self.answer_from_person(request, case, name, verdict, approval)
+                self.answer_from_person(client, request, case, name, verdict, approval)
             }
             (GateOutcome::Proceed(_), None) => {
                 Ok(Err(report_left_to_others(name, "Codex offers no plain approval for it")))
@@ -135,6 +141,7 @@ impl CodexReviewer<'_> {
 
     fn answer_from_person(
         &mut self,
+        client: &mut AppServerClient,
         request: &ServerRequest,
         case: &ReviewCase<'_>,
         name: &str,
@@ -156,7 +163,7 @@ impl CodexReviewer<'_> {
                 "Codex offers no answer that is known here",
             )));
         }
-        let answer = match self.ask_person(&request.id, &approval, &offers)? {
+        let answer = match self.ask_person(client, &request.id, &approval, &offers)? {
             PromptEnd::Chosen(answer) => answer,
             PromptEnd::AnsweredElsewhere => return Ok(Err(report_answered_elsewhere(name))),
             PromptEnd::Unavailable(error) => {
@@ -180,18 +187,15 @@ impl CodexReviewer<'_> {
             line,
         }))
     }
+}
 
-    fn send_answer(
-        &mut self,
-        request: &ServerRequest,
-        answer: &CodexAnswer,
-        line: &str,
-    ) -> Result<RequestDisposition, ReviewStop> {
-        self.server
-            .send_message(&answer.render_line(&request.id))
-            .map_err(ReviewStop::Disconnected)?;
-        self.answered_requests.insert(request.id.clone());
-        print_line(line);
-        Ok(RequestDisposition::AnsweredHere)
-    }
+fn send_answer(
+    client: &mut AppServerClient,
+    request: &ServerRequest,
+    answer: &CodexAnswer,
+    line: &str,
+) -> Result<RequestDisposition, ReviewStop> {
+    client.send_answer(&request.id, answer)?;
+    print_line(line);
+    Ok(RequestDisposition::AnsweredHere)
 }

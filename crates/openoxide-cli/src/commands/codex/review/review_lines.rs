@@ -2,12 +2,12 @@
 
 use openoxide_codex::{
     app_server::ServerRequest,
+    app_server_client::{ClientEvent, RequestDisposition},
     approval_review::{CodexAnswer, ReviewRequest},
 };
 use openoxide_protocol::{ApprovalRequest, Decision, PresentationKind};
 use openoxide_tui::{LineMode, escape_text};
 
-use super::RequestDisposition;
 use crate::{commands::check, user_messages};
 
 /// The maximum number of characters in the name of a request.
@@ -55,6 +55,25 @@ pub(super) fn display_name(wanted: &ReviewRequest) -> String {
         name.push('…');
     }
     format!("`{name}`")
+}
+
+/// Prints an event of the client.
+pub(super) fn report_event(event: &ClientEvent) {
+    match event {
+        ClientEvent::ThreadAttached { thread, cwd } => {
+            print_line(&format!("attached to {thread}, which works in {cwd}"));
+        }
+        ClientEvent::ThreadNotStarted { thread, reason } => {
+            print_line(&format!("{thread} is attached to once it has begun ({reason})"));
+        }
+        ClientEvent::UnsupportedRequest(method) => {
+            print_line(&format!("left to the other client: `{method}` is not supported here"));
+        }
+        ClientEvent::QueueFull => print_line("left to the other client: too many requests wait"),
+        ClientEvent::AnsweredElsewhere(name) => {
+            report_answered_elsewhere(name);
+        }
+    }
 }
 
 pub(super) fn report_left_to_others(name: &str, why: &str) -> RequestDisposition {

@@ -11,12 +11,13 @@ use std::{
 
 use openoxide_codex::{
     app_server::RequestId,
+    app_server_client::{AppServerClient, ReviewStop},
     approval_review::{CodexAnswer, CodexAnswerOption, CodexAnswerOptions},
 };
 use openoxide_protocol::{ApprovalRequest, Decision};
 use openoxide_tui::{AnswerOption, AskError, AskOptions, InputMode, ask_choice};
 
-use super::{CodexReviewer, ReviewStop};
+use super::reviewer::CodexReviewer;
 use crate::{commands::run::ask_options, program_exit::ProgramExit, user_messages};
 
 /// The end of a prompt.
@@ -34,6 +35,7 @@ impl CodexReviewer<'_> {
     /// requests that are answered elsewhere are removed.
     pub(super) fn ask_person(
         &mut self,
+        client: &mut AppServerClient,
         id: &RequestId,
         request: &ApprovalRequest,
         offers: &CodexAnswerOptions,
@@ -52,7 +54,7 @@ impl CodexReviewer<'_> {
                     Err(TryRecvError::Disconnected) => return Err(ReviewStop::Interrupted),
                     Err(TryRecvError::Empty) => {}
                 }
-                let Some(over) = self.poll_prompt_end(id) else { continue };
+                let Some(over) = self.poll_prompt_end(client, id) else { continue };
                 withdrawn.store(true, Ordering::Relaxed);
                 if options.input == InputMode::Lines {
                     print_press_enter(&over);
@@ -64,12 +66,14 @@ impl CodexReviewer<'_> {
     }
 
     /// Reads from the server for a moment, and returns the end of the prompt if it has ended.
-    fn poll_prompt_end(&mut self, id: &RequestId) -> Option<Result<PromptEnd, ReviewStop>> {
-        match self.poll_server() {
+    fn poll_prompt_end(
+        &mut self,
+        client: &mut AppServerClient,
+        id: &RequestId,
+    ) -> Option<Result<PromptEnd, ReviewStop>> {
+        match client.poll(self) {
             Err(stop) => Some(Err(stop)),
-            Ok(()) => {
-                self.resolved_elsewhere.remove(id).then_some(Ok(PromptEnd::AnsweredElsewhere))
-            }
+            Ok(()) => client.is_answered_elsewhere(id).then_some(Ok(PromptEnd::AnsweredElsewhere)),
         }
     }
 }

@@ -11,9 +11,10 @@ use openoxide_protocol::AbsPath;
 use serde_json::{Value, json};
 
 use super::{
-    app_server::{AppServer, ServerError},
-    review_lines::print_line,
+    client_event::ClientEvent,
+    connection::{AppServer, ServerError},
 };
+use crate::app_server::CallError;
 
 /// The interval between two attempts to attach.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -21,6 +22,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_THREADS: usize = 1000;
 
 /// The conversations that are known.
+#[derive(Debug)]
 pub(super) struct ThreadRegistry {
     /// The only one that is wanted.
     selected_thread: Option<String>,
@@ -31,6 +33,7 @@ pub(super) struct ThreadRegistry {
     reported_threads: BTreeSet<String>,
 }
 
+#[derive(Debug)]
 enum ThreadState {
     /// A conversation that cannot be attached to yet.
     NotStarted,
@@ -41,6 +44,7 @@ enum ThreadState {
 }
 
 /// A call of this client that waits for the server's answer.
+#[derive(Debug)]
 enum PendingServerCall {
     List,
     Resume(String),
@@ -106,7 +110,7 @@ impl ThreadRegistry {
         Ok(())
     }
 
-    /// Takes the answer to a call.
+    /// Takes the answer to a call. Returns what is reported about it.
     ///
     /// # Errors
     /// The server is gone.
@@ -114,20 +118,22 @@ impl ThreadRegistry {
         &mut self,
         server: &mut AppServer,
         call: i64,
-        answer: Result<Value, String>,
-    ) -> Result<(), ServerError> {
+        answer: Result<Value, CallError>,
+    ) -> Result<Option<ClientEvent>, ServerError> {
         match (self.pending_calls.remove(&call), answer) {
-            (Some(PendingServerCall::List), Ok(list)) => self.handle_list(server, &list),
-            (Some(PendingServerCall::List), Err(error)) => Err(ServerError::Failed(error)),
+            (Some(PendingServerCall::List), Ok(list)) => {
+                self.handle_list(server, &list).map(|()| None)
+            }
+            (Some(PendingServerCall::List), Err(error)) => {
+                Err(ServerError::CallRefused(error.to_string()))
+            }
             (Some(PendingServerCall::Resume(thread)), Ok(resumed)) => {
-                self.handle_attached(thread, &resumed);
-                Ok(())
+                Ok(self.handle_attached(thread, &resumed))
             }
             (Some(PendingServerCall::Resume(thread)), Err(error)) => {
-                self.retry_later(thread, &error);
-                Ok(())
+                Ok(self.retry_later(thread, error.to_string()))
             }
-            (None, _) => Ok(()),
+            (None, _) => Ok(None),
         }
     }
 
@@ -152,21 +158,20 @@ impl ThreadRegistry {
         }
     }
 
-    fn handle_attached(&mut self, thread: String, resumed: &Value) {
+    fn handle_attached(&mut self, thread: String, resumed: &Value) -> Option<ClientEvent> {
         let cwd = resumed.get("cwd").and_then(Value::as_str);
         let Some(cwd) = cwd.and_then(|cwd| AbsPath::new(cwd).ok()) else {
-            return self.retry_later(thread, "its directory cannot be determined");
+            return self.retry_later(thread, "its directory cannot be determined".to_owned());
         };
-        print_line(&format!("attached to {thread}, which works in {cwd}"));
-        self.threads.insert(thread, ThreadState::Attached(cwd));
+        self.threads.insert(thread.clone(), ThreadState::Attached(cwd.clone()));
+        Some(ClientEvent::ThreadAttached { thread, cwd })
     }
 
     /// Marks a conversation for another attempt, and reports the first failure. A conversation
     /// without a turn cannot be resumed yet.
-    fn retry_later(&mut self, thread: String, why: &str) {
-        if self.reported_threads.insert(thread.clone()) {
-            print_line(&format!("{thread} is attached to once it has begun ({why})"));
-        }
-        self.threads.insert(thread, ThreadState::NotStarted);
+    fn retry_later(&mut self, thread: String, reason: String) -> Option<ClientEvent> {
+        self.threads.insert(thread.clone(), ThreadState::NotStarted);
+        let is_first = self.reported_threads.insert(thread.clone());
+        is_first.then_some(ClientEvent::ThreadNotStarted { thread, reason })
     }
 }

@@ -1,10 +1,10 @@
-//! The socket of an app server: its path, the check of its owner, and messages over it.
+//! The connection to an app server: the check of the socket's owner, and messages over the socket.
 //!
 //! The protocol is WebSocket, with one JSON-RPC message (without `jsonrpc`) in each text frame.
 
 use std::{
-    env, fmt, fs,
-    io::ErrorKind,
+    fs,
+    io::{self, ErrorKind},
     os::unix::{
         fs::{FileTypeExt as _, MetadataExt as _},
         net::UnixStream,
@@ -13,12 +13,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use openoxide_codex::app_server::{ServerMessage, parse_server_message};
 use serde_json::{Value, json};
+use thiserror::Error;
 use tungstenite::{
-    Error, HandshakeError, Message, WebSocket, client::client_with_config,
-    protocol::WebSocketConfig,
+    HandshakeError, Message, WebSocket, client::client_with_config, protocol::WebSocketConfig,
 };
+
+use crate::app_server::{ServerMessage, parse_server_message};
 
 /// The maximum time to wait for a message before other work is done.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -26,37 +27,95 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const SERVER_TIMEOUT: Duration = Duration::from_secs(10);
 /// No message is longer.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
-/// The path of the socket of Codex's daemon, relative to Codex's home directory.
-const DEFAULT_SOCKET: &str = "app-server-control/app-server-control.sock";
 
 /// The reason for which the server is no longer available.
-#[derive(Debug)]
-pub(super) enum ServerError {
+#[derive(Debug, Error)]
+pub enum ServerError {
     /// The server has ended, or has closed the connection.
+    #[error("the app server has ended, or has closed the connection")]
     Closed,
     /// The server sent a message above the size limit.
+    #[error("the app server sent a message of more than {} MiB", MAX_MESSAGE_BYTES >> 20)]
     MessageTooLong,
-    /// Anything else.
-    Failed(String),
+    /// The server sent a message that is not JSON.
+    #[error("the app server: it sent invalid JSON: {0}")]
+    InvalidJson(#[source] serde_json::Error),
+    /// The server does not accept messages in time.
+    #[error("the app server: it takes nothing any more")]
+    NotReading,
+    /// The server does not answer in time.
+    #[error("the app server: it does not answer")]
+    NoAnswer,
+    /// The server refuses a call; the error message of the server.
+    #[error("the app server: {0}")]
+    CallRefused(String),
+    /// Another error of the connection.
+    #[error("the app server: {0}")]
+    WebSocket(#[source] Box<tungstenite::Error>),
+}
+
+/// The reason for which no connection to a server is made.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// No server listens at this path.
+    #[error(
+        "no app server listens at {}; `codex app-server --listen unix://` starts one, and \
+         `codex --remote unix://` works with it",
+        .0.display()
+    )]
+    NotListening(PathBuf),
+    /// The socket cannot be used.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The path of the socket.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The socket is not safe to use.
+    #[error("{}: {reason}; nothing was sent", path.display())]
+    Unsafe {
+        /// The path of the socket.
+        path: PathBuf,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// The server does not answer the handshake.
+    #[error("{}: it does not answer", .0.display())]
+    NoHandshake(PathBuf),
+    /// The server does not complete the handshake.
+    #[error("{}: it does not use WebSocket: {source}", path.display())]
+    Handshake {
+        /// The path of the socket.
+        path: PathBuf,
+        /// The error of the protocol.
+        source: Box<tungstenite::Error>,
+    },
+    /// The server does not accept this client.
+    #[error("{}: {source}", path.display())]
+    Initialize {
+        /// The path of the socket.
+        path: PathBuf,
+        /// The error of the server.
+        source: ServerError,
+    },
+}
+
+impl ConnectError {
+    fn from_io(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => Self::NotListening(path),
+            _ => Self::Io { path, source },
+        }
+    }
 }
 
 /// A connection to a server.
-pub(super) struct AppServer {
+#[derive(Debug)]
+pub struct AppServer {
     socket: WebSocket<UnixStream>,
     last_call_id: i64,
-}
-
-/// Returns the path of the socket that is named, or of the usual one.
-///
-/// # Errors
-/// Neither is known.
-pub(super) fn socket_path(named: Option<&Path>) -> Result<PathBuf, String> {
-    let directory = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
-    let home = || directory("CODEX_HOME").map(PathBuf::from);
-    let usual = || directory("HOME").map(|home| Path::new(&home).join(".codex"));
-    let place =
-        named.map(Path::to_owned).or_else(|| Some(home().or_else(usual)?.join(DEFAULT_SOCKET)));
-    place.ok_or_else(|| "no home directory is known: name the socket with `--socket`".to_owned())
 }
 
 impl AppServer {
@@ -66,32 +125,32 @@ impl AppServer {
     /// # Errors
     /// When no server listens there, when other users have access to the socket, or when the
     /// handshake fails.
-    pub(super) fn connect(path: &Path, asks: bool) -> Result<Self, String> {
+    pub fn connect(path: &Path, asks: bool) -> Result<Self, ConnectError> {
         let real = check_socket_owner(path)?;
         let stream =
-            UnixStream::connect(real).map_err(|error| format_connect_error(path, &error))?;
-        let failed = |error| format!("{}: {error}", path.display());
-        let mut server = Self::handshake(stream).map_err(failed)?;
-        server.initialize(asks).map_err(|error| failed(error.to_string()))?;
+            UnixStream::connect(real).map_err(|error| ConnectError::from_io(path, error))?;
+        let mut server = Self::handshake(path, stream)?;
+        server
+            .initialize(asks)
+            .map_err(|source| ConnectError::Initialize { path: path.to_owned(), source })?;
         Ok(server)
     }
 
-    fn handshake(stream: UnixStream) -> Result<Self, String> {
-        let limits = |stream: &UnixStream| {
-            stream.set_write_timeout(Some(SERVER_TIMEOUT))?;
-            stream.set_read_timeout(Some(SERVER_TIMEOUT))
-        };
-        limits(&stream).map_err(|error| error.to_string())?;
+    fn handshake(path: &Path, stream: UnixStream) -> Result<Self, ConnectError> {
+        let failed = |source| ConnectError::Io { path: path.to_owned(), source };
+        stream.set_write_timeout(Some(SERVER_TIMEOUT)).map_err(failed)?;
+        stream.set_read_timeout(Some(SERVER_TIMEOUT)).map_err(failed)?;
         let bounded = WebSocketConfig::default()
             .max_message_size(Some(MAX_MESSAGE_BYTES))
             .max_frame_size(Some(MAX_MESSAGE_BYTES));
         let greeted = client_with_config("ws://localhost/", stream, Some(bounded));
         let (socket, _) = greeted.map_err(|error| match error {
-            HandshakeError::Interrupted(_) => "it does not answer".to_owned(),
-            HandshakeError::Failure(error) => format!("it does not use WebSocket: {error}"),
+            HandshakeError::Interrupted(_) => ConnectError::NoHandshake(path.to_owned()),
+            HandshakeError::Failure(source) => {
+                ConnectError::Handshake { path: path.to_owned(), source: Box::new(source) }
+            }
         })?;
-        let waits = socket.get_ref().set_read_timeout(Some(POLL_INTERVAL));
-        waits.map_err(|error| error.to_string())?;
+        socket.get_ref().set_read_timeout(Some(POLL_INTERVAL)).map_err(failed)?;
         Ok(Self { socket, last_call_id: 0 })
     }
 
@@ -107,12 +166,12 @@ impl AppServer {
                     return self.send_message(&json!({ "method": "initialized" }));
                 }
                 Some(ServerMessage::CallResponse(id, Err(error))) if id == called => {
-                    return Err(ServerError::Failed(error));
+                    return Err(ServerError::CallRefused(error.to_string()));
                 }
                 _ => {}
             }
         }
-        Err(ServerError::Failed("it does not answer".to_owned()))
+        Err(ServerError::NoAnswer)
     }
 
     /// Calls a method; the answer comes with the name that is returned.
@@ -141,11 +200,11 @@ impl AppServer {
         match self.socket.read() {
             Ok(Message::Text(text)) => {
                 let read = serde_json::from_str(&text).map(Some);
-                read.map_err(|error| ServerError::Failed(format!("it sent invalid JSON: {error}")))
+                read.map_err(ServerError::InvalidJson)
             }
             Ok(Message::Close(_)) => Err(ServerError::Closed),
             Ok(_) => Ok(None),
-            Err(Error::Io(error)) if is_timeout(error.kind()) => Ok(None),
+            Err(tungstenite::Error::Io(error)) if is_timeout(error.kind()) => Ok(None),
             Err(error) => Err(from_websocket_error(error)),
         }
     }
@@ -155,38 +214,23 @@ const fn is_timeout(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-fn from_websocket_error(error: Error) -> ServerError {
+fn from_websocket_error(error: tungstenite::Error) -> ServerError {
+    use tungstenite::Error;
     match error {
         Error::Capacity(_) => ServerError::MessageTooLong,
         Error::ConnectionClosed | Error::AlreadyClosed | Error::Protocol(_) => ServerError::Closed,
         Error::Io(error) if !is_timeout(error.kind()) => ServerError::Closed,
-        Error::Io(_) => ServerError::Failed("it takes nothing any more".to_owned()),
-        error => ServerError::Failed(error.to_string()),
-    }
-}
-
-impl fmt::Display for ServerError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed => out.write_str("the app server has ended, or has closed the connection"),
-            Self::MessageTooLong => {
-                write!(
-                    out,
-                    "the app server sent a message of more than {} MiB",
-                    MAX_MESSAGE_BYTES >> 20
-                )
-            }
-            Self::Failed(why) => write!(out, "the app server: {why}"),
-        }
+        Error::Io(_) => ServerError::NotReading,
+        error => ServerError::WebSocket(Box::new(error)),
     }
 }
 
 /// Returns the real path of the socket (Codex puts a link into its home), after a check that no
 /// other user could have put it there. The socket, its directory and the directory of the link must
 /// belong to this user, and the directories must be closed to others.
-fn check_socket_owner(path: &Path) -> Result<PathBuf, String> {
-    let failed = |error: std::io::Error| format_connect_error(path, &error);
-    let refused = |why: &str| format!("{}: {why}; nothing was sent", path.display());
+fn check_socket_owner(path: &Path) -> Result<PathBuf, ConnectError> {
+    let failed = |error| ConnectError::from_io(path, error);
+    let refused = |reason| ConnectError::Unsafe { path: path.to_owned(), reason };
     let own = fs::metadata("/proc/self").map_err(failed)?.uid();
     let real = fs::canonicalize(path).map_err(failed)?;
     let socket = fs::symlink_metadata(&real).map_err(failed)?;
@@ -208,15 +252,4 @@ fn check_socket_owner(path: &Path) -> Result<PathBuf, String> {
 fn parent_directory(path: &Path) -> &Path {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new("."))
-}
-
-/// Returns a message that no server listens there, and a way to start one.
-fn format_connect_error(path: &Path, error: &std::io::Error) -> String {
-    let path = path.display();
-    match error.kind() {
-        ErrorKind::NotFound | ErrorKind::ConnectionRefused => format!(
-            "no app server listens at {path}; `codex app-server --listen unix://` starts one, and `codex --remote unix://` works with it"
-        ),
-        _ => format!("{path}: {error}"),
-    }
 }

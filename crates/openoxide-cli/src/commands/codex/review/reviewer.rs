@@ -1,0 +1,22 @@
+//! The state of a reviewer: its settings, and its watch for signals.
+
+use crate::{
+    approval_review::SignalWatch,
+    args::{CodexReviewArgs, GlobalArgs},
+};
+
+/// A reviewer that answers by the policy, and else asks the person at this terminal.
+pub(super) struct CodexReviewer<'a> {
+    pub(super) args: &'a CodexReviewArgs,
+    pub(super) global: GlobalArgs,
+    /// True if a person can be asked here.
+    pub(super) at_terminal: bool,
+    /// Watches for Ctrl-C, except while hooks run: they do so themselves.
+    pub(super) signals: Option<SignalWatch>,
+}
+
+impl<'a> CodexReviewer<'a> {
+    pub(super) fn new(args: &'a CodexReviewArgs, global: GlobalArgs, at_terminal: bool) -> Self {
+        Self { args, global, at_terminal, signals: Some(SignalWatch::start()) }
+    }
+}
