@@ -11,6 +11,8 @@ mod json_lines;
 mod policy_args;
 mod policy_formats;
 mod program_exit;
+mod prompt_options;
+mod signal_watch;
 mod staged_changes;
 mod starlark_process;
 mod terminal_color;

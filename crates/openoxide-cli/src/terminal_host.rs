@@ -3,7 +3,7 @@
 
 use openoxide_engine::{CheckHost, EngineWarning, InterruptWatch};
 
-use crate::{approval_review::SignalWatch, user_messages};
+use crate::{signal_watch::SignalWatch, user_messages};
 
 /// A command in a terminal.
 pub(crate) struct TerminalHost;

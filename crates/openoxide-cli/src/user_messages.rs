@@ -6,7 +6,7 @@ use std::{
 };
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use openoxide_engine::EngineWarning;
+use openoxide_engine::{EngineWarning, GrantSaveError};
 use openoxide_protocol::Finding;
 use openoxide_store::{BrokenFile, PolicyProblem, audit::AuditError};
 use openoxide_tui::{LineMode, escape_text};
@@ -38,8 +38,16 @@ pub(crate) fn print_note(what: &impl Display) {
 /// Shows a warning of the engine.
 pub(crate) fn print_warning(warning: &EngineWarning) {
     match warning {
-        EngineWarning::GrantNotCounted(_) => print_error(warning),
+        EngineWarning::GrantNotSaved(GrantSaveError::NotOffered) => {
+            print_note(&"only offered rules can be saved; approved once");
+        }
+        EngineWarning::GrantNotSaved(GrantSaveError::NoGrantFile) => {
+            print_note(&"grants are not saved with `--policy`; approved once");
+        }
+        EngineWarning::GrantNotCounted(_) | EngineWarning::GrantNotSaved(_) => print_error(warning),
         EngineWarning::NotRecorded(_)
+        | EngineWarning::AlreadyAnswered(_)
+        | EngineWarning::AnswerNotShared(_)
         | EngineWarning::ScanTruncated
         | EngineWarning::NotRetried(_) => print_note(warning),
     }

@@ -7,18 +7,22 @@ use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::
 use openoxide_adapters::agent_hook;
 use openoxide_permission::{OperationRefusal, Permit};
 use openoxide_protocol::{
-    Action, ApprovalRequest, ApprovalResponse, Decision, Effect, Obligation, Operation,
-    PermissionMode, PresentationKind,
+    Action, ApprovalRequest, Decision, Effect, Obligation, Operation, PermissionMode,
+    PresentationKind,
 };
 use openoxide_store::{
     UserEnvironment,
     audit::{
-        AnswerChannel, AnswerRecord, AuditError, AuditEvent, DecisionRecord, EnforcementRecord,
-        Journal, OutcomeRecord,
+        AnswerRecord, AuditError, AuditEvent, DecisionRecord, EnforcementRecord, Journal,
+        OutcomeRecord,
     },
 };
 
-use crate::action_title;
+use crate::{
+    error::InterruptedError,
+    presentation::action_title,
+    review_record::{ReviewOutcome, ReviewRecord},
+};
 
 /// The command that records a decision, and the agent that it acts for.
 #[derive(Clone, Copy, Debug)]
@@ -34,61 +38,6 @@ impl RecordOrigin {
     pub const RUN: Self = Self { via: "run", agent: "person" };
     /// A request of Codex that `openoxide codex review` answers.
     pub const CODEX_REVIEW: Self = Self { via: "codex review", agent: "codex" };
-}
-
-/// A question to a reviewer, and how it ended.
-#[derive(Debug)]
-pub struct ReviewRecord {
-    /// The question.
-    pub request: ApprovalRequest,
-    /// The outcome of the review.
-    pub outcome: ReviewOutcome,
-    /// True if an approval can be saved as a grant.
-    pub can_save_grant: bool,
-}
-
-/// The outcome of a question to a reviewer.
-#[derive(Debug)]
-pub enum ReviewOutcome {
-    /// The question was answered, here or from another terminal.
-    Answered {
-        /// The answer.
-        response: ApprovalResponse,
-        /// The channel through which the answer was given.
-        channel: AnswerChannel,
-        /// The reviewer who gave the answer, if known.
-        answered_by: Option<String>,
-    },
-    /// The policy denies the call by now.
-    Denied(Box<Decision>),
-    /// The question was not answered in time.
-    Expired,
-    /// The program that asked was interrupted.
-    Interrupted,
-    /// The answer could not be waited for.
-    Failed(String),
-}
-
-impl ReviewRecord {
-    /// Returns the answer for the gate. Every outcome other than an answer is a denial.
-    #[must_use]
-    pub fn response(&self) -> ApprovalResponse {
-        match &self.outcome {
-            ReviewOutcome::Answered { response, .. } => response.clone(),
-            ReviewOutcome::Denied(_)
-            | ReviewOutcome::Expired
-            | ReviewOutcome::Interrupted
-            | ReviewOutcome::Failed(_) => ApprovalResponse::Denied,
-        }
-    }
-
-    fn to_answer_record(&self) -> Option<AnswerRecord> {
-        let ReviewOutcome::Answered { response, channel, answered_by: by } = &self.outcome else {
-            return None;
-        };
-        let answer = AnswerRecord::new(&self.request, response, *channel, by.clone());
-        Some(if self.can_save_grant { answer } else { AnswerRecord { grant: None, ..answer } })
-    }
 }
 
 /// The confinement of a command, for its audit record.
@@ -156,7 +105,7 @@ impl AuditLog {
         origin: RecordOrigin,
         operation: &Operation,
     ) -> Result<u64, AuditError> {
-        let why = crate::InterruptedError.to_string();
+        let why = InterruptedError.to_string();
         self.record_operation(origin, operation, record_without_decision(Effect::Ask, &why))
     }
 

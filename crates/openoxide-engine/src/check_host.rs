@@ -13,7 +13,8 @@ pub trait CheckHost {
     /// Called when no hook is running any more.
     fn on_hooks_ended(&self) {}
 
-    /// Starts to watch for an interrupt. Called before hooks run.
+    /// Starts to watch for an interrupt. Called before hooks run, and before a request waits for an
+    /// answer.
     fn watch_interrupts(&self) -> Box<dyn InterruptWatch + '_>;
 }
 

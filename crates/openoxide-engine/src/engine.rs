@@ -380,6 +380,11 @@ impl Engine {
         self.grant_file.as_ref()
     }
 
+    /// Returns the current task, if the calls belong to one.
+    pub(crate) fn current_task(&self) -> Option<String> {
+        self.grant_file().and_then(GrantFile::current_task).map(str::to_owned)
+    }
+
     /// Returns the audit log.
     #[must_use]
     pub const fn audit_log(&self) -> &AuditLog {

@@ -1,7 +1,9 @@
 //! Warnings for a person about a check, in addition to its outcome.
 
-use openoxide_store::{GrantError, audit::AuditError};
+use openoxide_store::{GrantError, RequestError, audit::AuditError};
 use thiserror::Error;
+
+use crate::grant_saving::GrantSaveError;
 
 /// A problem that did not stop a check.
 #[derive(Debug, Error)]
@@ -21,4 +23,13 @@ pub enum EngineWarning {
     /// The sandbox has stopped the command, and nothing could let it pass.
     #[error("not retried: {0}")]
     NotRetried(&'static str),
+    /// The rules of an approval could not be saved, so it applies once.
+    #[error("the grant was not saved: {0}")]
+    GrantNotSaved(GrantSaveError),
+    /// The request was answered before this reviewer answered it: by this one.
+    #[error("it was answered before: by {0}")]
+    AlreadyAnswered(String),
+    /// The answer applies, but other processes cannot see it.
+    #[error("the others do not see this answer: {0}")]
+    AnswerNotShared(RequestError),
 }

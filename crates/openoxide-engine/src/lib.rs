@@ -23,6 +23,7 @@ mod error;
 mod escalation;
 mod git_credentials;
 mod git_repository;
+mod grant_saving;
 mod hook_runner;
 mod hooks;
 mod ids;
@@ -42,10 +43,14 @@ mod presentation;
 mod private_temp;
 mod project_hosts;
 mod project_settings;
+mod queued_request;
 mod recorded_history;
 mod remedy;
 mod repetition;
+mod request_queue;
 mod retry;
+mod review_record;
+mod reviewer;
 mod run;
 mod sandbox_opt_out;
 mod sandbox_places;
@@ -57,6 +62,8 @@ mod shell_job;
 mod sqlite_databases;
 mod step_budget;
 mod symlink_moves;
+#[cfg(test)]
+mod test_user;
 mod tool_context;
 mod tracked_secrets;
 mod url_host;
@@ -66,9 +73,7 @@ mod version_control;
 pub use agent_check::{AgentCall, AgentDecision};
 pub use approvable_tool::{Approvable, GatedTool};
 pub use approval_history::ApprovalHistory;
-pub use audit_log::{
-    AuditLog, ConfinementRecord, RecordOrigin, ReviewOutcome, ReviewRecord, audit_violation_reason,
-};
+pub use audit_log::{AuditLog, ConfinementRecord, RecordOrigin, audit_violation_reason};
 pub use check_host::{CheckHost, InterruptWatch};
 pub use digest::{digest_call, digest_operation};
 pub use dispatcher::{GateDispatcher, GateHandle, GateReply, SessionClosedError};
@@ -84,6 +89,7 @@ pub use escalation::{
     AttemptState, EscalationStep, MAX_RETRIES, RETRY_WITHOUT_SANDBOX_TITLE, RemedyKind,
     asks_without_sandbox, with_path,
 };
+pub use grant_saving::{GrantSaveError, SavedGrant};
 pub use hooks::{HookCall, ask_hooks};
 pub use ids::{new_approval_id, new_session_id};
 pub use limited_grants::GrantUseMode;
@@ -101,9 +107,15 @@ pub use path_scan::{RestrictedPaths, scan_restricted_paths};
 pub use policy_watcher::WatchedEngine;
 pub use presentation::{action_title, operation_title, present_operation};
 pub use private_temp::{lost_temporary, visible_temporary};
+pub use queued_request::{QueuedRequest, WaitOptions};
 pub use recorded_history::{CallRecord, RecordedCall, RecordedHistory, read_history};
 pub use remedy::{ProfileContext, Remedy};
 use repetition::record_repetition;
+pub use request_queue::{
+    AnswerError, AnswerProblem, AnswerReceipt, GrantOutcome, RequestAnswer, RequestQueue,
+};
+pub use review_record::{ReviewOutcome, ReviewRecord, WaitError};
+pub use reviewer::{Reviewer, ReviewerAnswer};
 pub use run::{PlannedRun, PlannedRunError, RunHost, RunOptions, RunReport};
 pub use sandbox_opt_out::{RUN_WITHOUT_SANDBOX, sandbox_opt_out_access};
 pub use sandbox_places::{caches, registry};

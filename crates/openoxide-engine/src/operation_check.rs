@@ -265,12 +265,12 @@ impl<'e> PreparedCall<'e> {
         match step {
             GateOutcome::Proceed(permit) => self.record_verdict(Ok(permit), None, is_last, host),
             GateOutcome::Refuse(refusal) => self.record_verdict(Err(refusal), None, is_last, host),
-            GateOutcome::Ask(request) => CheckOutcome::NeedsApproval(Box::new(PendingApproval {
-                prepared_call: self,
-                gate,
-                request: *request,
-                is_final: is_last,
-            })),
+            GateOutcome::Ask(request) => {
+                let request = ApprovalRequest { task: self.engine.current_task(), ..*request };
+                let (prepared_call, is_final) = (self, is_last);
+                let pending = PendingApproval { prepared_call, gate, request, is_final };
+                CheckOutcome::NeedsApproval(Box::new(pending))
+            }
         }
     }
 
@@ -307,8 +307,7 @@ impl<'e> PreparedCall<'e> {
     }
 
     fn append_record(&self, decided: DecisionRecord) -> Result<u64, AuditError> {
-        let task = self.engine.grant_file.as_ref().and_then(|grants| grants.current_task());
-        let task = task.map(str::to_owned);
+        let task = self.engine.current_task();
         let decided = DecisionRecord { hooks: self.hook_answers.clone(), task, ..decided };
         self.engine.audit_log.record_operation(self.options.origin, &self.operation, decided)
     }
@@ -341,10 +340,27 @@ impl<'e> PendingApproval<'e> {
         &self.request
     }
 
-    /// Takes the answer of a reviewer, and records it.
+    pub(crate) const fn engine(&self) -> &'e Engine {
+        self.prepared_call.engine
+    }
+
+    pub(crate) const fn operation(&self) -> &Operation {
+        &self.prepared_call.operation
+    }
+
+    /// Returns what the operation does now: a link or a file may have changed since it was checked.
+    pub(crate) fn current_facts(&self) -> OperationFacts {
+        let PreparedCall { operation, options, .. } = &self.prepared_call;
+        self.engine().facts_with_actions(operation, &options.extra_actions)
+    }
+
+    /// Takes the answer of a reviewer, and records it. The review of another request is not an
+    /// answer.
     #[must_use]
     pub fn answer(mut self, review: &ReviewRecord, host: &dyn CheckHost) -> CheckOutcome<'e> {
-        let settled = self.gate.answer(self.request.id, &review.response()).ok();
+        let is_own = review.request.id == self.request.id;
+        let response = if is_own { review.response() } else { ApprovalResponse::Denied };
+        let settled = self.gate.answer(self.request.id, &response).ok();
         let settled = settled.and_then(|settled| settled.into_iter().next());
         let verdict = settled.map_or(Err(OperationRefusal::Cancelled), |settled| settled.outcome);
         self.prepared_call.record_verdict(verdict, Some(review), self.is_final, host)

@@ -12,9 +12,7 @@ use openoxide_engine::{
 };
 use openoxide_store::UserEnvironment;
 
-use crate::{
-    approval_review::SignalWatch, error::CliError, program_exit::ProgramExit, user_messages,
-};
+use crate::{error::CliError, program_exit::ProgramExit, signal_watch::SignalWatch, user_messages};
 use answer_watchdog::AnswerWatchdog;
 use hook_client::{BLOCK_STATUS, HookClient};
 

@@ -2,12 +2,9 @@
 
 use std::cell::OnceCell;
 
-use openoxide_engine::ApprovalHistory;
+use openoxide_engine::{ApprovalHistory, RequestQueue};
 use openoxide_protocol::{ApprovalRequest, ChoiceHistory, RuleChoice, SCHEMA};
-use openoxide_store::{
-    PendingRequest, RequestError, RequestStore as _, SqliteRequestStore, UserEnvironment,
-    audit::UtcTimestamp,
-};
+use openoxide_store::{PendingRequest, RequestError, UserEnvironment, audit::UtcTimestamp};
 use openoxide_tui::{LineMode, RenderOptions, TextStyle, escape_text, render_request};
 use serde_json::{Value, json};
 
@@ -15,7 +12,8 @@ use crate::{args::GlobalArgs, program_exit::ProgramExit, terminal_color, user_me
 
 /// Lists the requests that wait, oldest first.
 pub(crate) fn list_pending(json: bool, global: GlobalArgs) -> Result<ProgramExit, String> {
-    let listed = match read_pending() {
+    let requests = RequestQueue::open(UserEnvironment::from_process());
+    let listed = match requests.and_then(|mut requests| requests.list()) {
         Ok(listed) => listed,
         Err(error) => {
             user_messages::print_error(&error);
@@ -46,18 +44,7 @@ pub(crate) fn list_pending(json: bool, global: GlobalArgs) -> Result<ProgramExit
     Ok(user_messages::print_data(text.as_bytes(), exit))
 }
 
-type PendingList = Vec<Result<PendingRequest, RequestError>>;
-
-fn read_pending() -> Result<PendingList, RequestError> {
-    let Some(mut requests) = SqliteRequestStore::open_existing(&UserEnvironment::from_process())?
-    else {
-        return Ok(Vec::new());
-    };
-    requests.resolve_stale()?;
-    requests.list_pending()
-}
-
-fn answer_hint(listed: &PendingList) -> &'static str {
+fn answer_hint(listed: &[Result<PendingRequest, RequestError>]) -> &'static str {
     if listed.is_empty() {
         "openoxide: nothing waits for an answer"
     } else {

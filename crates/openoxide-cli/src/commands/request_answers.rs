@@ -1,12 +1,11 @@
 //! `approve` and `deny`: an answer from another terminal.
 
-use openoxide_engine::AuditLog;
+use openoxide_engine::{
+    AnswerError, AnswerProblem, AnswerReceipt, GrantOutcome, RequestAnswer, RequestQueue,
+};
 use openoxide_protocol::{ApprovalResponse, GrantScope, GrantTerms, SCHEMA};
 use openoxide_store::{
-    AnswerResult, GrantFile, GrantLimits, IdLookup, PendingRequest, RequestError,
-    RequestResolution, RequestResolutionKind, RequestStore as _, SqliteRequestStore,
-    UserEnvironment,
-    audit::{AnswerChannel, AnswerRecord},
+    PendingRequest, RequestResolution, RequestResolutionKind, UserEnvironment, audit::AnswerChannel,
 };
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
@@ -17,9 +16,6 @@ use crate::{
     program_exit::ProgramExit,
     terminal_color, user_messages,
 };
-
-/// Fewer digits of a digest prove nothing.
-const MIN_DIGEST_DIGITS: usize = 8;
 
 /// Approves one request.
 pub(crate) fn approve_request(
@@ -39,9 +35,8 @@ pub(crate) fn approve_request(
         return Ok(ProgramExit::Usage);
     }
     let response = ApprovalResponse::Approved { scope: args.scope, terms };
-    let kept = response.clone();
-    let answer = SubmittedAnswer { verb: "approve", id: &args.id, response, json: args.json };
-    Ok(answer.submit(global, |waiting| check_approval(args, &kept, waiting)))
+    let answer = new_answer("approve", response, args.digest.clone());
+    Ok(SubmittedAnswer { id: &args.id, answer, json: args.json }.submit(global))
 }
 
 /// Denies one request.
@@ -50,166 +45,132 @@ pub(crate) fn deny_request(args: &DenyArgs, global: GlobalArgs) -> Result<Progra
         true => ApprovalResponse::Denied,
         false => ApprovalResponse::Rejected { message: args.message.clone() },
     };
-    let answer = SubmittedAnswer { verb: "deny", id: &args.id, response, json: args.json };
-    Ok(answer.submit(global, |_| Ok(())))
+    let answer = new_answer("deny", response, None);
+    Ok(SubmittedAnswer { id: &args.id, answer, json: args.json }.submit(global))
 }
 
-/// Checks that the prompt would accept the same answer. A session or project scope is accepted only
-/// where the prompt offers it. An explicit approval must name the digest that was shown, so that a
-/// loop over all pending requests cannot give it.
-fn check_approval(
-    args: &ApproveArgs,
-    response: &ApprovalResponse,
-    waiting: &PendingRequest,
-) -> Result<(), String> {
-    let request = &waiting.request;
-    let digest = waiting.shown_digest.to_string();
-    let explicit = request.requires_explicit_approval;
-    match (&args.digest, args.scope) {
-        (Some(named), _) if named.len() < MIN_DIGEST_DIGITS => {
-            Err(format!("`--digest` takes {MIN_DIGEST_DIGITS} digits or more"))
+fn new_answer(
+    via: &'static str,
+    response: ApprovalResponse,
+    digest: Option<String>,
+) -> RequestAnswer {
+    let (channel, answered_by) = (AnswerChannel::Command, describe_answerer(via));
+    RequestAnswer { response, digest, channel, via, answered_by }
+}
+
+/// Returns why the request does not accept the answer, with the options of these commands.
+fn describe_problem(problem: &AnswerProblem) -> String {
+    match problem {
+        AnswerProblem::ShortDigest { minimum } => {
+            format!("`--digest` takes {minimum} digits or more")
         }
-        (Some(named), _) if !digest.starts_with(&named.to_ascii_lowercase()) => {
-            Err("the digest does not match the request that is pending".to_owned())
+        AnswerProblem::OtherDigest => problem.to_string(),
+        AnswerProblem::ExplicitOnce => {
+            "this request needs explicit approval; `--scope` is not allowed".to_owned()
         }
-        (_, GrantScope::Session | GrantScope::Project) if explicit => {
-            Err("this request needs explicit approval; `--scope` is not allowed".to_owned())
-        }
-        (None, _) if explicit => {
+        AnswerProblem::DigestRequired(digest) => {
+            let digest = digest.to_string();
             let short = digest.get(..16).unwrap_or_default();
-            Err(format!("this request needs explicit approval; confirm it with `--digest {short}`"))
+            format!("this request needs explicit approval; confirm it with `--digest {short}`")
         }
-        (_, GrantScope::Project) if request.decision.suggested_rules.is_empty() => {
-            Err("no rule can be saved for this request; remove `--scope`".to_owned())
+        AnswerProblem::NoRules => {
+            "no rule can be saved for this request; remove `--scope`".to_owned()
         }
-        (_, GrantScope::Project) if args.limits.task.is_some() && request.task.is_none() => {
-            Err("this request belongs to no task; remove `--task`".to_owned())
-        }
-        (_, GrantScope::Project) if request.granted_terms(response).is_none() => {
-            let rules = request.choices().into_iter().flat_map(|choice| choice.rules);
+        AnswerProblem::NoTask => "this request belongs to no task; remove `--task`".to_owned(),
+        AnswerProblem::NotOffered(rules) => {
             let rules: Vec<_> =
-                rules.map(|rule| escape_text(&rule, LineMode::SingleLine)).collect();
-            Err(format!("only offered rules can be saved: {}", rules.join(", ")))
+                rules.iter().map(|rule| escape_text(rule, LineMode::SingleLine)).collect();
+            format!("only offered rules can be saved: {}", rules.join(", "))
         }
-        _ => Ok(()),
     }
 }
 
 /// An answer and the request that it is for.
 struct SubmittedAnswer<'a> {
-    verb: &'static str,
     id: &'a str,
-    response: ApprovalResponse,
+    answer: RequestAnswer,
     json: bool,
 }
 
 impl SubmittedAnswer<'_> {
-    fn submit(
-        &self,
-        global: GlobalArgs,
-        may: impl FnOnce(&PendingRequest) -> Result<(), String>,
-    ) -> ProgramExit {
-        let given = self.find_request().and_then(|(requests, named)| match named {
-            IdLookup::Pending(waiting) => self.submit_to(requests, &waiting, global, may),
-            IdLookup::Resolved(id, ended) => Ok(self.report_too_late(&id.to_string(), &ended)),
-            IdLookup::NotFound => Ok(report_unknown_request(self.id)),
-            IdLookup::Ambiguous(ids) => {
-                let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
-                user_messages::print_error(&format!(
-                    "`{}` names several: {}",
-                    self.id,
-                    ids.join(", ")
-                ));
-                Ok(ProgramExit::Usage)
-            }
-        });
-        given.unwrap_or_else(|error| {
-            user_messages::print_error(&format!("nothing was answered: {error}"));
-            ProgramExit::Failure
-        })
-    }
-
-    fn find_request(&self) -> Result<(Option<SqliteRequestStore>, IdLookup), RequestError> {
-        let Some(mut requests) =
-            SqliteRequestStore::open_existing(&UserEnvironment::from_process())?
-        else {
-            return Ok((None, IdLookup::NotFound));
-        };
-        requests.resolve_stale()?;
-        let named = requests.lookup_id(self.id)?;
-        Ok((Some(requests), named))
+    fn submit(&self, global: GlobalArgs) -> ProgramExit {
+        match self.find_and_answer(global) {
+            Ok((pending, receipt)) => self.report_answered(&pending, receipt),
+            Err(error) => self.report_failure(&error),
+        }
     }
 
     /// Prints the request, and answers it.
-    fn submit_to(
+    fn find_and_answer(
         &self,
-        requests: Option<SqliteRequestStore>,
-        waiting: &PendingRequest,
         global: GlobalArgs,
-        may: impl FnOnce(&PendingRequest) -> Result<(), String>,
-    ) -> Result<ProgramExit, RequestError> {
-        let Some(mut requests) = requests else { return Ok(report_unknown_request(self.id)) };
+    ) -> Result<(PendingRequest, AnswerReceipt), AnswerError> {
+        let mut requests = RequestQueue::open(UserEnvironment::from_process())?;
+        let pending = requests.find(self.id)?;
         let colored = terminal_color::use_color(global.color, &std::io::stderr());
-        user_messages::print_line(pending::render_text(waiting, colored).trim_end());
-        if let Err(why) = may(waiting) {
-            user_messages::print_error(&why);
-            return Ok(ProgramExit::Usage);
-        }
-        let (id, by) = (waiting.request.id, describe_answerer(self.verb));
-        let mut keep = || self.save_grant(waiting);
-        Ok(match requests.answer((id, waiting.shown_digest), &self.response, &by, &mut keep)? {
-            AnswerResult::Accepted(others) => self.report_answered(waiting, by, others),
-            AnswerResult::AlreadyResolved(ended) => self.report_too_late(&id.to_string(), &ended),
-            AnswerResult::GrantFailed(why) => {
+        user_messages::print_line(pending::render_text(&pending, colored).trim_end());
+        let receipt = requests.answer(&pending, &self.answer)?;
+        Ok((pending, receipt))
+    }
+
+    fn report_failure(&self, error: &AnswerError) -> ProgramExit {
+        match error {
+            AnswerError::NotFound => user_messages::print_error(&format!(
+                "no request `{}`; run `openoxide pending` to list pending requests",
+                self.id
+            )),
+            AnswerError::Ambiguous(ids) => {
+                let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+                let (id, ids) = (self.id, ids.join(", "));
+                user_messages::print_error(&format!("`{id}` names several: {ids}"));
+            }
+            AnswerError::NotAccepted(problem) => {
+                user_messages::print_error(&describe_problem(problem));
+            }
+            AnswerError::AlreadyResolved(id, ended) => {
+                return self.report_too_late(&id.to_string(), ended);
+            }
+            AnswerError::GrantNotSaved(why) => {
                 user_messages::print_error(&format!(
                     "the grant cannot be kept, so nothing was answered: {why}"
                 ));
-                ProgramExit::Failure
+                return ProgramExit::Failure;
             }
-        })
+            AnswerError::Store(error) => {
+                user_messages::print_error(&format!("nothing was answered: {error}"));
+                return ProgramExit::Failure;
+            }
+        }
+        ProgramExit::Usage
     }
 
-    /// Saves the offered rules. If grants do not apply to the request, the approval applies once,
-    /// as in the prompt.
-    fn save_grant(&self, waiting: &PendingRequest) -> Result<(), String> {
-        let Some(project) = &waiting.project else {
+    fn report_answered(&self, pending: &PendingRequest, receipt: AnswerReceipt) -> ProgramExit {
+        let AnswerReceipt { others, grant, record } = receipt;
+        if grant == GrantOutcome::Unavailable {
             user_messages::print_note(
                 &"the request was made with `--policy`, so grants are not saved; approved once",
             );
-            return Ok(());
-        };
-        let grants = GrantFile::for_project(&UserEnvironment::from_process(), project);
-        let terms = waiting.request.granted_terms(&self.response).ok_or("it was not offered")?;
-        let bound = GrantLimits::from_terms(&terms, waiting.request.task.as_deref());
-        let added = grants.add_limited(&terms.rules, &bound);
-        added.map_err(|error| error.to_string())
-    }
-
-    fn report_answered(&self, waiting: &PendingRequest, by: String, others: usize) -> ProgramExit {
-        let (request, channel) = (&waiting.request, AnswerChannel::Command);
-        let mut answer = AnswerRecord::new(request, &self.response, channel, Some(by));
-        answer.grant = answer.grant.filter(|_| waiting.project.is_some());
-        let audit = AuditLog::new(UserEnvironment::from_process());
-        user_messages::warn_if_unrecorded(audit.record_answer(&waiting.request, self.verb, answer));
-        let terms = waiting.request.granted_terms(&self.response).unwrap_or_default();
-        let reach = grants::format_grant_limits(&GrantLimits::from_terms(
-            &terms,
-            waiting.request.task.as_deref(),
-        ));
-        for rule in &terms.rules {
-            let rule = escape_text(rule, LineMode::SingleLine);
-            user_messages::print_line(&format!("openoxide: saved for this project: {rule}{reach}"));
+        }
+        user_messages::warn_if_unrecorded(record);
+        if let GrantOutcome::Saved(saved) = &grant {
+            let reach = grants::format_grant_limits(&saved.limits);
+            for rule in &saved.rules {
+                let rule = escape_text(rule, LineMode::SingleLine);
+                user_messages::print_line(&format!(
+                    "openoxide: saved for this project: {rule}{reach}"
+                ));
+            }
         }
         let more =
             if others > 0 { format!(", and {others} more of its session") } else { String::new() };
-        let id = waiting.request.id;
+        let (id, response) = (pending.request.id, &self.answer.response);
         user_messages::print_line(&format!("openoxide: {}: {id}{more}", self.past_tense()));
-        let line = json!({ "schema": SCHEMA, "id": id, "answered": true, "response": self.response, "others": others });
+        let line = json!({ "schema": SCHEMA, "id": id, "answered": true, "response": response, "others": others });
         self.print_result(&line, ProgramExit::Success)
     }
 
     const fn past_tense(&self) -> &'static str {
-        match self.response {
+        match self.answer.response {
             ApprovalResponse::Approved { .. } => "approved",
             _ => "denied",
         }
@@ -244,13 +205,6 @@ impl SubmittedAnswer<'_> {
             exit
         }
     }
-}
-
-fn report_unknown_request(id: &str) -> ProgramExit {
-    user_messages::print_error(&format!(
-        "no request `{id}`; run `openoxide pending` to list pending requests"
-    ));
-    ProgramExit::Usage
 }
 
 /// Returns which command answered, and at which terminal.

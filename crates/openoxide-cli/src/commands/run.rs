@@ -19,7 +19,7 @@ use openoxide_engine::{
 use openoxide_protocol::{Action, Effect, NetworkAccess, Operation};
 use openoxide_sandbox::SandboxError;
 use openoxide_store::{UserEnvironment, audit::RequestedConfinement};
-use openoxide_tui::{AskOptions, InputMode, LineMode, TextStyle, escape_text};
+use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
     error::CliError,
     policy_args,
     program_exit::ProgramExit,
-    terminal_color, user_messages,
+    user_messages,
 };
 use approval::{ApprovalResult, ApprovalVerdict};
 use confined_run::RunContext;
@@ -278,14 +278,4 @@ fn exit_from_status(status: ExitStatus) -> ProgramExit {
     ProgramExit::Program(
         code.and_then(|code| u8::try_from(code).ok()).unwrap_or(ProgramExit::RunFailed.code()),
     )
-}
-
-pub(crate) fn ask_options(global: GlobalArgs) -> AskOptions {
-    let colored = terminal_color::use_color(global.color, &std::io::stderr());
-    AskOptions {
-        style: if colored { TextStyle::Ansi } else { TextStyle::Plain },
-        input: InputMode::from_term(std::env::var("TERM").ok().as_deref()),
-        withdrawn: None,
-        history_lookup: None,
-    }
 }

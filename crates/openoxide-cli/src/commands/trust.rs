@@ -15,9 +15,9 @@ use openoxide_tui::{LineMode, ask, can_ask, escape_text};
 
 use crate::{
     args::{GlobalArgs, TrustArgs},
-    commands::run,
     policy_args,
     program_exit::ProgramExit,
+    prompt_options::ask_options,
     user_messages,
 };
 
@@ -170,7 +170,7 @@ fn offer_trust(
     global: GlobalArgs,
 ) -> Result<ProgramExit, String> {
     let request = new_approval_request(trust, untrusted);
-    let response = ask(&request, &run::ask_options(global)).map_err(|error| error.to_string())?;
+    let response = ask(&request, &ask_options(global)).map_err(|error| error.to_string())?;
     let trusted = matches!(response, ApprovalResponse::Approved { .. });
     if response == ApprovalResponse::Cancelled {
         return Ok(ProgramExit::Ask);

@@ -139,6 +139,23 @@ fn a_project_approval_is_saved_and_covers_pending_requests() {
     end(other);
 }
 
+/// Grants do not apply where a person named the policy: the approval applies once, and nothing is
+/// reported as saved.
+#[test]
+fn a_project_approval_of_a_request_with_a_named_policy_saves_nothing() {
+    let world = World::new();
+    let policy = world.root().join("named.toml");
+    fs::write(&policy, "").unwrap();
+    let asker = ask(&world, &["--policy", policy.to_str().unwrap(), "-c", "touch a"]);
+    let request = asked(&world, "touch a");
+    let (status, said) = answer(&world, &["approve", id(&request), "--scope", "project"]);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("grants are not saved; approved once"), "{said}");
+    assert!(!said.contains("saved for this project"), "{said}");
+    assert_eq!(code(&end(asker)), 0);
+    assert_eq!(stdout(&world.run(&["grants", "list"], b"")), "");
+}
+
 #[test]
 fn a_session_approval_covers_only_identical_requests() {
     let world = World::new();

@@ -1,110 +1,16 @@
-use std::{cell::RefCell, fs};
+use std::fs;
 
 use openoxide_permission::OperationRefusal;
-use openoxide_protocol::{
-    AbsPath, Action, ApprovalResponse, CallId, Effect, GrantScope, Operation, Principal,
-};
-use openoxide_store::{
-    GrantFile, GrantLimits, UserEnvironment,
-    audit::{AnswerChannel, RequestedConfinement},
-};
-use serde_json::json;
-use tempfile::TempDir;
+use openoxide_protocol::{ApprovalResponse, Effect, GrantScope};
+use openoxide_store::{GrantFile, GrantLimits, audit::AnswerChannel};
 
 use crate::{
-    CheckHost, CheckOptions, CheckOutcome, Engine, EngineCall, EngineOptions, EngineWarning,
-    InterruptWatch, PendingApproval, RecordOrigin, ReviewOutcome, ReviewRecord, new_session_id,
+    CheckOutcome, EngineCall, PendingApproval, ReviewRecord,
+    test_user::{Host, User, check, pending},
 };
 
-/// A host that collects warnings and is never interrupted.
-#[derive(Default)]
-struct Host(RefCell<Vec<String>>);
-
-impl CheckHost for Host {
-    fn warn(&self, warning: EngineWarning) {
-        self.0.borrow_mut().push(warning.to_string());
-    }
-
-    fn watch_interrupts(&self) -> Box<dyn InterruptWatch + '_> {
-        Box::new(Uninterrupted)
-    }
-}
-
-struct Uninterrupted;
-
-impl InterruptWatch for Uninterrupted {
-    fn is_interrupted(&self) -> bool {
-        false
-    }
-
-    fn stop(&self) -> bool {
-        false
-    }
-}
-
-/// A user with this policy, and a project of theirs.
-struct User {
-    directory: TempDir,
-    environment: UserEnvironment,
-}
-
-impl User {
-    fn new(policy: &str) -> Self {
-        let directory = TempDir::new().unwrap();
-        let below = |name: &str| Some(directory.path().join(name));
-        let home = AbsPath::new(directory.path().to_str().unwrap()).unwrap();
-        let environment = UserEnvironment {
-            home: Some(home),
-            config: below("config"),
-            state: below("state"),
-            data: below("data"),
-            ..UserEnvironment::default()
-        };
-        let config = directory.path().join("config/openoxide");
-        fs::create_dir_all(&config).unwrap();
-        fs::write(config.join("policy.toml"), policy).unwrap();
-        fs::create_dir_all(directory.path().join("project/.git")).unwrap();
-        Self { directory, environment }
-    }
-
-    fn project(&self) -> AbsPath {
-        let path = self.directory.path().join("project");
-        AbsPath::new(path.to_str().unwrap()).unwrap()
-    }
-
-    fn engine(&self) -> Engine {
-        Engine::open(EngineOptions::new(self.environment.clone(), self.project())).unwrap()
-    }
-
-    fn operation(&self, script: &str) -> Operation {
-        Operation {
-            session: new_session_id(),
-            call: CallId::default(),
-            principal: Principal::Person,
-            tool: "Bash".to_owned(),
-            action: Action::Command { script: script.to_owned() },
-            input: json!({ "command": script }),
-            cwd: self.project(),
-        }
-    }
-}
-
-fn check<'e>(engine: &'e Engine, operation: &Operation, host: &Host) -> CheckOutcome<'e> {
-    let options = CheckOptions::new(RecordOrigin::RUN, RequestedConfinement::Confined);
-    engine.check(operation.clone(), options, host).unwrap()
-}
-
-fn pending(outcome: CheckOutcome<'_>) -> Box<PendingApproval<'_>> {
-    match outcome {
-        CheckOutcome::NeedsApproval(pending) => pending,
-        other @ (CheckOutcome::Allowed(_) | CheckOutcome::Denied(_)) => panic!("{other:?}"),
-    }
-}
-
 fn review(pending: &PendingApproval<'_>, response: ApprovalResponse) -> ReviewRecord {
-    let (channel, by) = (AnswerChannel::Terminal, None);
-    let end = ReviewOutcome::Answered { response, channel, answered_by: by };
-    ReviewRecord { request: pending.request().clone(), outcome: end, can_save_grant: true }
+    pending.review(response, AnswerChannel::Terminal, &Host::default())
 }
 
 const YES: ApprovalResponse = ApprovalResponse::new_approval(GrantScope::Once);
@@ -123,7 +29,7 @@ fn an_evaluation_uses_no_grant_up_and_a_check_does() {
     assert!(matches!(check(&engine, &touch, &host), CheckOutcome::Allowed(_)));
     let again = user.engine();
     assert!(matches!(check(&again, &touch, &host), CheckOutcome::NeedsApproval(_)));
-    assert_eq!(*host.0.borrow(), Vec::<String>::new());
+    assert_eq!(host.warnings(), Vec::<String>::new());
 }
 
 #[test]
@@ -148,6 +54,13 @@ fn a_question_ends_with_its_answer() {
     let answer = review(&question, ApprovalResponse::Denied);
     let denied = question.answer(&answer, &host);
     assert!(matches!(denied, CheckOutcome::Denied(OperationRefusal::Rejected)), "{denied:?}");
+    let (question, other) = (check(&engine, &touch, &host), check(&engine, &touch, &host));
+    let (question, answer) = (pending(question), review(&pending(other), YES));
+    let denied = question.answer(&answer, &host);
+    assert!(
+        matches!(denied, CheckOutcome::Denied(_)),
+        "the answer to another question: {denied:?}"
+    );
     let question = pending(check(&engine, &touch, &host));
     let id = question.request().id;
     assert_eq!(question.abandon(&host).id, id);
@@ -167,7 +80,7 @@ fn a_required_record_that_cannot_be_written_needs_explicit_approval() {
     let answer = review(&question, YES);
     let CheckOutcome::Allowed(permit) = question.answer(&answer, &host) else { panic!() };
     assert_eq!(permit.record_seq(), None);
-    let warnings = host.0.borrow();
+    let warnings = host.warnings();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].starts_with("not written down: "), "{warnings:?}");
     drop(permit);

@@ -24,6 +24,7 @@ use crate::{
     error::CliError,
     policy_args,
     program_exit::ProgramExit,
+    signal_watch::SignalWatch,
     user_messages,
 };
 

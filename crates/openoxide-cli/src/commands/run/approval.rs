@@ -36,7 +36,7 @@ impl ApprovalResult {
         loop {
             let verdict = match (outcome, review) {
                 (CheckOutcome::NeedsApproval(pending), Some(review)) => {
-                    let answered = review.ask_for_approval(pending.request().clone());
+                    let answered = review.ask_for_approval(&pending);
                     outcome = pending.answer(&answered, &TerminalHost);
                     result = Some(answered);
                     continue;
@@ -64,7 +64,7 @@ impl RunContext<'_> {
         options: CheckOptions,
         gone: Option<&dyn Fn() -> bool>,
     ) -> Result<ApprovalResult, InterruptedError> {
-        let review = ApprovalReview::new(self.engine, self.args, self.global, operation.clone());
+        let review = ApprovalReview::new(self.args.wait, self.global);
         let review = match gone {
             Some(gone) => review.map(|review| review.with_abandonment_check(gone)),
             None => review,

@@ -35,7 +35,7 @@ pub(super) fn report_unanswered(
     args: &RunArgs,
     nothing: &str,
 ) -> Option<ProgramExit> {
-    let (why, exit) = match &reviewed.outcome {
+    let (why, exit) = match reviewed.outcome() {
         ReviewOutcome::Answered { .. } => return None,
         ReviewOutcome::Denied(decision) => {
             return Some(report_refusal(&OperationRefusal::Denied(decision.clone()), nothing));
@@ -44,7 +44,7 @@ pub(super) fn report_unanswered(
         ReviewOutcome::Interrupted => return Some(report_interruption(nothing)),
         ReviewOutcome::Failed(why) => {
             user_messages::print_error(why);
-            return Some(report_unanswerable(&reviewed.request, args, nothing));
+            return Some(report_unanswerable(reviewed.request(), args, nothing));
         }
     };
     user_messages::print_line(&format!("openoxide: {why}; {nothing}"));

@@ -21,10 +21,10 @@ use openoxide_tui::{AskError, AskOptions, ask, can_ask};
 
 use crate::{
     args::GlobalArgs,
-    commands::run::{
-        ask_options,
-        confined_run::live_changes::{changed_paths, edit_operation, is_always_unchangeable},
+    commands::run::confined_run::live_changes::{
+        changed_paths, edit_operation, is_always_unchangeable,
     },
+    prompt_options::ask_options,
     user_messages,
 };
 

@@ -11,8 +11,9 @@ use serde_json::json;
 
 use crate::{
     args::GlobalArgs,
-    commands::{call_operation, run::ask_options},
+    commands::call_operation,
     program_exit::ProgramExit,
+    prompt_options::ask_options,
     staged_changes::{
         NO_CHANGE_MESSAGE, StagedPresentation, present_changes, print_result, read_staged_changes,
     },

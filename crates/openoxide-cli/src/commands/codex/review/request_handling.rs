@@ -20,7 +20,7 @@ use super::{
     review_prompt::PromptEnd,
     reviewer::CodexReviewer,
 };
-use crate::{approval_review::SignalWatch, user_messages};
+use crate::{signal_watch::SignalWatch, user_messages};
 
 impl RequestReviewer for CodexReviewer<'_> {
     /// Evaluates a request, and has it answered.

@@ -18,7 +18,7 @@ use openoxide_protocol::{ApprovalRequest, Decision};
 use openoxide_tui::{AnswerOption, AskError, AskOptions, InputMode, ask_choice};
 
 use super::reviewer::CodexReviewer;
-use crate::{commands::run::ask_options, program_exit::ProgramExit, user_messages};
+use crate::{program_exit::ProgramExit, prompt_options::ask_options, user_messages};
 
 /// The end of a prompt.
 pub(super) enum PromptEnd {

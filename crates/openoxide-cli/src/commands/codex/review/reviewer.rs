@@ -1,7 +1,7 @@
 //! The state of a reviewer: its settings, and its watch for signals.
 
 use crate::{
-    approval_review::SignalWatch,
+    signal_watch::SignalWatch,
     args::{CodexReviewArgs, GlobalArgs},
 };
 

@@ -1,0 +1,97 @@
+//! A question to a reviewer, and how it ended.
+
+use openoxide_protocol::{ApprovalRequest, ApprovalResponse, Decision};
+use openoxide_store::{
+    RequestError,
+    audit::{AnswerChannel, AnswerRecord},
+};
+use thiserror::Error;
+
+use crate::error::OpenError;
+
+/// A question to a reviewer, and how it ended.
+///
+/// Only the engine makes one: from an answer that it received, or from a failed wait.
+#[derive(Debug)]
+pub struct ReviewRecord {
+    pub(crate) request: ApprovalRequest,
+    pub(crate) outcome: ReviewOutcome,
+    /// True if an approval can be saved as a grant.
+    pub(crate) can_save_grant: bool,
+}
+
+/// The outcome of a question to a reviewer.
+#[derive(Debug)]
+pub enum ReviewOutcome {
+    /// The question was answered, by this process or by another one.
+    Answered {
+        /// The answer.
+        response: ApprovalResponse,
+        /// The channel through which the answer was given.
+        channel: AnswerChannel,
+        /// The reviewer who gave the answer, if known.
+        answered_by: Option<String>,
+    },
+    /// The policy denies the call by now.
+    Denied(Box<Decision>),
+    /// The question was not answered in time.
+    Expired,
+    /// The program that asked was interrupted.
+    Interrupted,
+    /// The answer could not be waited for.
+    Failed(WaitError),
+}
+
+/// An error that ends a wait for an answer.
+#[derive(Debug, Error)]
+pub enum WaitError {
+    /// The request store could not be read or written.
+    #[error(transparent)]
+    Store(#[from] RequestError),
+    /// The current policy could not be loaded, so an approval cannot be checked against it.
+    #[error(transparent)]
+    Policy(#[from] OpenError),
+    /// The answer is no longer needed.
+    #[error("the program that waited has ended")]
+    Abandoned,
+    /// Another process withdrew the request.
+    #[error("the request was withdrawn elsewhere")]
+    Withdrawn,
+    /// The request is no longer in the store, and has no resolution.
+    #[error("the request was lost")]
+    Lost,
+}
+
+impl ReviewRecord {
+    /// Returns the question, as the reviewer was shown it.
+    #[must_use]
+    pub const fn request(&self) -> &ApprovalRequest {
+        &self.request
+    }
+
+    /// Returns how the question ended.
+    #[must_use]
+    pub const fn outcome(&self) -> &ReviewOutcome {
+        &self.outcome
+    }
+
+    /// Returns the answer for the gate. Every outcome other than an answer is a denial.
+    #[must_use]
+    pub fn response(&self) -> ApprovalResponse {
+        match &self.outcome {
+            ReviewOutcome::Answered { response, .. } => response.clone(),
+            ReviewOutcome::Denied(_)
+            | ReviewOutcome::Expired
+            | ReviewOutcome::Interrupted
+            | ReviewOutcome::Failed(_) => ApprovalResponse::Denied,
+        }
+    }
+
+    pub(crate) fn to_answer_record(&self) -> Option<AnswerRecord> {
+        let ReviewOutcome::Answered { response, channel, answered_by: by } = &self.outcome else {
+            return None;
+        };
+        let answer = AnswerRecord::new(&self.request, response, *channel, by.clone());
+        Some(if self.can_save_grant { answer } else { AnswerRecord { grant: None, ..answer } })
+    }
+}
