@@ -86,7 +86,7 @@ impl Engine {
             facts.accesses.extend(also.accesses);
             facts.findings.extend(also.findings);
         }
-        if self.loaded_policy.policy.has_repetition_rules() {
+        if self.loaded_policy.has_repetition_rules() {
             record_repetition(call, self.environment(), &mut facts);
         }
         facts

@@ -177,8 +177,7 @@ impl Engine {
     /// # Errors
     /// When the layer is larger than can be compiled.
     pub fn with_layer(mut self, layer: &Layer) -> Result<Self, OpenError> {
-        self.loaded_policy.policy = PolicyStack::compile(&[layer.clone(), default_layer()])?;
-        self.loaded_policy.limited_grants = None;
+        self.loaded_policy.set_policy(PolicyStack::compile(&[layer.clone(), default_layer()])?);
         self.mode = layer.mode.unwrap_or_default();
         Ok(self)
     }
@@ -241,7 +240,7 @@ impl Engine {
     pub fn hidden_reason(&self, tool: &str, action: &Action) -> Option<HiddenReason> {
         let context = self.directory_context(&self.options.cwd, &self.roots);
         find_hidden_reason(
-            &self.loaded_policy.policy,
+            self.loaded_policy.policy_without_limited_grants(),
             &self.loaded_policy.layers,
             &context,
             (tool, action),
@@ -281,8 +280,7 @@ impl Engine {
         call: &'a EngineCall,
         roots: &'a [AbsPath],
     ) -> EvaluationContext<'a> {
-        let mode =
-            call.mode().map_or(self.mode, |mode| self.loaded_policy.policy.effective_mode(mode));
+        let mode = call.mode().map_or(self.mode, |mode| self.loaded_policy.effective_mode(mode));
         EvaluationContext { mode, ..self.directory_context(call.cwd(), roots) }
     }
 
@@ -447,7 +445,7 @@ impl Engine {
     /// Returns whether the policy requires audit records.
     #[must_use]
     pub fn requires_audit(&self) -> bool {
-        self.loaded_policy.policy.requires_audit()
+        self.loaded_policy.requires_audit()
     }
 
     /// Returns what a person should know about the policy.
@@ -526,8 +524,8 @@ fn format_sandbox_requirement(loaded: &LoadedPolicy) -> Option<String> {
 
 /// Returns the mode in force: the one that was chosen, or the policy's, unless the managed policy disables it.
 fn choose_mode(chosen: Option<PermissionMode>, loaded: &mut LoadedPolicy) -> PermissionMode {
-    let wanted = chosen.or(loaded.policy.mode()).unwrap_or_default();
-    let mode = loaded.policy.effective_mode(wanted);
+    let wanted = chosen.or(loaded.mode()).unwrap_or_default();
+    let mode = loaded.effective_mode(wanted);
     if mode != wanted {
         let (wanted, mode) = (wanted.as_str(), mode.as_str());
         let note = format!("mode `{wanted}` is disabled by the managed policy; using `{mode}`");

@@ -2,7 +2,7 @@
 
 use openoxide_permission::{EvaluationContext, PolicyStack, evaluate};
 use openoxide_protocol::{AbsPath, Access, AccessDecision, Decision, Effect, OperationFacts};
-use openoxide_store::{GrantEntry, GrantFile, LimitedGrants, LoadedPolicy};
+use openoxide_store::{GrantEntry, GrantFile, LoadedPolicy};
 
 use crate::EngineWarning;
 
@@ -26,21 +26,20 @@ pub(crate) fn applicable_policy<'a>(
     usage: GrantUseMode,
     warn: &dyn Fn(EngineWarning),
 ) -> &'a PolicyStack {
-    let Some(bounded) = &loaded.limited_grants else { return &loaded.policy };
-    let decision = evaluate(&loaded.policy, context, facts);
-    let applies = grants.is_some_and(|grants| {
-        let used = find_used_grants(bounded, &decision, grants);
+    loaded.policy_within_limits(|policy, entries| {
+        let Some(grants) = grants else { return false };
+        let decision = evaluate(policy, context, facts);
+        let used = find_used_grants(entries, &decision, grants);
         let spends = usage == GrantUseMode::Spend && decision.effect == Effect::Allow;
         used.iter()
             .all(|(entry, part)| is_within_grant_directory(entry, part, &decision, context.cwd))
             && (!spends || spend_grants(&used, grants, warn))
-    });
-    if applies { &loaded.policy } else { &bounded.policy_without }
+    })
 }
 
 /// Returns each part that such a grant allows, with the grant.
 fn find_used_grants<'a>(
-    bounded: &'a LimitedGrants,
+    entries: &'a [GrantEntry],
     decision: &'a Decision,
     grants: &GrantFile,
 ) -> Vec<(&'a GrantEntry, &'a AccessDecision)> {
@@ -51,7 +50,7 @@ fn find_used_grants<'a>(
         })
     };
     let of = |part: &'a AccessDecision| {
-        let entry = bounded.entries.iter().find(|entry| spoke(part, entry));
+        let entry = entries.iter().find(|entry| spoke(part, entry));
         entry.map(|entry| (entry, part))
     };
     decision.parts.iter().filter_map(of).collect()

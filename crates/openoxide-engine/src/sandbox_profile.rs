@@ -74,7 +74,7 @@ impl Engine {
     fn new_confine_input<'a>(&'a self, user: &'a HomeDirectories) -> ConfineInput<'a> {
         let network = self.sandbox_settings().network;
         ConfineInput {
-            policy: &self.loaded_policy.policy,
+            policy: self.loaded_policy.policy_without_limited_grants(),
             layers: &self.loaded_policy.layers,
             context: self.directory_context(&self.options.cwd, &self.roots),
             home: self.home(),

@@ -37,8 +37,8 @@ pub use policy_file::{
 };
 pub use policy_format::{PolicyFormat, PolicyReader};
 pub use policy_load::{
-    BrokenFile, DirectoryState, LimitedGrants, LoadedPolicy, ResolvedDirectory, UntrustedProject,
-    load_policy, load_policy_uncached,
+    BrokenFile, DirectoryState, LoadedPolicy, ResolvedDirectory, UntrustedProject, load_policy,
+    load_policy_uncached,
 };
 pub use policy_sources::{
     PolicySource, SourceUse, UserEnvironment, find_policy_sources, find_project_root,

@@ -6,7 +6,7 @@ use openoxide_permission::{
     AdditionalDirectory, CombiningAlgorithm, Hook, Layer, LayerKind, PathAnchors, PolicyStack,
     default_layer,
 };
-use openoxide_protocol::{AbsPath, Effect};
+use openoxide_protocol::{AbsPath, Effect, PermissionMode};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -35,8 +35,8 @@ const MAX_POLICY_BYTES: u64 = 64 << 20;
 /// A loaded policy.
 #[derive(Clone, Debug, Default)]
 pub struct LoadedPolicy {
-    /// The policy in force.
-    pub policy: PolicyStack,
+    /// The policy in force, with the limited grants.
+    pub(crate) policy: PolicyStack,
     /// Its layers, the most precedent first; none when the policy came from the cache.
     pub layers: Vec<Layer>,
     /// The hooks that count, in the order of the layers.
@@ -67,8 +67,8 @@ pub struct LoadedPolicy {
     /// The locations of the settings that make every allow depend on an audit record; empty when
     /// the policy came from the cache.
     pub audit: Vec<String>,
-    /// The grants that count only so far, and the policy for where they do not count.
-    pub limited_grants: Option<LimitedGrants>,
+    /// The limited grants, and the policy without them.
+    pub(crate) limited_grants: Option<LimitedGrants>,
     /// The tasks other than this one in which grants are valid.
     other_tasks: Vec<String>,
     /// True if the policy depends on the files alone. A policy with hooks does not, because their
@@ -76,13 +76,13 @@ pub struct LoadedPolicy {
     is_cacheable: bool,
 }
 
-/// Grants that count only so far.
+/// Grants that are valid for a number of uses, until a moment, or below a directory.
 #[derive(Clone, Debug)]
-pub struct LimitedGrants {
+pub(crate) struct LimitedGrants {
     /// Those that are in force.
-    pub entries: Vec<GrantEntry>,
+    pub(crate) entries: Vec<GrantEntry>,
     /// The policy without them.
-    pub policy_without: PolicyStack,
+    pub(crate) policy_without: PolicyStack,
 }
 
 /// A project whose settings would loosen, and do not count.
@@ -163,6 +163,59 @@ pub fn load_policy_uncached(
 }
 
 impl LoadedPolicy {
+    /// Returns the policy for an operation. `are_within_limits` receives the policy with all limited
+    /// grants, and these grants. It returns whether the operation keeps to the limits of each grant
+    /// that it would use; otherwise none of them applies. It is not called if there are none.
+    #[must_use]
+    pub fn policy_within_limits(
+        &self,
+        are_within_limits: impl FnOnce(&PolicyStack, &[GrantEntry]) -> bool,
+    ) -> &PolicyStack {
+        match &self.limited_grants {
+            Some(limited) if !are_within_limits(&self.policy, &limited.entries) => {
+                &limited.policy_without
+            }
+            _ => &self.policy,
+        }
+    }
+
+    /// Returns the policy without the limited grants, for questions that no command grant answers:
+    /// what a sandbox restricts, which tools are denied.
+    #[must_use]
+    pub fn policy_without_limited_grants(&self) -> &PolicyStack {
+        self.limited_grants.as_ref().map_or(&self.policy, |limited| &limited.policy_without)
+    }
+
+    /// Replaces the policy by one that has no limited grants.
+    pub fn set_policy(&mut self, policy: PolicyStack) {
+        self.policy = policy;
+        self.limited_grants = None;
+    }
+
+    /// Returns the mode that the policy sets.
+    #[must_use]
+    pub fn mode(&self) -> Option<PermissionMode> {
+        self.policy.mode()
+    }
+
+    /// Returns the mode that is in force if `mode` is chosen: the managed policy can disable modes.
+    #[must_use]
+    pub fn effective_mode(&self, mode: PermissionMode) -> PermissionMode {
+        self.policy.effective_mode(mode)
+    }
+
+    /// Returns whether every allow depends on an audit record.
+    #[must_use]
+    pub fn requires_audit(&self) -> bool {
+        self.policy.requires_audit()
+    }
+
+    /// Returns whether a rule counts repetitions of a call.
+    #[must_use]
+    pub fn has_repetition_rules(&self) -> bool {
+        self.policy.has_repetition_rules()
+    }
+
     /// Returns whether every file could be read and contains no errors.
     pub(crate) fn is_free_of_errors(&self) -> bool {
         self.broken_files.is_empty()
@@ -211,11 +264,7 @@ impl LoadedPolicy {
             let without = self.limited_grants.as_ref().map(|bounded| &bounded.policy_without);
             cache.store(&self.policy, &self.cache_metadata(), without);
         } else if !has_named_source(sources) {
-            let lasting = self
-                .limited_grants
-                .as_ref()
-                .map_or(&self.policy, |bounded| &bounded.policy_without);
-            cache.store_last_good(lasting);
+            cache.store_last_good(self.policy_without_limited_grants());
         }
     }
 
@@ -661,7 +710,8 @@ fn describe_layer_loosening(layer: &Layer, checkouts: &[&AbsPath]) -> Vec<String
     mode.into_iter().chain(combining).chain(rules).collect()
 }
 
-/// Compiles the policy without the grants that have bounds. If that cannot be, there is nothing that they could not reach.
+/// Compiles the policy without the limited grants. If it cannot be compiled, neither can the policy
+/// with them, and the built-in layer replaces both.
 fn compile_limited_grants(entries: Vec<GrantEntry>, layers: &[Layer]) -> Option<LimitedGrants> {
     if entries.is_empty() {
         return None;
@@ -671,10 +721,9 @@ fn compile_limited_grants(entries: Vec<GrantEntry>, layers: &[Layer]) -> Option<
     granted.for_each(|layer| {
         layer.rules.retain(|rule| entries.iter().all(|entry| entry.line != rule.line));
     });
-    Some(LimitedGrants {
-        entries,
-        policy_without: PolicyStack::compile(&layers).unwrap_or_default(),
-    })
+    let compiled = PolicyStack::compile(&layers);
+    let compiled = compiled.or_else(|_| PolicyStack::compile(&[default_layer()]));
+    Some(LimitedGrants { entries, policy_without: compiled.unwrap_or_default() })
 }
 
 fn untrusted_message(project: &AbsPath, settings: usize) -> String {

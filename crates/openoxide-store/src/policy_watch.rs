@@ -19,9 +19,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// The current policy of a set of files.
 ///
 /// The value that [`Self::refresh`] returns is one complete policy. When a file changes, a new
-/// policy is created and the old one stays unchanged. A gate takes the policy through
-/// `PermissionGate::set_policy`, which evaluates the pending requests again. Two things are not
-/// monitored: the scripts of hooks, and the expiry of grants.
+/// policy is created and the old one stays unchanged. Two things are not monitored: the scripts of
+/// hooks, and the expiry of grants.
 #[derive(Debug)]
 pub struct PolicyWatch {
     sources: Vec<PolicySource>,

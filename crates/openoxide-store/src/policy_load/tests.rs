@@ -1,7 +1,5 @@
 use std::fs;
 
-use openoxide_protocol::PermissionMode;
-
 use super::*;
 use crate::{grant_file::GrantLimits, policy_signature::STABLE_AFTER};
 
@@ -463,6 +461,37 @@ fn revoking_a_grant_invalidates_the_cache_before_its_file_changes() {
     fs::create_dir_all(&spent).unwrap();
     fs::write(spent.join(&grants.read_entries().unwrap()[0].id), "revoked").unwrap();
     assert_eq!(rules(), granted - 1);
+}
+
+#[test]
+fn limited_grants_apply_only_where_the_caller_has_checked_their_limits() {
+    let disk = Disk::new();
+    let environment =
+        UserEnvironment { state: Some(disk.dir.path().join("state")), ..disk.environment.clone() };
+    let project = AbsPath::new(disk.dir.path().to_str().unwrap()).unwrap();
+    let grants = GrantFile::for_project(&environment, &project);
+    let source = PolicySource {
+        base: project,
+        is_grant_file: true,
+        ..PolicySource::from_command_line(grants.path())
+    };
+    grants.add(&["Bash(ls *)".to_owned()]).unwrap();
+    let lasting = load_policy_uncached(std::slice::from_ref(&source), &environment, &[]);
+    let unlimited = lasting.policy_within_limits(|_, _| panic!("no grant has limits"));
+    assert_eq!(unlimited, lasting.policy_without_limited_grants());
+    let bound = GrantLimits { max_uses: Some(1), ..GrantLimits::default() };
+    grants.add_limited(&["Bash(make *)".to_owned()], &bound).unwrap();
+    let loaded = load_policy_uncached(&[source], &environment, &[]);
+    let applicable = |are_within_limits| {
+        loaded.policy_within_limits(|_, entries| {
+            let rules: Vec<_> = entries.iter().map(|entry| entry.rule.as_str()).collect();
+            assert_eq!(rules, ["Bash(make *)"]);
+            are_within_limits
+        })
+    };
+    assert_eq!(applicable(true).rule_count(), unlimited.rule_count() + 1);
+    assert_eq!(applicable(false), unlimited);
+    assert_eq!(loaded.policy_without_limited_grants(), unlimited);
 }
 
 #[test]
