@@ -6,10 +6,16 @@ use openoxide_protocol::{AbsPath, Action, Decision, Effect, OperationFacts};
 use openoxide_store::audit::DecisionRecord;
 
 use crate::{
-    CallLocation, CheckHost, Engine, HookCall, InterruptedError,
-    audit_log::record_without_decision, audit_violation_reason, collect_action_facts,
-    command_input::working_directory, hook_runner::run_hooks, limited_grants::GrantUseMode,
-    operation_facts::facts_of_call, record_repetition,
+    audit_log::{audit_violation_reason, record_without_decision},
+    check_host::CheckHost,
+    command_input::working_directory,
+    engine::Engine,
+    error::InterruptedError,
+    hook_runner::run_hooks,
+    hooks::HookCall,
+    limited_grants::GrantUseMode,
+    operation_facts::{CallLocation, collect_action_facts, facts_of_call},
+    repetition::record_repetition,
 };
 
 /// A call of an agent, as its hook payload describes it.

@@ -1,6 +1,6 @@
 //! The interface of the engine to the program around it while it checks a call.
 
-use crate::EngineWarning;
+use crate::engine_warning::EngineWarning;
 
 /// The program that has a call checked.
 pub trait CheckHost {

@@ -36,7 +36,7 @@ mod tests {
 
     fn of(tool: &str, input: Value) -> OperationDigest {
         digest_operation(&Operation {
-            session: crate::new_session_id(),
+            session: crate::ids::new_session_id(),
             call: CallId(String::new()),
             principal: Principal::Agent,
             tool: tool.to_owned(),

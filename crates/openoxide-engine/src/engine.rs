@@ -20,9 +20,14 @@ use openoxide_store::{
 };
 
 use crate::{
-    AuditLog, CallLocation, CheckHost, EngineCall, EngineWarning, OpenError,
+    audit_log::AuditLog,
+    check_host::CheckHost,
+    engine_call::EngineCall,
+    engine_warning::EngineWarning,
+    error::OpenError,
     limited_grants::{self, GrantUseMode},
-    shell_job_task,
+    operation_facts::CallLocation,
+    shell_job::shell_job_task,
 };
 
 /// The source of the current task, which determines which task grants are valid.

@@ -4,7 +4,7 @@ use openoxide_adapters::tool_action;
 use openoxide_protocol::{AbsPath, Action, Operation, OperationFacts, PermissionMode};
 use serde_json::Value;
 
-use crate::{CallLocation, collect_question_facts, operation_facts::facts_of_call};
+use crate::operation_facts::{CallLocation, collect_question_facts, facts_of_call};
 
 /// A call to evaluate: what it does, and where.
 #[derive(Clone, Debug)]

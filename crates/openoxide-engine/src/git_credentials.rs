@@ -79,7 +79,7 @@ mod tests {
     use openoxide_protocol::{Action, OperationFacts};
 
     use super::*;
-    use crate::{CallLocation, collect_action_facts};
+    use crate::operation_facts::{CallLocation, collect_action_facts};
 
     fn is_free(script: &str, config: &str) -> bool {
         let dir = tempfile::tempdir().unwrap();

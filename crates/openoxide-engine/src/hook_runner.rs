@@ -6,7 +6,11 @@ use openoxide_permission::Hook;
 use openoxide_protocol::{HookAnswer, HookDecision};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::{CheckHost, HookCall, InterruptWatch, InterruptedError, ask_hooks};
+use crate::{
+    check_host::{CheckHost, InterruptWatch},
+    error::InterruptedError,
+    hooks::{HookCall, ask_hooks},
+};
 
 /// The interval at which the runner checks for an interrupt.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -16,10 +16,7 @@ use openoxide_protocol::{
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use hook_process::HookProcess;
-
-/// Set for hooks: what they start asks no hooks, or it would never end.
-const HOOK_VARIABLE: &str = "OPENOXIDE_HOOK";
+use hook_process::{HOOK_VARIABLE, HookProcess};
 
 /// The description of a call that hooks receive.
 #[derive(Clone, Debug)]

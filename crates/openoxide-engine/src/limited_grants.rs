@@ -4,7 +4,7 @@ use openoxide_permission::{EvaluationContext, PolicyStack, evaluate};
 use openoxide_protocol::{AbsPath, Access, AccessDecision, Decision, Effect, OperationFacts};
 use openoxide_store::{GrantEntry, GrantFile, LoadedPolicy};
 
-use crate::EngineWarning;
+use crate::engine_warning::EngineWarning;
 
 /// The effect of a decision on the use counters of the grants that allow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

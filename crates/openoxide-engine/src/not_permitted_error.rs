@@ -7,7 +7,7 @@ use openoxide_permission::OperationRefusal;
 use openoxide_protocol::{ApprovalRequest, Decision, RuleRef};
 use thiserror::Error;
 
-use crate::{GateReply, SessionClosedError};
+use crate::dispatcher::{GateReply, SessionClosedError};
 
 /// A rule, a mode or the gate itself denies the call. Asking again changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

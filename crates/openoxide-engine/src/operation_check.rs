@@ -13,10 +13,19 @@ use openoxide_protocol::{
 use openoxide_store::audit::{self, AuditError, DecisionRecord, RequestedConfinement};
 
 use crate::{
-    CallLocation, CheckHost, Engine, EngineWarning, HookCall, InterruptedError, RecordOrigin,
-    ReviewRecord, audit_log::gate_decision_record, audit_violation_reason, collect_action_facts,
-    collect_operation_facts, digest_operation, hook_runner::run_hooks,
-    limited_grants::GrantUseMode, new_approval_id, operation_title, present_operation,
+    audit_log::{RecordOrigin, audit_violation_reason, gate_decision_record},
+    check_host::CheckHost,
+    digest::digest_operation,
+    engine::Engine,
+    engine_warning::EngineWarning,
+    error::InterruptedError,
+    hook_runner::run_hooks,
+    hooks::HookCall,
+    ids::new_approval_id,
+    limited_grants::GrantUseMode,
+    operation_facts::{CallLocation, collect_action_facts, collect_operation_facts},
+    presentation::{operation_title, present_operation},
+    review_record::ReviewRecord,
 };
 
 /// The options for checking and presenting an operation.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use openoxide_store::{LoadedPolicy, PolicyWatch};
 
-use crate::{Engine, OpenError};
+use crate::{engine::Engine, error::OpenError};
 
 /// An engine that loads the policy again when one of its files changes.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use openoxide_protocol::{AbsPath, Access, Decision, Effect, PathAccess};
 use openoxide_sandbox::is_temporary;
 
-use crate::canonicalize_or_keep;
+use crate::sandbox_profile::canonicalize_or_keep;
 
 /// Returns the visible paths below the temporary directories: the paths that the decision allows to
 /// be read by name, and the home directory.

@@ -15,7 +15,6 @@
 use std::{
     collections::BTreeSet,
     fs,
-    io::{ErrorKind, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -27,16 +26,17 @@ use openoxide_protocol::{
     },
 };
 
-use crate::{script_edits::ScriptEdits, settings_checks};
+use crate::{
+    script_edits::ScriptEdits,
+    settings_checks,
+    settings_files::{leads_to_other_name, read_short},
+};
 
 /// The effect of a program that such a file configures.
 const SETTINGS_CAUSE: &str = "can run or contact what files of this project name";
 
 /// The maximum number of directories that contain the operands of a command.
 const MOST_DIRECTORIES: usize = 512;
-
-/// The maximum number of bytes of a file that are searched. A longer file could contain anything.
-const MAX_FILE_BYTES: usize = 64 * 1024;
 
 /// Takes from such programs that they are harmless, where one of their files exists or the script may edit one before.
 pub(crate) fn distrust_configured_programs(
@@ -160,17 +160,6 @@ fn is_renamed_link(file: &SteeringFile, path: &Path) -> bool {
     is_of_project && !file.is_directory() && leads_to_other_name(path)
 }
 
-/// Returns whether a path is a link whose target has another name or is unknown.
-pub(crate) fn leads_to_other_name(path: &Path) -> bool {
-    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
-        return false;
-    }
-    match fs::canonicalize(path) {
-        Ok(real) => real.file_name() != path.file_name(),
-        Err(error) => error.kind() != ErrorKind::NotFound,
-    }
-}
-
 /// Returns the files that programs take for this one, which may differ in case.
 fn spelled(path: &Path, keys: FileKeys) -> Vec<PathBuf> {
     if !keys.ignores_case {
@@ -227,17 +216,6 @@ fn is_linked(word: &str, above: &Path) -> bool {
     })
 }
 
-/// Returns the text of a file that is not too long.
-pub(crate) fn read_short(path: &Path) -> Option<String> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut text = Vec::new();
-    let open = fs::File::open(path).ok()?;
-    let length = open.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut text).ok()?;
-    (length <= MAX_FILE_BYTES).then(|| String::from_utf8_lossy(&text).into_owned())
-}
-
 /// Returns whether this file exists and makes any program untrusted.
 pub(crate) fn is_distrusted_by_any(file: &SteeringFile, path: &Path) -> bool {
     file.distrust != DistrustCondition::Never
@@ -259,7 +237,8 @@ mod tests {
     use openoxide_protocol::{Action, OperationFacts};
 
     use super::*;
-    use crate::{CallLocation, collect_action_facts};
+    use crate::operation_facts::{CallLocation, collect_action_facts};
+    use crate::settings_files::MAX_FILE_BYTES;
 
     fn is_harmless(script: &str, cwd: &Path, home: &Path) -> bool {
         let path = |path: &Path| AbsPath::new(path.to_str().unwrap()).unwrap();

@@ -18,7 +18,10 @@ use openoxide_store::{
 };
 use serde_json::json;
 
-use crate::{CallLocation, EngineCall, collect_action_facts, collect_question_facts};
+use crate::{
+    engine_call::EngineCall,
+    operation_facts::{CallLocation, collect_action_facts, collect_question_facts},
+};
 
 /// The marker in a text that was truncated.
 const TRUNCATION_MARK: &str = "[… ";

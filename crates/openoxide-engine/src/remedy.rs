@@ -6,7 +6,7 @@ use openoxide_permission::{forbidden_root_reason, safety_floor};
 use openoxide_protocol::{AbsPath, SandboxRestrictions};
 use openoxide_sandbox::SandboxDenial;
 
-use crate::RemedyKind;
+use crate::escalation::RemedyKind;
 
 /// The change that would let a refused access pass.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use openoxide_adapters::agent_hook::{AgentHookCall, AgentHookEvent};
 use openoxide_protocol::{Access, OperationFacts};
 use openoxide_store::{RecentCallsFile, UserEnvironment};
 
-use crate::digest_call;
+use crate::digest::digest_call;
 
 /// Records a call and adds its repetition to its facts. A call that could not be recorded is
 /// treated as a repetition.

@@ -13,9 +13,15 @@ use openoxide_store::audit::RequestedConfinement;
 use serde_json::json;
 
 use crate::{
-    AttemptState, CallerRestriction, Engine, EngineWarning, EscalationStep, ProfileContext,
-    RETRY_WITHOUT_SANDBOX_TITLE, Remedy, RemedyKind, RunHost, RunOptions, asks_without_sandbox,
-    with_path,
+    engine::Engine,
+    engine_warning::EngineWarning,
+    escalation::{
+        AttemptState, EscalationStep, RETRY_WITHOUT_SANDBOX_TITLE, RemedyKind,
+        asks_without_sandbox, with_path,
+    },
+    remedy::{ProfileContext, Remedy},
+    run_host::{RunHost, RunOptions},
+    sandbox_profile::CallerRestriction,
 };
 
 /// One attempt to run a command.

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    ffi::OsString,
     io,
     os::unix::process::ExitStatusExt as _,
     process::{Command, ExitStatus},
@@ -11,74 +10,26 @@ use std::{
 
 use openoxide_protocol::{AbsPath, Access, Decision, Effect, Operation, SandboxRestrictions};
 use openoxide_sandbox::{
-    CommandOutcome, LaunchConfig, PostRunFinding, ResourceLimits, RuntimeDecision, RuntimeRequest,
-    SandboxError, SandboxReport, StagingArea, has_terminal, run_confined,
+    CommandOutcome, LaunchConfig, ResourceLimits, RuntimeRequest, SandboxError, SandboxReport,
+    StagingArea, has_terminal, run_confined,
 };
-use openoxide_store::{SandboxSettings, audit::RequestedConfinement};
+use openoxide_store::SandboxSettings;
 use thiserror::Error;
 
 use crate::{
-    CallerRestriction, CheckHost, ConfinementRecord, Engine, EngineWarning, ExecutionPermit,
-    ProfileError, Remedy, caches, canonicalize_or_keep, registry,
+    audit_log::ConfinementRecord,
+    check_host::CheckHost,
+    engine::Engine,
+    engine_warning::EngineWarning,
+    environment::sanitized_env,
+    error::ProfileError,
+    operation_check::ExecutionPermit,
+    private_temp::visible_temporary,
     retry::{Attempt, Retries},
-    sanitized_env, visible_temporary,
+    run_host::{RunHost, RunOptions},
+    sandbox_places::{caches, registry},
+    sandbox_profile::canonicalize_or_keep,
 };
-
-/// The options for running a permitted command.
-#[derive(Clone, Debug)]
-pub struct RunOptions<'a> {
-    /// The program and its arguments.
-    pub argv: Vec<String>,
-    /// The restrictions of the sandbox beyond the decision; nothing to run without a sandbox.
-    pub sandbox: Option<CallerRestriction>,
-    /// The environment in the sandbox. Without a sandbox, it is that of this process without the variables that inject code.
-    pub environment: Vec<(OsString, OsString)>,
-    /// True if changes are staged and reviewed when the command has ended.
-    pub stage: bool,
-    /// True if a person is asked about changes outside of the profile while the command runs.
-    pub live: bool,
-    /// The words by which this program is started again, to supervise the sandbox.
-    pub supervisor: &'a [&'a str],
-}
-
-/// The program that has a permitted command run: it answers questions and shows progress.
-pub trait RunHost: CheckHost {
-    /// Answers a request that a confined command waits for. `gone` returns true if the command no
-    /// longer waits. In case of doubt the answer is a denial.
-    fn answer(
-        &self,
-        question: &RuntimeRequest,
-        held: &SandboxRestrictions,
-        gone: &dyn Fn() -> bool,
-    ) -> RuntimeDecision;
-
-    /// Shows a person how an attempt has ended.
-    fn attempt_ended(&self, report: &SandboxReport);
-
-    /// Describes an attempt for the audit log.
-    fn describe(&self, report: &SandboxReport) -> ConfinementRecord;
-
-    /// Offers to restore files that an attempt has left and that were quarantined.
-    fn quarantined(&self, found: &[PostRunFinding]);
-
-    /// Returns whether a person can be asked about another attempt.
-    fn can_ask(&self) -> bool;
-
-    /// Returns whether a change of this path was refused while the command ran.
-    fn was_refused(&self, path: &AbsPath) -> bool;
-
-    /// Tells what would let the command pass, where no person can be asked.
-    fn advise(&self, remedy: &Remedy);
-
-    /// Asks a person this question about an operation. Only the person's answer permits the next
-    /// attempt.
-    fn approve_retry(
-        &self,
-        operation: &Operation,
-        title: String,
-        enforced: RequestedConfinement,
-    ) -> Option<ExecutionPermit>;
-}
 
 /// A permitted command with its sandbox profile.
 #[must_use]

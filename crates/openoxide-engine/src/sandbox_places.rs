@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, path::Path}
 use openoxide_protocol::{AbsPath, SandboxRestrictions};
 use openoxide_store::UserEnvironment;
 
-use crate::{RegistryError, canonicalize_existing};
+use crate::{error::RegistryError, sandbox_profile::canonicalize_existing};
 
 fn absolute(path: &Path) -> Option<AbsPath> {
     AbsPath::new(path.to_str()?).ok()

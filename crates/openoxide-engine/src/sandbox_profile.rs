@@ -8,7 +8,10 @@ use openoxide_protocol::{
 };
 use openoxide_store::{NetworkSetting, SandboxSettings};
 
-use crate::{CheckHost, Engine, EngineWarning, ProfileError, scan_restricted_paths};
+use crate::{
+    check_host::CheckHost, engine::Engine, engine_warning::EngineWarning, error::ProfileError,
+    path_scan::scan_restricted_paths,
+};
 
 /// The restrictions of a caller beyond those of the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

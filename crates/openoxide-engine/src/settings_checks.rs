@@ -14,7 +14,7 @@ use openoxide_protocol::{
 };
 use openoxide_shell::extends_own_settings;
 
-use crate::project_settings::{leads_to_other_name, read_short};
+use crate::settings_files::{leads_to_other_name, read_short};
 
 /// The maximum number of directories that are searched for the manifests of members.
 const MAX_MEMBER_DIRECTORIES: usize = 4096;

@@ -10,9 +10,13 @@ use openoxide_protocol::{
 use serde_json::{Value, json};
 
 use crate::{
-    Approvable, CallLocation, GateHandle, GatedTool, HookCall, NotPermittedError,
-    SessionClosedError, ask_hooks, collect_question_facts, digest_call, digest_operation,
-    new_approval_id, new_session_id, not_permitted_error::permit_from_reply,
+    approvable_tool::{Approvable, GatedTool},
+    digest::{digest_call, digest_operation},
+    dispatcher::{GateHandle, SessionClosedError},
+    hooks::{HookCall, ask_hooks},
+    ids::{new_approval_id, new_session_id},
+    not_permitted_error::{NotPermittedError, permit_from_reply},
+    operation_facts::{CallLocation, collect_question_facts},
 };
 
 /// The gate, as the tools of one session see it. Clones are of the same session.

@@ -283,7 +283,7 @@ mod tests {
     use openoxide_protocol::{Action, OperationFacts};
 
     use super::*;
-    use crate::{CallLocation, collect_action_facts};
+    use crate::operation_facts::{CallLocation, collect_action_facts};
 
     fn read_by(project: &AbsPath, script: &str) -> Vec<String> {
         let action = Action::Command { script: script.to_owned() };

@@ -16,11 +16,13 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use super::HOOK_VARIABLE;
 use crate::environment::sanitized_env;
 
 /// The maximum number of bytes that are kept of each output. The rest is dropped.
 pub(super) const MAX_OUTPUT_BYTES: usize = 64 << 10;
+
+/// Set for hooks: what they start asks no hooks, or it would never end.
+pub(super) const HOOK_VARIABLE: &str = "OPENOXIDE_HOOK";
 
 /// The placeholder for the project directory in the arguments of a program. A script finds the
 /// directory in its environment.

@@ -1,0 +1,68 @@
+//! The options of a run, and the interface of the engine to the program around it.
+
+use std::ffi::OsString;
+
+use openoxide_protocol::{AbsPath, Operation, SandboxRestrictions};
+use openoxide_sandbox::{PostRunFinding, RuntimeDecision, RuntimeRequest, SandboxReport};
+use openoxide_store::audit::RequestedConfinement;
+
+use crate::{
+    audit_log::ConfinementRecord, check_host::CheckHost, operation_check::ExecutionPermit,
+    remedy::Remedy, sandbox_profile::CallerRestriction,
+};
+
+/// The options for running a permitted command.
+#[derive(Clone, Debug)]
+pub struct RunOptions<'a> {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The restrictions of the sandbox beyond the decision; nothing to run without a sandbox.
+    pub sandbox: Option<CallerRestriction>,
+    /// The environment in the sandbox. Without a sandbox, it is that of this process without the variables that inject code.
+    pub environment: Vec<(OsString, OsString)>,
+    /// True if changes are staged and reviewed when the command has ended.
+    pub stage: bool,
+    /// True if a person is asked about changes outside of the profile while the command runs.
+    pub live: bool,
+    /// The words by which this program is started again, to supervise the sandbox.
+    pub supervisor: &'a [&'a str],
+}
+
+/// The program that has a permitted command run: it answers questions and shows progress.
+pub trait RunHost: CheckHost {
+    /// Answers a request that a confined command waits for. `gone` returns true if the command no
+    /// longer waits. In case of doubt the answer is a denial.
+    fn answer(
+        &self,
+        question: &RuntimeRequest,
+        held: &SandboxRestrictions,
+        gone: &dyn Fn() -> bool,
+    ) -> RuntimeDecision;
+
+    /// Shows a person how an attempt has ended.
+    fn attempt_ended(&self, report: &SandboxReport);
+
+    /// Describes an attempt for the audit log.
+    fn describe(&self, report: &SandboxReport) -> ConfinementRecord;
+
+    /// Offers to restore files that an attempt has left and that were quarantined.
+    fn quarantined(&self, found: &[PostRunFinding]);
+
+    /// Returns whether a person can be asked about another attempt.
+    fn can_ask(&self) -> bool;
+
+    /// Returns whether a change of this path was refused while the command ran.
+    fn was_refused(&self, path: &AbsPath) -> bool;
+
+    /// Tells what would let the command pass, where no person can be asked.
+    fn advise(&self, remedy: &Remedy);
+
+    /// Asks a person this question about an operation. Only the person's answer permits the next
+    /// attempt.
+    fn approve_retry(
+        &self,
+        operation: &Operation,
+        title: String,
+        enforced: RequestedConfinement,
+    ) -> Option<ExecutionPermit>;
+}

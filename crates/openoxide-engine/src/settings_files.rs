@@ -1,0 +1,32 @@
+//! Reading the settings files of a project.
+
+use std::{
+    fs,
+    io::{ErrorKind, Read as _},
+    path::Path,
+};
+
+/// The maximum number of bytes of a file that are searched. A longer file could contain anything.
+pub(crate) const MAX_FILE_BYTES: usize = 64 * 1024;
+
+/// Returns whether a path is a link whose target has another name or is unknown.
+pub(crate) fn leads_to_other_name(path: &Path) -> bool {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        return false;
+    }
+    match fs::canonicalize(path) {
+        Ok(real) => real.file_name() != path.file_name(),
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    }
+}
+
+/// Returns the text of a file that is not too long.
+pub(crate) fn read_short(path: &Path) -> Option<String> {
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = Vec::new();
+    let open = fs::File::open(path).ok()?;
+    let length = open.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut text).ok()?;
+    (length <= MAX_FILE_BYTES).then(|| String::from_utf8_lossy(&text).into_owned())
+}
