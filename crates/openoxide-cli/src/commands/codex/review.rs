@@ -24,7 +24,6 @@ use crate::{
     error::CliError,
     policy_args,
     program_exit::ProgramExit,
-    signal_watch::SignalWatch,
     user_messages,
 };
 

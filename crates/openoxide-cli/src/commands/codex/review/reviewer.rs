@@ -1,8 +1,8 @@
 //! The state of a reviewer: its settings, and its watch for signals.
 
 use crate::{
-    signal_watch::SignalWatch,
     args::{CodexReviewArgs, GlobalArgs},
+    signal_watch::SignalWatch,
 };
 
 /// A reviewer that answers by the policy, and else asks the person at this terminal.
