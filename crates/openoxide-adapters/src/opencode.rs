@@ -12,6 +12,7 @@ mod script_requests;
 
 mod config_export;
 mod external_paths;
+mod permission_request;
 mod permission_requests;
 mod ruleset;
 mod wildcard;
@@ -21,5 +22,6 @@ pub use config_export::render_config;
 pub use config_layer::translate_config;
 pub use evaluation::OpenCodePolicy;
 
-pub use permission_requests::{OpenCodeRequest, collect_requests};
+pub use permission_request::OpenCodeRequest;
+pub use permission_requests::collect_requests;
 pub use ruleset::{OpenCodeRule, OpenCodeRuleset};

@@ -17,6 +17,7 @@ use crate::{
     policy_args,
     policy_formats::{self, PolicyProgram},
     user_messages,
+    worktree::find_worktree,
 };
 
 /// No policy file is longer.
@@ -210,13 +211,6 @@ fn read_opencode_policy(
     }
     Ok(opencode::OpenCodePolicy::for_agent(&config, args.agent.as_deref(), home)
         .map(ExactEvaluator::OpenCode))
-}
-
-/// Returns the root of the git repository that contains a directory.
-pub(crate) fn find_worktree(cwd: &AbsPath) -> Option<AbsPath> {
-    let above = std::iter::successors(Some(cwd.clone()), AbsPath::parent);
-    let mut roots = above.filter(|place| Path::new(place.join(".git").as_str()).exists());
-    roots.next()
 }
 
 struct LocalDisk;

@@ -3,6 +3,7 @@
 
 mod approval_review;
 mod args;
+mod codex_rule_files;
 mod commands;
 mod error;
 mod exact_evaluation;
@@ -18,6 +19,7 @@ mod starlark_process;
 mod terminal_color;
 mod terminal_host;
 mod user_messages;
+mod worktree;
 
 use std::{ffi::OsString, process::ExitCode};
 

@@ -9,10 +9,10 @@ use openoxide_store::{PolicySource, UserEnvironment};
 use crate::{
     args::{GlobalArgs, PolicyArgs},
     error::CliError,
-    exact_evaluation::find_worktree,
     policy_formats::PolicyProgram,
     program_exit::ProgramExit,
     user_messages,
+    worktree::find_worktree,
 };
 
 /// Opens the engine for commands that execute nothing.

@@ -1,57 +1,28 @@
-//! A request for an approval of Codex's app server, as an operation for our gate and a question for a person; and a person's choice
-//! as the answer that Codex takes (measured on 0.169).
+//! Approval requests of Codex's app server, translated to the operation and the question that are
+//! reviewed, and a person's choice, translated to Codex's answer (measured on 0.169).
 //!
-//! Nothing is answered that Codex does not offer, and nothing that is not shown.
+//! An answer is sent only if Codex offers it and the person was shown it.
 
 mod answer_options;
 mod file_changes;
 mod permission_request;
+mod review_request;
 mod tool_request;
 
-use std::collections::BTreeMap;
-
-use openoxide_protocol::{
-    AbsPath, Action, CallId, Operation, PresentationKind, Principal, RequestPresentation, SessionId,
-};
+use openoxide_protocol::{AbsPath, Action, CallId, Operation, PresentationKind, Principal};
 use serde_json::{Value, json};
 
+use self::review_request::build_presentation;
 use super::app_server::{
     ApprovalParams, CommandApproval, CommandApprovalKind, FileChangeApproval,
-    NetworkApprovalContext, PermissionsApproval, RequestOrigin, StartedCall,
+    NetworkApprovalContext, PermissionsApproval, RequestOrigin,
 };
-use crate::file_change::FileUpdateChange;
+
 pub use answer_options::{CodexAnswer, CodexAnswerOption, CodexAnswerOptions};
+pub use review_request::{ReviewRequest, ThreadContext};
 
 /// The machine that the server runs on.
 const LOCAL_ENVIRONMENT: &str = "local";
-
-/// The context of a conversation, from the messages before a request.
-#[derive(Clone, Copy, Debug)]
-pub struct ThreadContext<'a> {
-    /// The directory of the conversation: that of a request is the model's choice.
-    pub cwd: &'a AbsPath,
-    /// The changes of the item that it is about.
-    pub changes: Option<&'a [FileUpdateChange]>,
-    /// The calls of tools that have begun in the conversation, and not ended.
-    pub started_calls: &'a [&'a StartedCall],
-    /// Its session, where the conversation's name is none.
-    pub session: SessionId,
-}
-
-/// A request for an approval, prepared for the gate and for a person.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReviewRequest {
-    /// For the gate.
-    pub operation: Operation,
-    /// Actions that the request would allow in addition to the operation.
-    pub additional_actions: Vec<Action>,
-    /// A one-line summary of the request.
-    pub title: String,
-    /// The content that a person is shown.
-    pub presentation: RequestPresentation,
-    /// The reason why a person has to approve the request, if no rule may.
-    pub human_approval_reason: Option<&'static str>,
-}
 
 /// Translates a request into the operation and the question that are reviewed.
 ///
@@ -194,16 +165,6 @@ fn build_operation(
         input,
         cwd,
     }
-}
-
-fn build_presentation(
-    kind: PresentationKind,
-    content: String,
-    notes: impl IntoIterator<Item = (&'static str, Option<Value>)>,
-) -> RequestPresentation {
-    let notes = notes.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let metadata: BTreeMap<_, _> = notes.filter(|(_, value)| !value.is_null()).collect();
-    RequestPresentation { kind, content, language: None, metadata }
 }
 
 fn resolve_directory(text: &str) -> Result<AbsPath, &'static str> {

@@ -21,6 +21,7 @@ pub(crate) mod launch_context;
 mod network_approvals;
 pub(crate) mod network_rules;
 mod policy_amendment;
+mod policy_stage;
 pub(crate) mod prefix_rule;
 pub(crate) mod prefix_rule_index;
 mod prompt_coalescing;
@@ -33,7 +34,7 @@ mod safe_commands;
 mod sandbox_retry;
 mod script_commands;
 
-pub use apply_patch::{PatchedFile, WritableRoots};
+pub use apply_patch::patch_change::{PatchedFile, WritableRoots};
 pub use approval_cache::{ApprovalStore, CommandKey, FileKey, with_cached_approval};
 pub use approval_policy::{AskForApproval, GranularApprovalConfig, SandboxMode};
 pub use approval_requirement::ExecApprovalRequirement;

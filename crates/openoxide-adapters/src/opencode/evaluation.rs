@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::{
     builtin_agents,
     config::OpenCodeConfig,
-    permission_requests::{OpenCodeRequest, collect_requests},
+    permission_request::OpenCodeRequest,
+    permission_requests::collect_requests,
     ruleset::{OpenCodeRule, OpenCodeRuleset},
 };
 use crate::policy_translation::{CallContext, build_exec_access, combine_parts};

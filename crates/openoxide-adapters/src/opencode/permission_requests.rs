@@ -3,33 +3,8 @@
 use openoxide_protocol::AbsPath;
 use serde_json::Value;
 
-use super::{external_paths, script_requests};
+use super::{external_paths, permission_request::OpenCodeRequest, script_requests};
 use crate::{patch_files, policy_translation::CallContext};
-
-/// One question: a permission, and what it is wanted for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenCodeRequest {
-    /// The name of the permission.
-    pub permission: String,
-    /// The patterns that the permission is requested for.
-    pub patterns: Vec<String>,
-    /// The patterns that "always" would allow.
-    pub always_patterns: Vec<String>,
-}
-
-impl OpenCodeRequest {
-    pub(crate) fn new(
-        permission: &str,
-        patterns: Vec<String>,
-        always_patterns: Vec<String>,
-    ) -> Self {
-        Self { permission: permission.to_owned(), patterns, always_patterns }
-    }
-
-    fn for_pattern(permission: &str, pattern: impl Into<String>) -> Self {
-        Self::new(permission, vec![pattern.into()], vec!["*".to_owned()])
-    }
-}
 
 /// Returns the questions of a tool call, in the order in which they are raised. Tools are taken in OpenCode's spelling and in
 /// those of the other agents.

@@ -3,7 +3,7 @@
 
 use tree_sitter::Node;
 
-use super::{OpenCodeRequest, command_arity, external_paths};
+use super::{command_arity, external_paths, permission_request::OpenCodeRequest};
 use crate::{parsed_script::ParsedScript, policy_translation::CallContext};
 
 /// Change the directory, and are not asked about themselves.

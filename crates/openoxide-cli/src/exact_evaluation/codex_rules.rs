@@ -11,7 +11,7 @@ use openoxide_codex::exact_semantics::{
 use openoxide_protocol::{AbsPath, Action, Decision, Effect};
 use serde_json::Value;
 
-use crate::commands::codex;
+use crate::codex_rule_files::read_rule_files;
 
 /// Rule files of Codex.
 pub(super) struct CodexRuleFiles {
@@ -29,7 +29,7 @@ impl CodexRuleFiles {
         home: Option<&AbsPath>,
     ) -> Result<Self, String> {
         let place = LaunchContext { cwd: cwd.as_str(), home: home.map(AbsPath::as_str) };
-        Ok(Self { policy: codex::read_rule_files(files, &place)? })
+        Ok(Self { policy: read_rule_files(files, &place)? })
     }
 
     /// Returns the answer to a tool call.

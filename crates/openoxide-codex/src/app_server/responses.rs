@@ -1,7 +1,10 @@
-//! The answer to a wish for more permissions.
+//! The answers to requests.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use super::{decision_words, request_origin::RequestId};
+use crate::review_decision::ReviewDecision;
 
 /// An answer to a request for more permissions: the granted permissions and their duration. A
 /// denial grants none.
@@ -25,4 +28,10 @@ pub enum PermissionsScope {
     Turn,
     /// As long as the conversation lasts.
     Session,
+}
+
+/// Returns the line that answers a request.
+#[must_use]
+pub fn render_response(id: &RequestId, decision: &ReviewDecision) -> Value {
+    json!({ "id": id, "result": { "decision": decision_words::to_json(decision) } })
 }

@@ -5,7 +5,11 @@ use serde::Deserialize as _;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{RequestId, ServerRequest, StartedCall, parse_request};
+use super::{
+    approval_request::{ServerRequest, parse_request},
+    request_origin::RequestId,
+    tool_approval::StartedCall,
+};
 use crate::file_change::FileUpdateChange;
 
 /// A message of the server.

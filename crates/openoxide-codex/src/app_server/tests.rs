@@ -1,5 +1,9 @@
+use openoxide_protocol::Action;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
 use super::*;
-use crate::file_change::PatchChangeKind;
+use crate::{file_change::PatchChangeKind, review_decision::ReviewDecision};
 
 /// Messages of app server 0.169 and its client, recorded; ids as they were, directories shortened.
 const RECORDED: &str = include_str!("../../../../corpus/codex/app_server.ndjson");

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::RequestId;
+use super::request_origin::RequestId;
 
 /// The method of all questions of MCP servers.
 pub(super) const ELICITATION_METHOD: &str = "mcpServer/elicitation/request";

@@ -1,11 +1,12 @@
 //! Recorded requests, and what a person is offered.
 
 use openoxide_protocol::{
-    Access, ApprovalResponse, CommandWords, ExecAccess, GrantScope, OperationFacts,
+    Access, ApprovalResponse, CommandWords, ExecAccess, GrantScope, OperationFacts, SessionId,
 };
 
 use super::*;
-use crate::app_server::{ServerMessage, ToolApproval, parse_server_message};
+use crate::app_server::{ServerMessage, StartedCall, ToolApproval, parse_server_message};
+use crate::file_change::FileUpdateChange;
 
 /// Messages of app server 0.169 and its client, recorded; ids as they were, directories shortened.
 const RECORDED: &str = include_str!("../../../../corpus/codex/app_server.ndjson");

@@ -3,7 +3,7 @@
 use openoxide_protocol::{Action, CallId, Operation, PresentationKind, Principal};
 use serde_json::{Value, json};
 
-use super::{ReviewRequest, ThreadContext, build_presentation};
+use super::review_request::{ReviewRequest, ThreadContext, build_presentation};
 use crate::app_server::ToolApproval;
 
 /// Translates a request for a call of a tool. The question is only the server's claim until its

@@ -4,15 +4,13 @@
 //! The files themselves are not read. Codex also rejects a patch whose files are missing or have
 //! unexpected contents. That happens before its policy check, and is not modelled here.
 
-mod patch_change;
+pub(super) mod patch_change;
 mod patch_parser;
 mod patch_script;
 
 use std::collections::BTreeSet;
 
-pub use patch_change::{PatchedFile, WritableRoots};
-
-use self::patch_change::ParsedPatch;
+use self::patch_change::{ParsedPatch, PatchedFile};
 use super::{
     approval_policy::AskForApproval,
     call_decision::{CallOutcome, CallVerdict},

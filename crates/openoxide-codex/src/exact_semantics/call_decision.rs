@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    apply_patch::PatchedFile,
+    apply_patch::patch_change::PatchedFile,
     approval_requirement::ExecApprovalRequirement,
     call_evaluator::{CallEvaluator, ShellInvocation},
     dialect::CodexDialect,

@@ -1,9 +1,9 @@
-//! Codex's decision about one call of its shell tool before it runs anything (its policy stage).
+//! The inputs of Codex's decision about one call of its shell tool, and what its rules and
+//! heuristics say about each command of the call.
 
 use super::{
-    apply_patch::WritableRoots,
+    apply_patch::patch_change::WritableRoots,
     approval_policy::{AskForApproval, SandboxMode},
-    approval_requirement::{ExecApprovalRequirement, RequirementBuilder},
     banned_prefixes::is_banned_prefix,
     dangerous_commands::{DangerKind, find_danger},
     dialect::CodexDialect,
@@ -64,7 +64,7 @@ impl CommandSegment {
             .unwrap_or(CodexDecision::Allow)
     }
 
-    fn is_allowed_by_rule(&self) -> bool {
+    pub(super) fn is_allowed_by_rule(&self) -> bool {
         self.matches.iter().any(|found| found.decision == CodexDecision::Allow)
     }
 
@@ -74,27 +74,6 @@ impl CommandSegment {
 }
 
 impl CallEvaluator<'_> {
-    /// Returns what has to happen before a call runs.
-    #[must_use]
-    pub fn approval_requirement(&self, call: &ShellInvocation) -> ExecApprovalRequirement {
-        if let Some(reason) = self.escalation_rejection(call) {
-            return ExecApprovalRequirement::Forbidden { reason };
-        }
-        let segments = self.split_segments(call);
-        let why = RequirementBuilder { judge: self, call, segments: &segments };
-        match segments.iter().map(CommandSegment::decision).max().unwrap_or(CodexDecision::Allow) {
-            CodexDecision::Forbidden => {
-                ExecApprovalRequirement::Forbidden { reason: why.explain_forbidden() }
-            }
-            CodexDecision::PromptUser => why.build_human_prompt(),
-            CodexDecision::Prompt => why.build_prompt(),
-            CodexDecision::Allow => ExecApprovalRequirement::Skip {
-                bypass_sandbox: segments.iter().all(CommandSegment::is_allowed_by_rule),
-                amendment: self.propose_amendment(call, &segments, CodexDecision::Allow),
-            },
-        }
-    }
-
     /// Returns why a call is rejected before any other check: it asks for an escalation that the
     /// approval policy does not permit.
     pub(super) fn escalation_rejection(&self, call: &ShellInvocation) -> Option<String> {
@@ -106,7 +85,7 @@ impl CallEvaluator<'_> {
         ))
     }
 
-    fn split_segments(&self, call: &ShellInvocation) -> Vec<CommandSegment> {
+    pub(super) fn split_segments(&self, call: &ShellInvocation) -> Vec<CommandSegment> {
         let script = script_commands::extract_script(&call.argv);
         let plain =
             script.and_then(|script| script_commands::read_plain_commands(script, self.dialect));

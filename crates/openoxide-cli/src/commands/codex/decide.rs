@@ -16,6 +16,9 @@ use serde_json::{Value, json};
 
 use crate::{
     args::CodexDecideArgs,
+    codex_rule_files::{
+        absolute_directory_and_home, format_read_error, read_bounded_text, read_rule_files,
+    },
     commands::check::{batch_exit, row_id},
     json_lines,
     program_exit::ProgramExit,
@@ -77,10 +80,9 @@ struct CodexDecideLine {
 /// # Errors
 /// When a rule file cannot be read, or Codex would not take it.
 pub(super) fn decide_lines(args: &CodexDecideArgs) -> Result<ProgramExit, String> {
-    let (cwd, home) =
-        super::absolute_directory_and_home(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
+    let (cwd, home) = absolute_directory_and_home(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
     let place = LaunchContext { cwd: &cwd, home: home.as_deref() };
-    let mut policy = super::read_rule_files(&args.rules, &place)?;
+    let mut policy = read_rule_files(&args.rules, &place)?;
     args.requirements
         .iter()
         .try_for_each(|path| add_requirements(&mut policy, path, args.dialect))?;
@@ -102,8 +104,8 @@ fn add_requirements(
     path: &Path,
     dialect: CodexDialect,
 ) -> Result<(), String> {
-    let text = super::read_bounded_text(path)
-        .map_err(|error| super::format_read_error("read", path, &error.to_string()))?;
+    let text = read_bounded_text(path)
+        .map_err(|error| format_read_error("read", path, &error.to_string()))?;
     policy
         .add_requirements(&path.to_string_lossy(), &text, dialect)
         .map_err(|error| format!("Error: {error}"))
@@ -114,10 +116,8 @@ fn writable_directories(args: &CodexDecideArgs) -> Result<Vec<String>, String> {
     let set = env::var_os("TMPDIR").filter(|value| !value.is_empty());
     let temporary = ["/tmp".into()].into_iter().chain(set.map(Into::into));
     let all = args.writable.iter().cloned().chain(temporary);
-    all.map(|directory| {
-        super::absolute_directory_and_home(&directory).map(|(absolute, _)| absolute)
-    })
-    .collect()
+    all.map(|directory| absolute_directory_and_home(&directory).map(|(absolute, _)| absolute))
+        .collect()
 }
 
 fn write_answer(judge: &CallEvaluator<'_>, line: &[u8], output: &mut dyn Write) -> io::Result<()> {
