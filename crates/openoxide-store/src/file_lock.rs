@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::policy_sources::UserEnvironment;
+use crate::user_environment::UserEnvironment;
 
 /// A lock that is held longer is held by something that hangs.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);

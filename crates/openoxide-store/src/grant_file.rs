@@ -31,7 +31,7 @@ use crate::{
     file_lock::{FileLock, LockError},
     grant_key::{self, KeyError},
     line_numbers::LineNumbers,
-    policy_sources::UserEnvironment,
+    user_environment::UserEnvironment,
     worktree::find_main_checkout,
 };
 

@@ -12,6 +12,7 @@ mod grant_file;
 mod grant_key;
 mod hook_trust;
 mod line_numbers;
+mod loaded_policy;
 mod policy_cache;
 pub mod policy_edit;
 mod policy_file;
@@ -22,33 +23,33 @@ mod policy_sources;
 mod policy_watch;
 mod recent_calls;
 mod request_store;
+mod resolved_directory;
 mod rule_append;
 mod trust_store;
+mod user_environment;
 mod worktree;
 
 pub use file_access::{ReadError, read_regular};
 pub use file_lock::{FileLock, LockError};
 pub use grant_file::{GrantEntry, GrantError, GrantFile, GrantLimits};
 pub use grant_key::KeyError;
+pub use loaded_policy::{BrokenFile, LoadedPolicy, UntrustedProject};
 pub use policy_file::{
     ManagedSettings, MissingSandboxAction, NetworkSetting, PolicyFile, PolicyProblem,
     PolicyTestCase, SandboxLimits, SandboxRequirement, SandboxSettings,
     parse_policy as read_policy, read_cases,
 };
 pub use policy_format::{PolicyFormat, PolicyReader};
-pub use policy_load::{
-    BrokenFile, DirectoryState, LoadedPolicy, ResolvedDirectory, UntrustedProject, load_policy,
-    load_policy_uncached,
-};
-pub use policy_sources::{
-    PolicySource, SourceUse, UserEnvironment, find_policy_sources, find_project_root,
-};
+pub use policy_load::{load_policy, load_policy_uncached};
+pub use policy_sources::{PolicySource, SourceUse, find_policy_sources, find_project_root};
 pub use policy_watch::PolicyWatch;
 pub use recent_calls::RecentCallsFile;
 pub use request_store::{
     AnswerResult, IdLookup, NewRequest, PendingRequest, ProcessIdentity, RequestError,
     RequestResolution, RequestResolutionKind, RequestStore, SqliteRequestStore,
 };
+pub use resolved_directory::{DirectoryState, ResolvedDirectory};
 pub use rule_append::append_line_once;
 pub use trust_store::{TrustRecord, TrustStore};
+pub use user_environment::UserEnvironment;
 pub use worktree::find_main_checkout;

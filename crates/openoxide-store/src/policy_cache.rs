@@ -33,10 +33,12 @@ use serde::{Deserialize, Serialize};
 use crate::{
     file_access::open_regular,
     grant_file::{GrantEntry, GrantFile},
+    loaded_policy::UntrustedProject,
     policy_file::SandboxSettings,
-    policy_load::{UntrustedProject, resolve_directory},
     policy_signature::PolicySignature,
-    policy_sources::{PolicySource, UserEnvironment},
+    policy_sources::PolicySource,
+    resolved_directory::resolve_directory,
+    user_environment::UserEnvironment,
 };
 
 const MAX_CACHE_BYTES: u64 = 1 << 30;

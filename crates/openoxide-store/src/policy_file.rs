@@ -3,24 +3,23 @@
 mod audit;
 mod directories;
 mod hooks;
+mod policy_file_parser;
+mod policy_problem;
+mod rules;
 mod sandbox;
-
-use std::ops::Range;
-
-use crate::line_numbers::LineNumbers;
-use openoxide_permission::{
-    AdditionalDirectory, CombiningAlgorithm, Hook, Layer, LayerKind, PathAnchors, Rule, RuleError,
-    matches_example, parse_long_rule, parse_rule,
-};
-use openoxide_protocol::{Effect, PermissionMode};
-use toml::{
-    Spanned,
-    de::{DeTable, DeValue},
-};
-
+mod sandbox_settings;
 mod test_cases;
 
-pub use sandbox::{
+use openoxide_permission::{
+    AdditionalDirectory, CombiningAlgorithm, Hook, Layer, LayerKind, PathAnchors, Rule,
+};
+use openoxide_protocol::{Effect, PermissionMode};
+use toml::de::{DeTable, DeValue};
+
+use policy_file_parser::{PolicyFileParser, TomlValue};
+
+pub use policy_problem::PolicyProblem;
+pub use sandbox_settings::{
     MissingSandboxAction, NetworkSetting, SandboxLimits, SandboxRequirement, SandboxSettings,
 };
 pub use test_cases::{PolicyTestCase, read_cases};
@@ -29,19 +28,6 @@ const KEYS: &[&str] = &["mode", "permissions", "directories", "audit", "sandbox"
 
 const MANAGED_KEYS: &[&str] =
     &["disable_bypass_permissions", "allow_managed_rules_only", "allow_managed_hooks_only"];
-
-/// One thing that is wrong with a policy file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PolicyProblem {
-    /// The problem: lower case, the user's words in backticks, no full stop.
-    pub message: String,
-    /// The probable correction.
-    pub help: Option<String>,
-    /// The byte range in the file.
-    pub span: Range<usize>,
-    /// True if the problem may cause the loss of a rule that asks or denies.
-    pub loses_restriction: bool,
-}
 
 /// The content of a policy file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,61 +135,7 @@ struct PolicyFileSettings {
     asks_unproved: bool,
 }
 
-struct PolicyFileParser<'a> {
-    text: &'a str,
-    lines: LineNumbers,
-    anchors: PathAnchors<'a>,
-    kind: LayerKind,
-    name: &'a str,
-    problems: Vec<PolicyProblem>,
-    /// The rules, each with its position.
-    rules: Vec<(usize, Rule)>,
-    hooks: Vec<Hook>,
-    directories: Vec<AdditionalDirectory>,
-    sandbox: SandboxSettings,
-    writable: Vec<AdditionalDirectory>,
-}
-
-type TomlValue<'a> = Spanned<DeValue<'a>>;
-
-impl<'a> PolicyFileParser<'a> {
-    fn new(text: &'a str, kind: LayerKind, name: &'a str, anchors: PathAnchors<'a>) -> Self {
-        let (problems, rules) = (Vec::new(), Vec::new());
-        let (hooks, directories, writable) = (Vec::new(), Vec::new(), Vec::new());
-        let sandbox = SandboxSettings::default();
-        let lines = LineNumbers::new(text);
-        Self {
-            text,
-            lines,
-            anchors,
-            kind,
-            name,
-            problems,
-            rules,
-            hooks,
-            directories,
-            sandbox,
-            writable,
-        }
-    }
-}
-
 impl PolicyFileParser<'_> {
-    fn push_problem(
-        &mut self,
-        message: impl Into<String>,
-        span: Range<usize>,
-        help: Option<String>,
-        loses_restraint: bool,
-    ) {
-        self.problems.push(PolicyProblem {
-            message: message.into(),
-            help,
-            span,
-            loses_restriction: loses_restraint,
-        });
-    }
-
     fn parse_file(&mut self, table: &DeTable<'_>) -> PolicyFileSettings {
         let mut settings = PolicyFileSettings::default();
         for (key, value) in table {
@@ -299,204 +231,6 @@ impl PolicyFileParser<'_> {
             _ => {
                 self.push_problem("write `\"ask\"` or `\"allow\"`", value.span(), None, true);
                 true
-            }
-        }
-    }
-
-    fn push_unknown_key(&mut self, key: &str, span: Range<usize>, known: &[&str]) {
-        let help = format!("known keys are `{}`", known.join("`, `"));
-        self.push_problem(format!("unknown key `{key}`"), span, Some(help), true);
-    }
-
-    fn parse_word<T>(
-        &mut self,
-        value: &TomlValue<'_>,
-        key: &str,
-        parse: impl Fn(&str) -> Option<T>,
-        known: &str,
-    ) -> Option<T> {
-        let found = value.get_ref().as_str().and_then(parse);
-        if found.is_none() {
-            let help = format!("write one of `{known}`");
-            self.push_problem(format!("invalid value for `{key}`"), value.span(), Some(help), true);
-        }
-        found
-    }
-
-    fn parse_rule_list(&mut self, value: &TomlValue<'_>, effect: Effect) {
-        let restrains = effect != Effect::Allow;
-        let DeValue::Array(items) = value.get_ref() else {
-            let help = format!("write `{} = [\"Bash(…)\"]`", effect.as_str());
-            return self.push_problem(
-                "expected an array of rules",
-                value.span(),
-                Some(help),
-                restrains,
-            );
-        };
-        for item in items {
-            match item.get_ref().as_str() {
-                Some(text) => {
-                    let rule = parse_rule(text, effect, self.anchors);
-                    self.push_rule(rule, effect, item.span());
-                }
-                None => self.push_problem("expected a string", item.span(), None, restrains),
-            }
-        }
-    }
-
-    fn push_rule(&mut self, rule: Result<Rule, RuleError>, effect: Effect, span: Range<usize>) {
-        match rule {
-            Ok(rule) => {
-                let line = self.line_at(span.start);
-                self.rules.push((span.start, Rule { line, ..rule }));
-            }
-            Err(error) => {
-                let at = self.inner_span(&span, &error.range);
-                self.push_problem(error.message, at, error.help, effect != Effect::Allow);
-            }
-        }
-    }
-
-    /// Returns the range in the file of a part of a string's content. If escapes shift the offsets,
-    /// returns the range of the whole string.
-    fn inner_span(&self, string: &Range<usize>, part: &Range<usize>) -> Range<usize> {
-        let raw = self.text.get(string.clone()).unwrap_or_default();
-        let one_line = raw.len() >= 2 && !raw.starts_with("\"\"\"") && !raw.starts_with("'''");
-        let at = string.start + 1 + part.start..string.start + 1 + part.end;
-        let fits = at.end < string.end && self.text.get(at.clone()).is_some();
-        if one_line && !raw.contains('\\') && fits { at } else { string.clone() }
-    }
-
-    fn line_at(&self, at: usize) -> u32 {
-        self.lines.line_at(at)
-    }
-
-    fn parse_long_rules(&mut self, value: &TomlValue<'_>) {
-        let DeValue::Array(items) = value.get_ref() else {
-            let help = "write `[[permissions.rule]]`".to_owned();
-            return self.push_problem("long rules are tables", value.span(), Some(help), true);
-        };
-        for item in items {
-            match item.get_ref() {
-                DeValue::Table(table) => self.parse_long_rule(table, item.span()),
-                _ => self.push_problem("a long rule is a table", item.span(), None, true),
-            }
-        }
-    }
-
-    fn parse_long_rule(&mut self, table: &DeTable<'_>, span: Range<usize>) {
-        const KEYS: &[&str] =
-            &["permission", "pattern", "action", "reviewer", "reason", "match", "not_match"];
-        for (key, _) in table {
-            if !KEYS.contains(&key.get_ref().as_ref()) {
-                self.push_unknown_key(key.get_ref(), key.span(), KEYS);
-            }
-        }
-        let Some(effect) = self.parse_action(table, &span) else { return };
-        let Some((permission, _)) = self.parse_text(table, "permission", &span, effect) else {
-            return;
-        };
-        let Some((pattern, at)) = self.parse_text(table, "pattern", &span, effect) else { return };
-        let rule = match parse_long_rule(&permission, &pattern, effect, self.anchors) {
-            Ok(rule) => Rule {
-                reason: self.parse_reason(table),
-                requires_human: self.parse_reviewer(table, effect),
-                ..rule
-            },
-            Err(error) => return self.push_rule(Err(error), effect, at),
-        };
-        self.check_examples(table, &rule);
-        self.push_rule(Ok(rule), effect, at);
-    }
-
-    fn parse_action(&mut self, table: &DeTable<'_>, span: &Range<usize>) -> Option<Effect> {
-        let effect = |word: &str| {
-            [Effect::Allow, Effect::Ask, Effect::Deny].into_iter().find(|e| e.as_str() == word)
-        };
-        match table.get("action") {
-            Some(value) => self.parse_word(value, "action", effect, "allow`, `ask`, `deny"),
-            None => {
-                self.push_problem("the rule has no `action`", span.clone(), None, true);
-                None
-            }
-        }
-    }
-
-    fn parse_text(
-        &mut self,
-        table: &DeTable<'_>,
-        key: &str,
-        span: &Range<usize>,
-        effect: Effect,
-    ) -> Option<(String, Range<usize>)> {
-        let restrains = effect != Effect::Allow;
-        let Some(value) = table.get(key) else {
-            self.push_problem(format!("the rule has no `{key}`"), span.clone(), None, restrains);
-            return None;
-        };
-        let Some(text) = value.get_ref().as_str() else {
-            self.push_problem(format!("`{key}` is a text"), value.span(), None, restrains);
-            return None;
-        };
-        Some((text.to_owned(), value.span()))
-    }
-
-    /// Returns whether the rule requires a human reviewer.
-    fn parse_reviewer(&mut self, table: &DeTable<'_>, effect: Effect) -> bool {
-        let Some(value) = table.get("reviewer") else { return false };
-        let human =
-            self.parse_word(value, "reviewer", |word| (word == "human").then_some(()), "human");
-        if human.is_some() && effect != Effect::Ask {
-            let help = Some("write `action = \"ask\"`".to_owned());
-            self.push_problem("only what asks has a reviewer", value.span(), help, true);
-        }
-        human.is_some()
-    }
-
-    fn parse_reason(&mut self, table: &DeTable<'_>) -> Option<String> {
-        let value = table.get("reason")?;
-        let text = value.get_ref().as_str().map(str::to_owned);
-        if text.is_none() {
-            self.push_problem("`reason` is a text", value.span(), None, false);
-        }
-        text
-    }
-
-    /// Checks the examples that a rule brings along, as Codex does.
-    fn check_examples(&mut self, table: &DeTable<'_>, rule: &Rule) {
-        for (key, wanted) in [("match", true), ("not_match", false)] {
-            let Some(value) = table.get(key) else { continue };
-            let DeValue::Array(items) = value.get_ref() else {
-                self.push_problem(
-                    format!("`{key}` is a list of examples"),
-                    value.span(),
-                    None,
-                    true,
-                );
-                continue;
-            };
-            for item in items {
-                self.check_example(item, rule, wanted);
-            }
-        }
-    }
-
-    fn check_example(&mut self, item: &TomlValue<'_>, rule: &Rule, wanted: bool) {
-        let restrains = rule.effect != Effect::Allow;
-        let Some(text) = item.get_ref().as_str() else {
-            return self.push_problem("an example is a text", item.span(), None, restrains);
-        };
-        match matches_example(rule, text, self.anchors) {
-            Ok(found) if found == wanted => {}
-            Ok(_) => {
-                let does = if wanted { "does not match" } else { "matches" };
-                let message = format!("`{}` {does} its example `{text}`", rule.text);
-                self.push_problem(message, item.span(), None, restrains);
-            }
-            Err(error) => {
-                let at = self.inner_span(&item.span(), &error.range);
-                self.push_problem(error.message, at, error.help, restrains);
             }
         }
     }

@@ -12,8 +12,9 @@ use openoxide_protocol::AbsPath;
 use crate::{
     file_access::metadata_if_present,
     grant_file::GrantFile,
-    policy_sources::{PolicySource, SourceUse, UserEnvironment},
+    policy_sources::{PolicySource, SourceUse},
     trust_store::TrustStore,
+    user_environment::UserEnvironment,
 };
 
 /// A file that changed more recently could change again within the clock's step, unseen.

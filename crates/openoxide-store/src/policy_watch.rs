@@ -8,9 +8,11 @@ use std::{
 use openoxide_permission::{Layer, PolicyStack};
 
 use crate::{
-    policy_load::{LoadedPolicy, load_policy, load_policy_uncached},
+    loaded_policy::LoadedPolicy,
+    policy_load::{load_policy, load_policy_uncached},
     policy_signature::PolicySignature,
-    policy_sources::{PolicySource, UserEnvironment},
+    policy_sources::PolicySource,
+    user_environment::UserEnvironment,
 };
 
 /// The files are looked at no more often: one look is a `stat` of each.

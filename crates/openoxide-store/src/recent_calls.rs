@@ -16,7 +16,7 @@ use openoxide_permission::{DOOM_LOOP_THRESHOLD, RecentCalls};
 use openoxide_protocol::OperationDigest;
 use sha2::{Digest as _, Sha256};
 
-use crate::policy_sources::UserEnvironment;
+use crate::user_environment::UserEnvironment;
 
 const SLOT_COUNT: u64 = 256;
 const DIGEST_BYTES: usize = 32;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     file_access::{find_replaceable_directory, metadata_if_present, open_regular, read_regular},
-    policy_sources::UserEnvironment,
+    user_environment::UserEnvironment,
 };
 
 /// The version of the file.

@@ -20,7 +20,7 @@ use super::{
     timestamp::UtcTimestamp,
     verification::{VerificationReport, verify_chain},
 };
-use crate::policy_sources::UserEnvironment;
+use crate::user_environment::UserEnvironment;
 
 /// The audit journal of one user.
 #[derive(Clone, Debug)]

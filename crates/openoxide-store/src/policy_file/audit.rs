@@ -1,6 +1,6 @@
 //! The table `audit` of a policy file.
 
-use super::{PolicyFileParser, TomlValue};
+use super::policy_file_parser::{PolicyFileParser, TomlValue};
 
 impl PolicyFileParser<'_> {
     /// Returns the line that requires the audit. An invalid value may have been meant to require

@@ -3,7 +3,7 @@
 use openoxide_permission::{AdditionalDirectory, parse_directory};
 use toml::de::DeValue;
 
-use super::{PolicyFileParser, TomlValue};
+use super::policy_file_parser::{PolicyFileParser, TomlValue};
 
 /// The maximum number of directories in one file. Each directory is resolved for each call.
 const MAX_DIRECTORIES: usize = 32;

@@ -5,7 +5,7 @@ use std::{ops::Range, time::Duration};
 use openoxide_permission::{Hook, HookCommand, HookEvent, HookMatcher};
 use toml::de::{DeTable, DeValue};
 
-use super::{PolicyFileParser, TomlValue};
+use super::policy_file_parser::{PolicyFileParser, TomlValue};
 
 const KEYS: &[&str] = &["event", "matcher", "command", "timeout"];
 

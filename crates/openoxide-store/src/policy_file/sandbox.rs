@@ -4,152 +4,18 @@ use std::{collections::BTreeSet, ops::Range};
 
 use openoxide_permission::{AdditionalDirectory, parse_directory, parse_protected_path};
 use openoxide_protocol::AbsPath;
-use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
-use super::{PolicyFileParser, TomlValue};
+use super::{
+    policy_file_parser::{PolicyFileParser, TomlValue},
+    sandbox_settings::{MissingSandboxAction, NetworkSetting, SandboxRequirement},
+};
 
 const KEYS: &[&str] =
     &["require", "network", "writable", "unreadable", "protected", "environment", "limits"];
 
 /// The maximum length of a list. Each entry is a mount, or is checked for each run.
 const MAX_LIST_ITEMS: usize = 64;
-
-/// The sandbox settings of one policy file, or of all files merged ([`Self::merge`]).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SandboxSettings {
-    /// The requirement that nothing runs without a sandbox, if there is one.
-    pub require: Option<SandboxRequirement>,
-    /// The part of the network that can be reached.
-    pub network: Option<NetworkSetting>,
-    /// The directories that are writable besides the project's. Of one file: none, see [`super::PolicyFile::writable`].
-    pub writable: BTreeSet<AbsPath>,
-    /// The paths that no confined command can read.
-    pub unreadable: BTreeSet<AbsPath>,
-    /// The paths that cannot be changed.
-    pub protected: BTreeSet<AbsPath>,
-    /// The variables that pass besides the usual ones.
-    pub environment: BTreeSet<String>,
-    /// The resource limits of a command.
-    pub limits: SandboxLimits,
-}
-
-/// The requirement that nothing runs without a sandbox, and its location.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SandboxRequirement {
-    /// The action if no sandbox is available.
-    pub action: MissingSandboxAction,
-    /// The file and the line, from 1.
-    pub location: String,
-}
-
-/// The action if no sandbox is available (`require_os_sandbox`), the stricter one last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MissingSandboxAction {
-    /// Tools that have to be confined are refused; others go on.
-    RefuseTools,
-    /// No command starts.
-    FailFast,
-}
-
-impl MissingSandboxAction {
-    /// Returns its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::RefuseTools => "refuse_tools",
-            Self::FailFast => "fail_fast",
-        }
-    }
-}
-
-/// The part of the network that can be reached, the strictest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NetworkSetting {
-    /// No network access.
-    Off,
-    /// The hosts that rules allow or a person does.
-    Hosts,
-    /// Every host of the internet, unless a rule about hosts asks or denies. It was called `on`.
-    #[serde(alias = "on")]
-    Internet,
-    /// This machine's own network, with its loopback and its neighbours, unless a rule about hosts asks or denies.
-    Host,
-}
-
-impl NetworkSetting {
-    /// Returns its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Hosts => "hosts",
-            Self::Internet => "internet",
-            Self::Host => "host",
-        }
-    }
-}
-
-/// The resource limits of a command. A limit that is not set does not apply.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SandboxLimits {
-    /// Seconds by the clock.
-    pub seconds: Option<u32>,
-    /// MiB of memory.
-    pub memory: Option<u32>,
-    /// Processes at the same time.
-    pub processes: Option<u32>,
-}
-
-impl SandboxSettings {
-    /// Merges two settings: the strictest of the restrictive settings, and all of the permissive
-    /// ones. If both have the same requirement, the one of `self` is kept.
-    #[must_use]
-    pub fn merge(self, other: Self) -> Self {
-        let require = match (self.require, other.require) {
-            (Some(a), Some(b)) => Some(if b.action > a.action { b } else { a }),
-            (a, b) => a.or(b),
-        };
-        Self {
-            require,
-            network: min_some(self.network, other.network),
-            writable: &self.writable | &other.writable,
-            unreadable: &self.unreadable | &other.unreadable,
-            protected: &self.protected | &other.protected,
-            environment: &self.environment | &other.environment,
-            limits: SandboxLimits {
-                seconds: min_some(self.limits.seconds, other.limits.seconds),
-                memory: min_some(self.limits.memory, other.limits.memory),
-                processes: min_some(self.limits.processes, other.limits.processes),
-            },
-        }
-    }
-
-    /// Returns what of it only tightens.
-    #[must_use]
-    pub fn into_restrictions(self) -> Self {
-        let network = self.network.filter(|network| *network < NetworkSetting::Internet);
-        Self { network, writable: BTreeSet::new(), environment: BTreeSet::new(), ..self }
-    }
-
-    /// Returns what of it loosens, each in words; directories aside.
-    pub(crate) fn describe_loosening(&self) -> impl Iterator<Item = String> {
-        let on = self.network.filter(|network| *network >= NetworkSetting::Internet);
-        let network = on.map(|network| format!("sandbox network {}", network.as_str()));
-        let variable = |name: &String| format!("sandbox environment {name}");
-        network.into_iter().chain(self.environment.iter().map(variable))
-    }
-}
-
-/// Returns the smaller of the given values.
-fn min_some<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
-    a.into_iter().chain(b).min()
-}
 
 impl PolicyFileParser<'_> {
     /// Parses the table. A problem may lose a restriction, unless its key only loosens the policy.

@@ -9,7 +9,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::PolicyProblem;
+use super::policy_problem::PolicyProblem;
 use crate::line_numbers::LineNumbers;
 
 /// One call, and the answer that its author expects.

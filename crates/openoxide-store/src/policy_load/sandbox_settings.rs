@@ -3,8 +3,9 @@
 use openoxide_permission::LayerKind;
 use openoxide_protocol::AbsPath;
 
-use super::ResolvedDirectory;
-use crate::{policy_file::SandboxSettings, trust_store::relative_name};
+use crate::{
+    policy_file::SandboxSettings, resolved_directory::ResolvedDirectory, trust_store::relative_name,
+};
 
 /// The sandbox settings of one file.
 pub(super) struct LayerSandboxSettings {

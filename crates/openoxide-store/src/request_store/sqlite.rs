@@ -2,6 +2,7 @@
 
 mod resolutions;
 mod rows;
+mod transaction_error;
 
 use std::{
     path::PathBuf,
@@ -13,14 +14,22 @@ use openoxide_protocol::{
 };
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, config::DbConfig};
 
-use self::resolutions::{
-    delete_old, resolve_abandoned, resolve_expired, resolve_others, resolve_request,
+use self::{
+    resolutions::{
+        delete_old, resolve_abandoned, resolve_expired, resolve_others, resolve_request,
+    },
+    transaction_error::TransactionError,
 };
 use super::{
-    AnswerResult, IdLookup, NewRequest, PendingRequest, ProcessIdentity, RequestError,
-    RequestResolution, RequestResolutionKind, RequestStore, database_file, schema,
+    database_file,
+    error::RequestError,
+    interface::{AnswerResult, IdLookup, RequestStore},
+    pending_request::{NewRequest, PendingRequest},
+    process_identity::ProcessIdentity,
+    request_resolution::{RequestResolution, RequestResolutionKind},
+    schema,
 };
-use crate::{audit::UtcTimestamp, policy_sources::UserEnvironment};
+use crate::{audit::UtcTimestamp, user_environment::UserEnvironment};
 
 /// A lock that is held longer is held by something that hangs.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -132,33 +141,6 @@ impl SqliteRequestStore {
             Ok(done)
         })();
         done.map_err(|trouble: TransactionError| trouble.into_request_error(path))
-    }
-}
-
-/// An error in a transaction.
-enum TransactionError {
-    Sqlite(rusqlite::Error),
-    Request(RequestError),
-}
-
-impl TransactionError {
-    fn into_request_error(self, path: &std::path::Path) -> RequestError {
-        match self {
-            Self::Sqlite(error) => RequestError::from_sqlite(path, error),
-            Self::Request(error) => error,
-        }
-    }
-}
-
-impl From<rusqlite::Error> for TransactionError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<RequestError> for TransactionError {
-    fn from(error: RequestError) -> Self {
-        Self::Request(error)
     }
 }
 

@@ -5,12 +5,14 @@ use std::{
 };
 
 use openoxide_protocol::{
-    Decision, Effect, GrantScope, PresentationKind, RequestPresentation, SCHEMA, SessionId,
+    AbsPath, ApprovalId, ApprovalRequest, ApprovalResponse, Decision, Effect, GrantScope,
+    OperationDigest, PresentationKind, RequestPresentation, ResolutionKind, SCHEMA, SessionId,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::*;
+use crate::audit::UtcTimestamp;
 
 mod old_database;
 

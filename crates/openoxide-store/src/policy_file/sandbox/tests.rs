@@ -1,7 +1,7 @@
 use openoxide_permission::{LayerKind, PathAnchors};
 
 use super::*;
-use crate::policy_file::{PolicyFile, parse_policy};
+use crate::policy_file::{PolicyFile, SandboxLimits, parse_policy};
 
 fn read_text(text: &str) -> PolicyFile {
     let [home, base] = ["/home/ann", "/w/project"].map(|path| AbsPath::new(path).unwrap());

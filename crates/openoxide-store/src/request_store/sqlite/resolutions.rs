@@ -4,7 +4,10 @@ use openoxide_protocol::{ApprovalId, ApprovalResponse, GrantScope, ResolutionKin
 use rusqlite::{Transaction, params};
 
 use super::{
-    super::{PendingRequest, ProcessIdentity, RequestResolutionKind},
+    super::{
+        pending_request::PendingRequest, process_identity::ProcessIdentity,
+        request_resolution::RequestResolutionKind,
+    },
     rows,
 };
 use crate::audit::{MILLIS_PER_DAY, UtcTimestamp};

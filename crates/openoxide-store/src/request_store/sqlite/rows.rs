@@ -7,10 +7,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     super::{
-        IdLookup, NewRequest, PendingRequest, RequestError, RequestResolution,
-        RequestResolutionKind,
+        error::RequestError,
+        interface::IdLookup,
+        pending_request::{NewRequest, PendingRequest},
+        request_resolution::{RequestResolution, RequestResolutionKind},
     },
-    TransactionError,
+    transaction_error::TransactionError,
 };
 use crate::audit::UtcTimestamp;
 

@@ -13,8 +13,9 @@ use openoxide_permission::{AdditionalDirectory, LayerKind, forbidden_root_reason
 use openoxide_protocol::AbsPath;
 
 use crate::{
-    policy_sources::{MANAGED_POLICY_PATH, PolicySource, UserEnvironment},
+    policy_sources::{MANAGED_POLICY_PATH, PolicySource},
     trust_store::relative_name,
+    user_environment::UserEnvironment,
 };
 
 /// A directory that a policy file names, and what became of it.
@@ -74,7 +75,7 @@ impl ResolvedDirectory {
     }
 
     /// Returns the directory for which a trust record is required, if any.
-    pub(super) fn required_trust_root(
+    pub(crate) fn required_trust_root(
         &self,
         source: &PolicySource,
         environment: &UserEnvironment,
@@ -102,34 +103,34 @@ impl ResolvedDirectory {
 
     /// Returns the permissive setting that requires trust: the directory, `what` it is for, and the
     /// path that it resolves to.
-    pub(super) fn describe_setting(&self, what: &str, checkouts: &[&AbsPath]) -> Option<String> {
+    pub(crate) fn describe_setting(&self, what: &str, checkouts: &[&AbsPath]) -> Option<String> {
         let real = self.resolved_path.as_ref().filter(|_| self.state == DirectoryState::Active)?;
         let file = relative_name(&self.directory.file, checkouts);
         Some(format!("{file}: {what} {} ({real})", self.directory.text))
     }
 
     /// Marks an active directory as untrusted.
-    pub(super) fn mark_untrusted(&mut self) {
+    pub(crate) fn mark_untrusted(&mut self) {
         if self.state == DirectoryState::Active {
             self.state = DirectoryState::Untrusted;
         }
     }
 
     /// Leaves it out if it is not the administrator's.
-    pub(super) fn ignore_unless_managed(&mut self) {
+    pub(crate) fn ignore_unless_managed(&mut self) {
         if self.directory.layer != LayerKind::Managed {
             self.state = DirectoryState::Ignored;
         }
     }
 
     /// Returns the resolved path if the directory is active.
-    pub(super) fn active_path(&self) -> Option<&AbsPath> {
+    pub(crate) fn active_path(&self) -> Option<&AbsPath> {
         self.resolved_path.as_ref().filter(|_| self.state == DirectoryState::Active)
     }
 
     /// Returns the paths that are treated as part of the project: the path as written and the
     /// resolved path, as for the project itself. Empty unless the directory is active.
-    pub(super) fn active_spellings(&self) -> impl Iterator<Item = AbsPath> {
+    pub(crate) fn active_spellings(&self) -> impl Iterator<Item = AbsPath> {
         let counts = self.state == DirectoryState::Active;
         let path = Some(self.directory.path.clone());
         let real = self.resolved_path.clone().filter(|real| *real != self.directory.path);
@@ -137,7 +138,7 @@ impl ResolvedDirectory {
     }
 
     /// Returns what a person should know of one that leads where none may.
-    pub(super) fn forbidden_note(&self) -> Option<String> {
+    pub(crate) fn forbidden_note(&self) -> Option<String> {
         let (DirectoryState::Refused(why), Some(real)) = (self.state, &self.resolved_path) else {
             return None;
         };

@@ -1,0 +1,183 @@
+//! The policy that is in force for a project, with everything that its files set.
+
+use std::path::PathBuf;
+
+use openoxide_permission::{Hook, Layer, PolicyStack};
+use openoxide_protocol::{AbsPath, PermissionMode};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    grant_file::GrantEntry,
+    policy_file::{ManagedSettings, PolicyProblem, SandboxSettings},
+    resolved_directory::ResolvedDirectory,
+};
+
+/// A loaded policy.
+#[derive(Clone, Debug, Default)]
+pub struct LoadedPolicy {
+    /// The policy in force, with the limited grants.
+    pub(crate) policy: PolicyStack,
+    /// Its layers, the most precedent first; empty when the policy came from the cache.
+    pub layers: Vec<Layer>,
+    /// The hooks in force, in the order of the layers.
+    pub hooks: Vec<Hook>,
+    /// The hooks of projects that are ignored because they are not trusted; empty when the policy
+    /// came from the cache.
+    pub untrusted_hooks: Vec<Hook>,
+    /// The additional directories that belong to the project, in each spelling.
+    pub roots: Vec<AbsPath>,
+    /// Each directory that a file names, in the order of the layers; empty when the policy came from
+    /// the cache.
+    pub directories: Vec<ResolvedDirectory>,
+    /// The sandbox settings.
+    pub sandbox: SandboxSettings,
+    /// Each directory that a file makes writable in the sandbox, in the order of the layers; empty
+    /// when the policy came from the cache.
+    pub writable: Vec<ResolvedDirectory>,
+    /// The reason why nothing may be allowed: rules that ask or deny may be missing.
+    pub policy_error: Option<String>,
+    /// The reason why nothing may be done: the managed policy has errors (DECISIONS 16).
+    pub managed_policy_error: Option<String>,
+    /// The files with errors.
+    pub broken_files: Vec<BrokenFile>,
+    /// Further notes for the user.
+    pub notes: Vec<String>,
+    /// The projects with permissive settings that are not trusted.
+    pub untrusted_projects: Vec<UntrustedProject>,
+    /// The restrictions that an administrator sets for all users.
+    pub managed: ManagedSettings,
+    /// The locations of the settings that make every allow depend on an audit record; empty when
+    /// the policy came from the cache.
+    pub audit: Vec<String>,
+    /// The limited grants, and the policy without them.
+    pub(crate) limited_grants: Option<LimitedGrants>,
+    /// The tasks other than this one in which grants are valid.
+    pub(crate) other_tasks: Vec<String>,
+    /// True if the policy depends on the files alone. A policy with hooks does not, because their
+    /// scripts can change.
+    pub(crate) is_cacheable: bool,
+}
+
+/// Grants that are valid for a number of uses, until a moment, or below a directory.
+#[derive(Clone, Debug)]
+pub(crate) struct LimitedGrants {
+    /// Those that are in force.
+    pub(crate) entries: Vec<GrantEntry>,
+    /// The policy without them.
+    pub(crate) policy_without: PolicyStack,
+}
+
+/// A project whose permissive settings are ignored, because it is not trusted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UntrustedProject {
+    /// Its directory.
+    pub project: AbsPath,
+    /// The settings, one line each.
+    pub settings: Vec<String>,
+}
+
+/// A policy file with errors.
+#[derive(Clone, Debug)]
+pub struct BrokenFile {
+    /// The path of the file.
+    pub path: PathBuf,
+    /// Its text; empty when it could not be read.
+    pub text: String,
+    /// The problems in the file.
+    pub problems: Vec<PolicyProblem>,
+}
+
+impl LoadedPolicy {
+    /// Returns the policy for the case that even the built-in layer cannot be compiled: nothing is
+    /// allowed.
+    pub(crate) fn closed() -> Self {
+        let closed = Some("the built-in policy cannot be compiled".to_owned());
+        Self { policy_error: closed.clone(), managed_policy_error: closed, ..Self::default() }
+    }
+
+    /// Returns the policy for an operation. `are_within_limits` receives the policy with all limited
+    /// grants, and these grants. It returns whether the operation keeps to the limits of each grant
+    /// that it would use; otherwise none of them applies. It is not called if there are none.
+    #[must_use]
+    pub fn policy_within_limits(
+        &self,
+        are_within_limits: impl FnOnce(&PolicyStack, &[GrantEntry]) -> bool,
+    ) -> &PolicyStack {
+        match &self.limited_grants {
+            Some(limited) if !are_within_limits(&self.policy, &limited.entries) => {
+                &limited.policy_without
+            }
+            _ => &self.policy,
+        }
+    }
+
+    /// Returns the policy without the limited grants, for questions that no command grant answers:
+    /// what a sandbox restricts, which tools are denied.
+    #[must_use]
+    pub fn policy_without_limited_grants(&self) -> &PolicyStack {
+        self.limited_grants.as_ref().map_or(&self.policy, |limited| &limited.policy_without)
+    }
+
+    /// Replaces the policy by one that has no limited grants.
+    pub fn set_policy(&mut self, policy: PolicyStack) {
+        self.policy = policy;
+        self.limited_grants = None;
+    }
+
+    /// Returns the mode that the policy sets.
+    #[must_use]
+    pub fn mode(&self) -> Option<PermissionMode> {
+        self.policy.mode()
+    }
+
+    /// Returns the mode that is in force if `mode` is chosen: the managed policy can disable modes.
+    #[must_use]
+    pub fn effective_mode(&self, mode: PermissionMode) -> PermissionMode {
+        self.policy.effective_mode(mode)
+    }
+
+    /// Returns whether every allow depends on an audit record.
+    #[must_use]
+    pub fn requires_audit(&self) -> bool {
+        self.policy.requires_audit()
+    }
+
+    /// Returns whether a rule counts repetitions of a call.
+    #[must_use]
+    pub fn has_repetition_rules(&self) -> bool {
+        self.policy.has_repetition_rules()
+    }
+
+    /// Returns whether every file could be read and contains no errors.
+    pub(crate) fn is_free_of_errors(&self) -> bool {
+        self.broken_files.is_empty()
+            && self.policy_error.is_none()
+            && self.managed_policy_error.is_none()
+    }
+
+    /// Returns whether both policies decide the same and report the same to the user.
+    pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
+        let grounds = |of: &Self| {
+            (of.policy_error.clone(), of.managed_policy_error.clone(), of.notes.clone())
+        };
+        let bounded =
+            |of: &Self| of.limited_grants.as_ref().map(|bounded| bounded.policy_without.clone());
+        self.policy == other.policy
+            && self.hooks == other.hooks
+            && self.roots == other.roots
+            && self.sandbox == other.sandbox
+            && bounded(self) == bounded(other)
+            && grounds(self) == grounds(other)
+    }
+
+    /// Returns the policy with the denies of an earlier one.
+    pub(crate) fn with_fallback_denies(self, before: Option<PolicyStack>) -> Self {
+        let Some(before) = before else { return self };
+        let held = |policy: PolicyStack| policy.with_fallback_denies(before.clone());
+        let bounded = self.limited_grants.map(|bounded| LimitedGrants {
+            policy_without: held(bounded.policy_without),
+            ..bounded
+        });
+        Self { policy: held(self.policy), limited_grants: bounded, ..self }
+    }
+}
