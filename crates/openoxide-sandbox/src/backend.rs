@@ -1,49 +1,23 @@
-//! The ways to confine, and what each can hold.
+//! The ways to confine a program (backends), and what each of them enforces on this machine.
+//!
+//! Nothing here runs a program. `interface`, `ipc` and `supervisor` use this module, and callers of
+//! the crate show its plans.
 
-pub(crate) mod bubblewrap;
+mod backend_kind;
+mod bubblewrap;
+mod clause;
+mod enforcement_plan;
+mod host_features;
 mod landlock;
 mod namespaces;
 pub mod seatbelt;
+mod selection;
 
-use openoxide_protocol::SandboxRestrictions;
-
-use crate::{Backend, Clause, Enforcement, HostFeatures, MissingFeature};
-
-/// The enforcement of one clause, with a reason if it needs an explanation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ClauseEnforcement(pub(crate) Enforcement, pub(crate) Option<String>);
-
-impl ClauseEnforcement {
-    const ENFORCED: Self = Self(Enforcement::Enforced, None);
-
-    fn new_stricter(why: &str) -> Self {
-        Self(Enforcement::Stricter, Some(why.to_owned()))
-    }
-
-    fn new_unenforced(why: impl Into<String>) -> Self {
-        Self(Enforcement::Unenforced, Some(why.into()))
-    }
-}
-
-impl From<&MissingFeature> for ClauseEnforcement {
-    /// Returns the clause as unenforced, with the reason why the feature is missing.
-    fn from(lack: &MissingFeature) -> Self {
-        Self::new_unenforced(lack.reason.as_str())
-    }
-}
-
-/// Returns how a backend enforces a clause of a profile on this machine.
-pub(crate) fn clause_enforcement(
-    backend: Backend,
-    clause: Clause,
-    profile: &SandboxRestrictions,
-    support: &HostFeatures,
-) -> ClauseEnforcement {
-    let by = match backend {
-        Backend::Namespaces => namespaces::clause_enforcement,
-        Backend::Bubblewrap => bubblewrap::clause_enforcement,
-        Backend::Landlock => landlock::clause_enforcement,
-        Backend::Seatbelt => seatbelt::clause_enforcement,
-    };
-    by(clause, profile, support)
-}
+pub use backend_kind::Backend;
+pub(crate) use bubblewrap::BWRAP;
+pub use clause::{Clause, Enforcement};
+pub use enforcement_plan::EnforcementPlan;
+pub use host_features::{
+    BubblewrapVersion, FeatureSupport, HostFeatures, LandlockVersion, MissingFeature,
+};
+pub use selection::{NoBackendError, choose_backend};

@@ -5,105 +5,73 @@
 //! must enforce. Its output is a [`SandboxReport`]: the outcome, and what was really enforced,
 //! clause by clause. It never enforces less than the profile demands: if it cannot enforce all of
 //! it, it refuses.
+//!
+//! This file is the whole interface of the crate. The modules form layers, and each one uses only
+//! modules above it in this table:
+//!
+//! | module | contains |
+//! | --- | --- |
+//! | `sys` | the system calls that no safe wrapper has: the only unsafe code |
+//! | `seccomp` | the filter of system calls, and the calls that it hands to the supervisor |
+//! | `backend` | the ways to confine, and what each enforces on this machine |
+//! | `interface` | the types that callers exchange with this crate |
+//! | `ipc` | the channels between the processes of a run |
+//! | `resource_limits` | control groups, and the share of each run in limits of the user |
+//! | `runtime_reviews` | the questions to a person while a program waits |
+//! | `network` | the separate network of a confined process |
+//! | `file_requests` | changes of files that a person is asked about (`--live`) |
+//! | `protected_paths` | the search for protected paths, and placeholders for missing ones |
+//! | `post_run` | the quarantine of new files that the host would run |
+//! | `staging` | changes that a person decides about after the run |
+//! | `init` | the first process inside |
+//! | `supervisor` | the process outside, which uses all of the above |
 
-mod account;
 mod backend;
-mod backend_selection;
-#[cfg(target_os = "linux")]
-mod bwrap_init;
-#[cfg(target_os = "linux")]
-mod cgroup;
-#[cfg(target_os = "linux")]
-mod cleanup_process;
-#[cfg(target_os = "linux")]
-mod denial;
-mod enforcement_plan;
-mod error;
 #[cfg(target_os = "linux")]
 mod file_requests;
-mod git_config;
-mod host_features;
 #[cfg(target_os = "linux")]
 mod init;
+mod interface;
 #[cfg(target_os = "linux")]
-mod landlock;
-mod launch_config;
+mod ipc;
 #[cfg(target_os = "linux")]
-mod message_socket;
-#[cfg(target_os = "linux")]
-pub mod network;
-#[cfg(target_os = "linux")]
-mod output_tail;
-#[cfg(target_os = "linux")]
-mod placeholder_registry;
+mod network;
 #[cfg(target_os = "linux")]
 mod post_run;
-#[cfg(target_os = "linux")]
-mod progress;
 mod protected_paths;
 #[cfg(target_os = "linux")]
-mod quarantine;
-#[cfg(target_os = "linux")]
-mod resource_shares;
-mod run_report;
+mod resource_limits;
 #[cfg(target_os = "linux")]
 mod runtime_reviews;
 #[cfg(target_os = "linux")]
 mod seccomp;
 #[cfg(target_os = "linux")]
-mod seccomp_notify;
-#[cfg(target_os = "linux")]
 mod staging;
-#[cfg(target_os = "linux")]
-mod steering_scan;
 #[cfg(target_os = "linux")]
 mod supervisor;
 #[cfg(target_os = "linux")]
-mod supervisor_ipc;
-#[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "system calls that no safe wrapper has; nothing else is unsafe")]
 mod sys;
-#[cfg(target_os = "linux")]
-mod terminal;
 
-/// The suffix of the names of quarantined files.
-pub(crate) const QUARANTINE_SUFFIX: &str = ".held-by-openoxide";
-
-pub use backend::seatbelt;
-pub use backend_selection::{NoBackendError, choose_backend};
-pub use enforcement_plan::{Backend, Clause, Enforcement, EnforcementPlan};
-pub use error::SandboxError;
-#[cfg(target_os = "linux")]
-pub use file_requests::{FileOperation, RequestedChange};
-pub use host_features::{
-    BubblewrapVersion, FeatureSupport, HostFeatures, LandlockVersion, MissingFeature,
+pub use backend::{
+    Backend, BubblewrapVersion, Clause, Enforcement, EnforcementPlan, FeatureSupport, HostFeatures,
+    LandlockVersion, MissingFeature, NoBackendError, choose_backend, seatbelt,
 };
 #[cfg(target_os = "linux")]
 pub use init::is_temporary;
-pub use launch_config::{LaunchConfig, ResourceLimits};
+pub use interface::{
+    CommandOutcome, FailureCause, FileOperation, LaunchConfig, PostRunFinding, RequestedChange,
+    ResourceLimits, RuntimeDecision, RuntimeRequest, SandboxDenial, SandboxError, SandboxReport,
+};
 #[cfg(target_os = "linux")]
-pub use network::NetworkReviewer;
-#[cfg(target_os = "linux")]
-pub use placeholder_registry::{PlaceholderLease, PlaceholderRegistry};
-#[cfg(target_os = "linux")]
-pub use post_run::quarantine_new_files;
-pub use protected_paths::{GuardKind, PlaceholderKind, ProtectedPaths};
-#[cfg(target_os = "linux")]
-pub use quarantine::restore;
-pub use run_report::{CommandOutcome, FailureCause, PostRunFinding, SandboxDenial, SandboxReport};
-#[cfg(target_os = "linux")]
-pub use runtime_reviews::{RuntimeDecision, RuntimeRequest};
+pub use post_run::restore;
 #[cfg(target_os = "linux")]
 pub use staging::{
     CommitResult, EntryKind, EntryState, SkippedChange, StagedChange, StagedChanges, StagingArea,
 };
 #[cfg(target_os = "linux")]
-pub use steering_scan::find_hard_links;
-#[cfg(target_os = "linux")]
-pub use supervisor::{supervise, supervise_with_backend};
-#[cfg(target_os = "linux")]
-pub use supervisor_ipc::{RuntimeReviewer, run_confined, supervisor_main};
+pub use supervisor::{
+    RuntimeReviewer, has_terminal, run_confined, supervise, supervise_with_backend, supervisor_main,
+};
 #[cfg(target_os = "linux")]
 pub use sys::raise_stack_limit;
-#[cfg(target_os = "linux")]
-pub use terminal::has_terminal;

@@ -7,24 +7,28 @@
 //! was looked up. It is refused, suspended while a person is asked, or made outside and joined to
 //! the one inside ([`ConnectionBroker`]). The kernel denies every connection, and the supervisor
 //! grants one only by making it itself: a connection that no listener accepts goes nowhere.
+//!
+//! `init` sets up the inner side ([`namespace_setup`]), and `supervisor` runs the outer one.
 
 mod address_pool;
 mod broker;
 mod concurrency_limit;
 mod connection;
-mod denial_log;
 mod dns;
 mod host_network;
 mod listener_set;
-pub mod namespace_setup;
+mod listening_ports;
+pub(crate) mod namespace_setup;
 mod netlink;
 mod reviewer;
+mod socket_diag;
 #[cfg(test)]
 pub(crate) mod tests;
 mod verdict;
 
-pub use broker::ConnectionBroker;
+pub(crate) use broker::ConnectionBroker;
 pub(crate) use concurrency_limit::ConcurrencyLimit;
-pub(crate) use denial_log::DenialLog;
-pub(crate) use netlink::build_message;
-pub use reviewer::NetworkReviewer;
+pub(crate) use listening_ports::ListeningPorts;
+pub(crate) use namespace_setup::is_allowed_stream;
+pub(crate) use reviewer::NetworkReviewer;
+pub(crate) use socket_diag::{SandboxSockets, open_diagnostics};

@@ -1,105 +1,12 @@
-//! Findings after a run, when everything that must not run yet was quarantined.
+//! The look at the files after a run: what the host would run or obey is quarantined, and reported.
+//!
+//! `supervisor` uses this module after every run, and `staging` after a commit.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt as _,
-    path::{Path, PathBuf},
-};
+mod new_files;
+mod quarantine;
+mod steering_scan;
 
-use openoxide_protocol::SandboxRestrictions;
-
-use crate::{
-    PostRunFinding, ProtectedPaths,
-    protected_paths::{TemporaryPermissions, to_display_path, unsearched_finding},
-    quarantine::{self, quarantine_path},
-    steering_scan,
-};
-
-/// The maximum number of findings of one kind that are named. A person would not read a longer
-/// list.
-const MAX_NAMED_FINDINGS: usize = 100;
-
-/// Quarantines the new files that the next `git` of the host would run and new steering files,
-/// however many there are, and returns the findings. A file that could not be quarantined is
-/// reported at its path. Directories that deny access are made accessible in the meantime.
-#[must_use]
-pub fn quarantine_new_files(
-    guarded: &ProtectedPaths,
-    profile: &SandboxRestrictions,
-) -> Vec<PostRunFinding> {
-    let opened = TemporaryPermissions::default();
-    let armed = steering_scan::find_new_steering_files(guarded, profile, &opened);
-    let hooks = armed.hooks.iter();
-    let hooks =
-        hooks.filter_map(|path| repository_hook_finding(path, quarantine_or_lock(path).as_deref()));
-    let hooks = hooks.collect();
-    let steering = armed.steering_files.iter().filter_map(|path| {
-        let held = quarantine_or_lock(path);
-        Some(PostRunFinding::SteeringFile {
-            path: to_display_path(path)?,
-            quarantined: held.as_deref().and_then(to_display_path),
-        })
-    });
-    let steering = steering.collect();
-    let unsearched =
-        armed.unsearched_directories.iter().filter(|path| !guarded.is_known_unsearched(path));
-    let unsearched = unsearched.filter_map(|path| quarantine_directory(path)).collect();
-    [hooks, steering, unsearched].into_iter().flat_map(limit_findings).collect()
-}
-
-/// Puts something aside. What has to keep its name loses its permissions.
-fn quarantine_or_lock(path: &Path) -> Option<PathBuf> {
-    let held = quarantine_path(path).ok();
-    if held.is_none() {
-        quarantine::remove_permissions(path);
-    }
-    held
-}
-
-/// Returns a finding about a file that `git` would run, if the path can be displayed.
-pub(crate) fn repository_hook_finding(path: &Path, held: Option<&Path>) -> Option<PostRunFinding> {
-    Some(PostRunFinding::RepositoryHook {
-        path: to_display_path(path)?,
-        quarantined: held.and_then(to_display_path),
-    })
-}
-
-/// Quarantines a directory that could not be searched, and removes its permissions, because it may
-/// contain anything. A writable root stays in place.
-fn quarantine_directory(path: &Path) -> Option<PostRunFinding> {
-    let held = quarantine_path(path).ok();
-    if let Some(held) = &held {
-        // If the permissions cannot be removed, it still has another name.
-        drop(fs::set_permissions(held, fs::Permissions::from_mode(0o0)));
-    }
-    match held.as_deref().and_then(to_display_path) {
-        Some(held) => Some(PostRunFinding::SteeringFile {
-            path: to_display_path(path)?,
-            quarantined: Some(held),
-        }),
-        None => unsearched_finding(path),
-    }
-}
-
-/// Limits the findings: keeps all files that are still in place, then the first of the others, and
-/// adds the number of omitted ones.
-pub(crate) fn limit_findings(mut all: Vec<PostRunFinding>) -> Vec<PostRunFinding> {
-    all.sort_by_key(|one| !one.is_not_quarantined());
-    let in_place = all.iter().filter(|one| one.is_not_quarantined()).count();
-    let shown = MAX_NAMED_FINDINGS.max(in_place);
-    let more = all.len().saturating_sub(shown);
-    all.truncate(shown);
-    all.extend((more > 0).then_some(PostRunFinding::Omitted { count: more }));
-    all
-}
-
-impl PostRunFinding {
-    /// Returns whether the finding is about a file that could not be quarantined.
-    pub(crate) const fn is_not_quarantined(&self) -> bool {
-        matches!(
-            self,
-            Self::RepositoryHook { quarantined: None, .. }
-                | Self::SteeringFile { quarantined: None, .. }
-        )
-    }
-}
+pub(crate) use new_files::{limit_findings, quarantine_new_files, repository_hook_finding};
+pub(crate) use quarantine::quarantine_path;
+pub use quarantine::restore;
+pub(crate) use steering_scan::{find_hard_links, find_new_repository_hooks};

@@ -3,12 +3,22 @@
 //! The filter allows all calls except for those on a list: calls that reach kernel interfaces which
 //! ordinary programs do not need, calls that create new namespaces, and calls that bypass the other
 //! layers. Calls with newer numbers than this list fail as if the kernel did not have them.
+//!
+//! A call that the filter hands to the supervisor is a [`PendingSyscall`]. `init` installs the
+//! filter; `network`, `file_requests` and `supervisor` read the calls.
 
 mod assembler;
+mod pending_syscall;
+mod socket_address;
 mod syscalls;
 
-pub(crate) use assembler::{BpfInstruction, SeccompFilter};
-use assembler::{CallArgument, FilterAction, FilterAssembler};
+pub(crate) use pending_syscall::{PendingSyscall, descriptor_path};
+pub(crate) use socket_address::SocketAddress;
+
+use crate::{
+    seccomp::assembler::{CallArgument, FilterAction, FilterAssembler},
+    sys::SeccompFilter,
+};
 
 /// The options of a filter.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,8 @@
 //! System calls that no safe wrapper has. Nothing else in the project is `unsafe`.
+//!
+//! Every module of the crate may use it; it uses no other.
 
+mod bpf;
 mod filter;
 mod mount;
 mod notify;
@@ -7,6 +10,7 @@ pub(crate) mod probe;
 mod process;
 mod stack;
 
+pub(crate) use bpf::{BpfInstruction, SeccompFilter};
 pub(crate) use filter::install_filter;
 pub(crate) use mount::{MountAttributes, set_attributes};
 pub(crate) use notify::{

@@ -229,6 +229,70 @@ fn only_the_sandbox_may_be_unsafe() {
     }
 }
 
+/// The lint `unsafe_code` is denied in the workspace, and only `sys` is excepted from it.
+#[test]
+fn only_one_module_of_the_sandbox_is_unsafe() {
+    let exceptions = |text: &str| {
+        let lines = text.lines().map(str::trim_start);
+        lines.filter(|line| line.starts_with("#") && line.contains("unsafe_code")).count()
+    };
+    let sandbox = workspace().join("crates/openoxide-sandbox");
+    let excepted: Vec<_> = sources()
+        .into_iter()
+        .filter(|(path, text)| path.starts_with(&sandbox) && exceptions(text) > 0)
+        .map(|(path, text)| (path, exceptions(&text)))
+        .collect();
+    assert_eq!(excepted, [(sandbox.join("src/lib.rs"), 1)]);
+    let lib = fs::read_to_string(sandbox.join("src/lib.rs")).unwrap();
+    let (_, after) = lib.split_once("(unsafe_code").unwrap();
+    assert_eq!(after.lines().nth(1), Some("mod sys;"));
+    let manifest = fs::read_to_string(workspace().join("Cargo.toml")).unwrap();
+    assert!(manifest.contains("\nunsafe_code = \"deny\"\n"));
+}
+
+/// The modules of the sandbox, from the lowest. Each uses only those before it.
+const SANDBOX_LAYERS: &[&str] = &[
+    "sys",
+    "seccomp",
+    "backend",
+    "interface",
+    "ipc",
+    "resource_limits",
+    "runtime_reviews",
+    "network",
+    "file_requests",
+    "protected_paths",
+    "post_run",
+    "staging",
+    "init",
+    "supervisor",
+];
+
+#[test]
+fn the_modules_of_the_sandbox_form_layers() {
+    let root = workspace().join("crates/openoxide-sandbox/src");
+    let layer = |name: &str| SANDBOX_LAYERS.iter().position(|layer| *layer == name);
+    let (mut wrong, mut used) = (Vec::new(), 0);
+    for (path, text) in sources() {
+        let Ok(inner) = path.strip_prefix(&root) else { continue };
+        let inner = inner.with_extension("").to_string_lossy().into_owned();
+        if inner == "lib" || inner.contains("/tests") || inner.ends_with("/real") {
+            continue;
+        }
+        let module = inner.split('/').next().unwrap();
+        let own = layer(module).unwrap_or_else(|| panic!("`{module}` is not in the list"));
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        for name in names_from("crate", text) {
+            used += usize::from(layer(&name).is_some_and(|other| other < own));
+            if layer(&name).is_some_and(|other| other > own) {
+                wrong.push(format!("`{inner}` must not use `{name}`"));
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+    assert!(used > 100, "{used} uses of lower modules: the search finds nothing");
+}
+
 /// Returns the id and the tests of each section of `docs/invariants.md`.
 fn invariants() -> Vec<(String, Vec<String>)> {
     let text = fs::read_to_string(workspace().join("docs/invariants.md")).unwrap();

@@ -1,19 +1,11 @@
-//! The backend that uses the system's `bwrap`: the clauses that it enforces, and the arguments that
-//! it is started with.
-
-#[cfg(target_os = "linux")]
-mod arguments;
-#[cfg(test)]
-#[cfg(target_os = "linux")]
-mod real;
+//! The backend that uses the system's `bwrap`: its path, and the clauses that it enforces.
 
 use openoxide_protocol::{NetworkAccess, SandboxRestrictions};
 
-#[cfg(target_os = "linux")]
-pub(crate) use arguments::{BwrapDescriptors, HostEntryKind, build_arguments};
-
-use super::ClauseEnforcement;
-use crate::{Clause, HostFeatures};
+use crate::backend::{
+    clause::{Clause, ClauseEnforcement},
+    host_features::HostFeatures,
+};
 
 /// Its one place. Ubuntu's AppArmor lets this path alone make user namespaces, and one from a search path could be the
 /// project's.
@@ -47,14 +39,4 @@ pub(super) fn clause_enforcement(
             _ => ClauseEnforcement::ENFORCED,
         },
     }
-}
-
-/// Returns the filter of system calls for `--seccomp`.
-#[cfg(target_os = "linux")]
-pub(crate) fn build_seccomp_filter() -> Vec<u8> {
-    crate::seccomp::build_filter(crate::seccomp::FilterOptions {
-        notify_connect: false,
-        notify_file_changes: false,
-    })
-    .to_bytes()
 }

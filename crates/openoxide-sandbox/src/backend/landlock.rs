@@ -6,8 +6,10 @@
 
 use openoxide_protocol::{NetworkAccess, SandboxRestrictions};
 
-use super::ClauseEnforcement;
-use crate::{Clause, HostFeatures};
+use crate::backend::{
+    clause::{Clause, ClauseEnforcement},
+    host_features::HostFeatures,
+};
 
 /// The version since which devices are held (`LANDLOCK_ACCESS_FS_IOCTL_DEV`).
 const DEVICES: u32 = 5;

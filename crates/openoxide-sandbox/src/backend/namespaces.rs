@@ -2,8 +2,10 @@
 
 use openoxide_protocol::{NetworkAccess, SandboxRestrictions};
 
-use super::ClauseEnforcement;
-use crate::{Clause, Enforcement, HostFeatures};
+use crate::backend::{
+    clause::{Clause, ClauseEnforcement, Enforcement},
+    host_features::HostFeatures,
+};
 
 /// Returns how the namespaces backend enforces a clause. Mounts enforce the restrictions on files.
 /// The seccomp filter enforces what mounts cannot see. Landlock is a second layer below both:

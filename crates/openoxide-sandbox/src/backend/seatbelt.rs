@@ -9,8 +9,10 @@ use std::fmt::Write as _;
 
 use openoxide_protocol::{AbsPath, NetworkAccess, SandboxRestrictions, TempDirectories};
 
-use super::ClauseEnforcement;
-use crate::{Clause, HostFeatures};
+use crate::backend::{
+    clause::{Clause, ClauseEnforcement},
+    host_features::HostFeatures,
+};
 
 /// Its one place; one from a search path could be the project's.
 pub const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";

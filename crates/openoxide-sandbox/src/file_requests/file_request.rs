@@ -1,15 +1,16 @@
 //! The file request of a suspended system call: as read from its registers and memory, and as
 //! resolved.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::PathBuf};
-
 use rustix::{
     fs::{Mode, OFlags, RenameFlags},
     io::Errno,
 };
 
-use super::{FileOperation, RequestedChange, ResolvedEntry};
-use crate::seccomp_notify::PendingSyscall;
+use crate::{
+    file_requests::{requested_path::RequestedPath, resolved_entry::ResolvedEntry},
+    interface::{FileOperation, RequestedChange},
+    seccomp::PendingSyscall,
+};
 
 /// A file request. `F` is the type that represents its files.
 #[derive(Debug)]
@@ -18,13 +19,6 @@ pub(crate) enum FileRequest<F> {
     MakeDirectory { file: F, mode: Mode },
     Remove { file: F, directory: bool },
     Rename { from: F, to: F, flags: RenameFlags },
-}
-
-/// A file in the words of a call.
-#[derive(Debug)]
-pub(crate) struct RequestedPath {
-    /// The path. A relative path is joined to its base directory.
-    pub(super) path: PathBuf,
 }
 
 impl FileRequest<RequestedPath> {
@@ -110,25 +104,6 @@ impl FileRequest<RequestedPath> {
                 flags,
             },
         })
-    }
-}
-
-impl RequestedPath {
-    fn from_argument(call: &PendingSyscall<'_>, base: i32, path: usize) -> Result<Self, Errno> {
-        let path = call.read_path(path)?;
-        if path.as_os_str().is_empty() {
-            return Err(Errno::NOENT);
-        }
-        let path = if path.is_absolute() { path } else { call.base_directory(base)?.join(path) };
-        Ok(Self { path })
-    }
-
-    /// The name of a directory may end with slashes.
-    fn strip_trailing_slashes(self) -> Self {
-        let bytes = self.path.as_os_str().as_bytes();
-        let length = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
-        let path = bytes.get(..length).unwrap_or_default();
-        Self { path: OsStr::from_bytes(path).into() }
     }
 }
 

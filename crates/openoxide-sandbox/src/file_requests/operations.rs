@@ -11,8 +11,10 @@ use rustix::{
     io::Errno,
 };
 
-use super::resolved_entry::{ResolvedEntry, open_entry};
-use crate::seccomp_notify::descriptor_path;
+use crate::{
+    file_requests::resolved_entry::{ResolvedEntry, open_entry},
+    seccomp::descriptor_path,
+};
 
 /// The flags that an open file keeps, and those of opening that change it.
 const KEPT: OFlags = OFlags::RDWR

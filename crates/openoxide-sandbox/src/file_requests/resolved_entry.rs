@@ -23,8 +23,10 @@ use rustix::{
     io::Errno,
 };
 
-use super::file_request::RequestedPath;
-use crate::seccomp_notify::{PendingSyscall, descriptor_path};
+use crate::{
+    file_requests::requested_path::RequestedPath,
+    seccomp::{PendingSyscall, descriptor_path},
+};
 
 /// The identity of a file: its device and its inode number.
 pub(super) type InodeId = (u64, u64);

@@ -14,10 +14,12 @@ use std::{
 
 use openoxide_protocol::{AbsPath, NetworkAccess, SandboxRestrictions, TempDirectories};
 
-use super::{FileOperation, RequestedChange};
 use crate::{
-    CommandOutcome, LaunchConfig, ResourceLimits, RuntimeDecision, RuntimeRequest, SandboxDenial,
-    SandboxReport, run_confined, supervisor_main,
+    interface::{
+        CommandOutcome, FileOperation, LaunchConfig, RequestedChange, ResourceLimits,
+        RuntimeDecision, RuntimeRequest, SandboxDenial, SandboxReport,
+    },
+    supervisor::{run_confined, supervisor_main},
 };
 
 /// A workspace `w`, a directory next to it, and restricted directories.

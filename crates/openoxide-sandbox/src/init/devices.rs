@@ -10,8 +10,10 @@ use std::{
 
 use rustix::mount::{MountFlags, mount as mount_new};
 
-use super::mounts::{self, attach_tree_at, open_without_links, set_path_attributes};
-use crate::sys::{MountAttributes, set_attributes};
+use crate::{
+    init::mount_operations::{attach_tree_at, clone_tree, open_without_links, set_path_attributes},
+    sys::{MountAttributes, set_attributes},
+};
 
 const DEVICE_NAMES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
 const DEVICE_LINKS: &[(&str, &str)] = &[
@@ -32,7 +34,7 @@ pub(super) fn clone_device_nodes() -> io::Result<DeviceNodes> {
 }
 
 fn clone_device_node(name: &str) -> io::Result<OwnedFd> {
-    let node = mounts::clone_tree(&format!("/dev/{name}"))?;
+    let node = clone_tree(&format!("/dev/{name}"))?;
     // The device can still be read and written. The read-only mount protects its mode, owner and
     // times, which are those of the host.
     let kept = MountAttributes { set: MountAttributes::READ_ONLY, ..MountAttributes::default() };

@@ -6,25 +6,24 @@
 
 use std::{
     io,
-    os::fd::{AsFd, OwnedFd},
-    path::Path,
+    os::fd::{AsFd as _, OwnedFd},
 };
 
 use openoxide_protocol::{AbsPath, TempDirectories};
-use rustix::{
-    fs::{CWD, Mode, OFlags, ResolveFlags, openat2},
-    mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, move_mount, open_tree},
-    path::Arg,
-};
+use rustix::mount::{MountFlags, mount};
 
-use super::{
-    devices,
-    private_tmpfs::{self, PrivateTmpfs},
-    scratch_overlays, staged_overlays,
-};
 use crate::{
-    LaunchConfig,
-    error::{SandboxError, SetupContext as _},
+    init::{
+        devices,
+        mount_operations::{
+            attach_tree, attach_tree_at, bind_over_itself, bind_read_only, clone_tree,
+            open_without_links, set_path_attributes,
+        },
+        private_tmpfs::{self, PrivateTmpfs},
+        scratch_overlays, staged_overlays,
+        temporary_directories::is_temporary,
+    },
+    interface::{LaunchConfig, SandboxError, SetupContext as _},
     protected_paths::MountPlan,
     sys::{MountAttributes, set_attributes},
 };
@@ -107,7 +106,7 @@ fn clone_visible_trees(launch: &LaunchConfig) -> Result<Vec<(AbsPath, OwnedFd)>,
     let mut shown: Vec<(AbsPath, OwnedFd)> = Vec::new();
     for path in launch.visible_paths.iter().chain([&launch.cwd]) {
         let seen = shown.iter().any(|(other, _)| within(path, other));
-        if !private_tmpfs::is_temporary(path) || is_writable(path) || seen {
+        if !is_temporary(path) || is_writable(path) || seen {
             continue;
         }
         let tree = match clone_tree(path.as_str()) {
@@ -152,26 +151,6 @@ fn mount_proc() -> io::Result<()> {
     Ok(mount("proc", "/proc", "proc", flags, None)?)
 }
 
-/// Mounts something read-only over itself.
-pub(super) fn bind_read_only(path: &Path) -> io::Result<()> {
-    bind_over_itself(
-        path,
-        MountAttributes {
-            set: MountAttributes::READ_ONLY,
-            recursive: true,
-            ..MountAttributes::default()
-        },
-    )
-}
-
-/// Mounts something over itself. A link is not followed: it itself is mounted.
-fn bind_over_itself(path: &Path, attributes: MountAttributes) -> io::Result<()> {
-    let place = open_without_links(path)?;
-    let tree = open_tree(&place, c"", clone_flags() | OpenTreeFlags::AT_EMPTY_PATH)?;
-    set_attributes(tree.as_fd(), c"", attributes)?;
-    attach_tree_at(&tree, &place)
-}
-
 /// Covers an unreadable path with an empty entry. A missing path needs no cover.
 pub(super) fn hide_path(path: &AbsPath) -> io::Result<()> {
     let place = match open_without_links(path.as_str()) {
@@ -179,34 +158,4 @@ pub(super) fn hide_path(path: &AbsPath) -> io::Result<()> {
         place => place?,
     };
     attach_tree_at(&private_tmpfs::create_empty_cover(&place)?, &place)
-}
-
-/// Copies a tree of mounts, so that it can be mounted elsewhere.
-pub(super) fn clone_tree(path: &str) -> io::Result<OwnedFd> {
-    let place = open_without_links(path)?;
-    Ok(open_tree(&place, c"", clone_flags() | OpenTreeFlags::AT_EMPTY_PATH)?)
-}
-
-/// Mounts a copied tree.
-pub(super) fn attach_tree(tree: &OwnedFd, path: &AbsPath) -> io::Result<()> {
-    attach_tree_at(tree, &open_without_links(path.as_str())?)
-}
-
-pub(super) fn attach_tree_at(tree: impl AsFd, place: impl AsFd) -> io::Result<()> {
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    Ok(move_mount(tree, c"", place, c"", flags)?)
-}
-
-/// Opens a place without following any symbolic link: a link in the way would lead the mount elsewhere.
-pub(super) fn open_without_links(path: impl Arg) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
-}
-
-pub(super) fn set_path_attributes(path: &str, attributes: MountAttributes) -> io::Result<()> {
-    set_attributes(open_without_links(path)?.as_fd(), c"", attributes)
-}
-
-fn clone_flags() -> OpenTreeFlags {
-    OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE
 }

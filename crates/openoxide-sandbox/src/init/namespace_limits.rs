@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::resource_shares::ResourceShares;
+use crate::resource_limits::ResourceShares;
 
 /// The kinds of namespaces that cannot be created inside. The seccomp filter refuses them too.
 /// Mount namespaces are not limited: the kernel counts each cloned mount as one, and creating one

@@ -19,14 +19,14 @@ use rustix::{
     },
 };
 
-use super::mounts::{self, attach_tree_at};
 use crate::{
-    ResourceLimits,
+    init::{
+        mount_operations::{attach_tree_at, clone_tree, open_without_links},
+        temporary_directories::{TEMPORARY_DIRECTORIES, is_temporary},
+    },
+    interface::ResourceLimits,
     sys::{MountAttributes, set_attributes},
 };
-
-/// The directories where programs put temporary files.
-const TEMPORARY_DIRECTORIES: &[&str] = &["/tmp", "/var/tmp"];
 
 /// The mount point of the file system while its directories are cloned. A new `/dev` covers it
 /// afterwards.
@@ -50,7 +50,7 @@ impl PrivateTmpfs {
             if fs::symlink_metadata(place).is_ok_and(|found| found.is_dir()) {
                 attach_tree_at(
                     self.create_shared_directory(&number.to_string())?,
-                    mounts::open_without_links(*place)?,
+                    open_without_links(*place)?,
                 )?;
             }
         }
@@ -61,7 +61,7 @@ impl PrivateTmpfs {
     pub(super) fn create_shared_directory(&self, name: &str) -> io::Result<OwnedFd> {
         let path = self.create_private_directory(name)?;
         fs::set_permissions(&path, Permissions::from_mode(0o1777))?;
-        mounts::clone_tree(&path)
+        clone_tree(&path)
     }
 
     /// Makes a new empty directory of this process alone, and returns its path.
@@ -93,14 +93,6 @@ fn half_of_memory(about: &str) -> Option<u64> {
     let total = about.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kibibytes: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes.saturating_mul(1024) / 2)
-}
-
-/// Returns whether a path is in a directory for temporary files, of which each run has its own.
-#[must_use]
-pub fn is_temporary(path: &AbsPath) -> bool {
-    TEMPORARY_DIRECTORIES
-        .iter()
-        .any(|place| path.as_str().strip_prefix(place).is_some_and(|rest| rest.starts_with('/')))
 }
 
 /// Makes the place again that one of these hides, of the kind that this is which is mounted there.

@@ -10,11 +10,11 @@ use rustix::{
     process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait},
 };
 
-use super::remount::RemountState;
 use crate::{
-    message_socket::{InitMessage, MessageSocket},
-    progress::{ProgressEvent, ProgressWriter},
-    run_report::CommandOutcome,
+    init::remount::RemountState,
+    interface::CommandOutcome,
+    ipc::{InitMessage, MessageSocket, ProgressEvent, ProgressWriter},
+    network::namespace_setup,
     sys,
 };
 
@@ -97,7 +97,7 @@ impl InitProcess<'_> {
                 true
             }
             Ok(Some((InitMessage::Listen(port), _))) => {
-                super::listen_on_port(port, self.socket);
+                listen_on_port(port, self.socket);
                 true
             }
             Ok(Some(_)) => true,
@@ -112,4 +112,11 @@ fn outcome_from_status(status: WaitStatus) -> CommandOutcome {
         (Some(status), _) => CommandOutcome::Exited(byte(status)),
         (None, signal) => CommandOutcome::Signalled(signal.map_or(u8::MAX, byte)),
     }
+}
+
+/// Listens on one more port, and gives the sockets away; none where that cannot be.
+fn listen_on_port(port: u16, wire: &MessageSocket) {
+    let listeners: Vec<OwnedFd> = namespace_setup::listen(port).unwrap_or_default();
+    // Where the supervisor is gone, that is noticed next.
+    drop(wire.send(&InitMessage::Listeners { port: Some(port) }, &listeners));
 }

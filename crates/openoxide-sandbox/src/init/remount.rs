@@ -19,7 +19,7 @@ use rustix::{
     time::Timespec,
 };
 
-use super::mounts;
+use crate::init::{mount_operations::bind_read_only, mounts::hide_path};
 
 /// The interval between searches for a missing guard, and their maximum number. A program that
 /// saves by removing and recreating a file needs a moment.
@@ -66,12 +66,12 @@ impl RemountState {
     pub(super) fn restore_covers(&mut self, placed: impl Fn(&Path)) -> io::Result<()> {
         let mut passing = false;
         for path in self.unreadable.iter().filter(|path| is_uncovered(Path::new(path.as_str()))) {
-            passing |= !is_mounted(mounts::hide_path(path))?;
+            passing |= !is_mounted(hide_path(path))?;
         }
         let mut missing = Vec::new();
         for path in &self.guards {
             let covered = path.symlink_metadata().is_ok()
-                && (!is_uncovered(path) || is_mounted(mounts::bind_read_only(path))?);
+                && (!is_uncovered(path) || is_mounted(bind_read_only(path))?);
             missing.extend((!covered).then(|| path.clone()));
         }
         self.attempts = if missing.is_empty() && !passing { 0 } else { self.attempts + 1 };
@@ -94,7 +94,7 @@ impl RemountState {
             Err(error) => return Err(error),
         }
         self.placeholders.push(path.to_owned());
-        mounts::bind_read_only(path)
+        bind_read_only(path)
     }
 
     /// Removes the placeholders if the supervisor is gone and cannot do so.

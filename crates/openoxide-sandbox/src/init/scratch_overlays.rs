@@ -14,7 +14,7 @@ use rustix::{
     },
 };
 
-use super::private_tmpfs::PrivateTmpfs;
+use crate::init::private_tmpfs::PrivateTmpfs;
 
 /// Puts an overlay over each of these that is a directory. One that cannot have any stays read-only.
 pub(super) fn mount_overlays(places: &[AbsPath], memory: &PrivateTmpfs) -> io::Result<()> {

@@ -13,12 +13,10 @@ use rustix::mount::{
     fsconfig_set_string, fsmount, fsopen,
 };
 
-use super::mounts::open_without_links;
 use crate::{
-    PlaceholderKind,
-    error::{SandboxError, SetupContext as _},
-    placeholder_registry,
-    protected_paths::outermost_roots,
+    init::mount_operations::open_without_links,
+    interface::{SandboxError, SetupContext as _},
+    protected_paths::{PlaceholderKind, create_placeholder, outermost_roots},
     staging::OverlayLayer,
 };
 
@@ -63,7 +61,7 @@ pub(super) fn create_placeholders(
     missing: &[(PathBuf, PlaceholderKind)],
 ) -> Result<(), SandboxError> {
     missing.iter().try_for_each(|(path, placeholder)| {
-        placeholder_registry::create_placeholder(path, *placeholder)
+        create_placeholder(path, *placeholder)
             .with_step(|| format!("guarding `{}`", path.display()))
     })
 }

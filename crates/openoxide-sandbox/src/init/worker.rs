@@ -19,15 +19,11 @@ use rustix::{
 };
 
 use crate::{
-    LaunchConfig, ResourceLimits,
-    error::{SandboxError, SetupContext as _},
-    init::InitContext,
-    landlock,
-    message_socket::{InitMessage, MessageSocket},
-    network::namespace_setup::is_allowed_stream,
-    progress::{ProgressEvent, ProgressWriter},
-    resource_shares::ResourceShares,
-    run_report::CommandOutcome,
+    init::{init_context::InitContext, landlock},
+    interface::{CommandOutcome, LaunchConfig, ResourceLimits, SandboxError, SetupContext as _},
+    ipc::{InitMessage, MessageSocket, ProgressEvent, ProgressWriter},
+    network::is_allowed_stream,
+    resource_limits::ResourceShares,
     seccomp::{self, FilterOptions},
     sys,
 };

@@ -14,18 +14,20 @@ use std::{
 use openoxide_protocol::NetworkAccess;
 use rustix::net::{SocketType, sockopt::socket_type};
 
-use super::{
-    address_pool::AddressPool,
-    concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
-    connection::ConnectionHandler,
-    denial_log::DenialLog,
-    dns,
-    host_network::{HostNetwork, SystemNetwork},
-    listener_set::ListenerSet,
-    namespace_setup::DNS_PORT,
-    reviewer::NetworkReviewer,
+use crate::{
+    interface::SandboxDenial,
+    network::{
+        address_pool::AddressPool,
+        concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
+        connection::ConnectionHandler,
+        dns,
+        host_network::{HostNetwork, SystemNetwork},
+        listener_set::ListenerSet,
+        namespace_setup::DNS_PORT,
+        reviewer::NetworkReviewer,
+    },
+    runtime_reviews::{DenialLog, ReviewCoordinator},
 };
-use crate::{SandboxDenial, runtime_reviews::ReviewCoordinator};
 
 /// The maximum number of connections that are forwarded or suspended at once. Further ones wait to
 /// be accepted.
@@ -44,7 +46,7 @@ const STACK_BYTES: usize = 512 * 1024;
 ///
 /// It works on its own threads, and stops when it is dropped. Joined connections continue until
 /// they end.
-pub struct ConnectionBroker {
+pub(crate) struct ConnectionBroker {
     listeners: Arc<ListenerSet>,
     ports: Mutex<BTreeSet<u16>>,
     handler: Arc<ConnectionHandler>,
@@ -56,7 +58,7 @@ impl ConnectionBroker {
     ///
     /// # Errors
     /// Returns an error if there are no descriptors or threads left.
-    pub fn start(
+    pub(crate) fn start(
         listeners: Vec<OwnedFd>,
         network: NetworkAccess,
         reviewer: Option<Box<dyn NetworkReviewer>>,
@@ -98,7 +100,7 @@ impl ConnectionBroker {
     ///
     /// # Errors
     /// Returns an error if one of them is not a socket, or if there are no threads left.
-    pub fn add_listeners(&self, listeners: Vec<OwnedFd>) -> io::Result<()> {
+    pub(crate) fn add_listeners(&self, listeners: Vec<OwnedFd>) -> io::Result<()> {
         for socket in listeners {
             if socket_type(&socket)? == SocketType::STREAM {
                 let listener = TcpListener::from(socket);
@@ -123,7 +125,7 @@ impl ConnectionBroker {
 
     /// Returns the denials so far, in order and without duplicates.
     #[must_use]
-    pub fn denials(&self) -> Vec<SandboxDenial> {
+    pub(crate) fn denials(&self) -> Vec<SandboxDenial> {
         self.handler.denials.to_vec()
     }
 

@@ -11,13 +11,15 @@ use std::{
 use openoxide_protocol::{NetworkAccess, address::is_public};
 use rustix::net::sockopt::set_socket_linger;
 
-use super::{
-    address_pool::AddressPool,
-    denial_log::DenialLog,
-    host_network::HostNetwork,
-    verdict::{ConnectionTarget, ConnectionVerdict, has_address_rule, judge_connection},
+use crate::{
+    interface::SandboxDenial,
+    network::{
+        address_pool::AddressPool,
+        host_network::HostNetwork,
+        verdict::{ConnectionTarget, ConnectionVerdict, has_address_rule, judge_connection},
+    },
+    runtime_reviews::{DenialLog, ReviewCoordinator},
 };
-use crate::{SandboxDenial, runtime_reviews::ReviewCoordinator};
 
 const STACK_BYTES: usize = 128 * 1024;
 /// The time that a host has to answer, and the maximum number of its addresses that are tried.

@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::address_pool::AddressPool;
+use crate::network::address_pool::AddressPool;
 
 /// The maximum size of a query for one name, with all that may follow it.
 pub(super) const MAX_MESSAGE_BYTES: usize = 4096;

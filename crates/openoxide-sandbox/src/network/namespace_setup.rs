@@ -24,7 +24,7 @@ use rustix::{
     },
 };
 
-use super::{address_pool, netlink::RouteSocket};
+use crate::network::{address_pool, netlink::RouteSocket};
 
 /// The port of questions about names.
 pub(super) const DNS_PORT: u16 = 53;
@@ -53,7 +53,7 @@ const BACKLOG: i32 = 256;
 /// # Errors
 /// Returns an error if the kernel refused a request. Anything that was set up until then disappears
 /// with the namespace.
-pub fn prepare(network: &NetworkAccess, ask: bool) -> io::Result<Vec<OwnedFd>> {
+pub(crate) fn prepare(network: &NetworkAccess, ask: bool) -> io::Result<Vec<OwnedFd>> {
     let (hosts, any) = match network {
         NetworkAccess::On => return Ok(Vec::new()),
         NetworkAccess::Off => (None, false),
@@ -98,7 +98,7 @@ fn open_sockets(named: impl Iterator<Item = u16>) -> io::Result<Vec<OwnedFd>> {
 ///
 /// # Errors
 /// Returns the error of the kernel. `AddrInUse` means that a confined program listens there.
-pub fn listen(port: u16) -> io::Result<Vec<OwnedFd>> {
+pub(crate) fn listen(port: u16) -> io::Result<Vec<OwnedFd>> {
     let mut sockets = Vec::new();
     for address in [IpAddr::from(Ipv4Addr::UNSPECIFIED), Ipv6Addr::UNSPECIFIED.into()] {
         match bind_socket(SocketType::STREAM, SocketAddr::new(address, port)) {
@@ -146,7 +146,7 @@ pub(crate) fn is_allowed_stream(given: impl AsFd, network: &NetworkAccess) -> bo
 ///
 /// # Errors
 /// The kernel refused a mount.
-pub fn mount_resolv_conf() -> io::Result<()> {
+pub(crate) fn mount_resolv_conf() -> io::Result<()> {
     let target = match std::fs::canonicalize("/etc/resolv.conf") {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         target => target?,

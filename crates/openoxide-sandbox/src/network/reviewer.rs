@@ -1,12 +1,12 @@
 //! The reviewer of hosts that no rule matches.
 
-use crate::RuntimeDecision;
+use crate::interface::RuntimeDecision;
 
 /// A reviewer of hosts that no rule matches.
 ///
 /// It is called on its own thread, with one request at a time for each host and port. An answer
 /// that is too late for the connection that waited applies to later ones, unless it was `Once`.
-pub trait NetworkReviewer: Send + Sync {
+pub(crate) trait NetworkReviewer: Send + Sync {
     /// Asks whether this host, which is a name or an address, may be reached at this port.
     fn ask(&self, host: &str, port: u16) -> RuntimeDecision;
 }

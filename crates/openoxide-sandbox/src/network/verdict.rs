@@ -10,7 +10,7 @@ use openoxide_protocol::{
     address::{canonical_address, is_private, is_public},
 };
 
-use super::address_pool::{self, AddressPool};
+use crate::network::address_pool::{self, AddressPool};
 
 /// Whom a connection is meant for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

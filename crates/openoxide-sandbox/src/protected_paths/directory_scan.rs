@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
+use crate::protected_paths::{
     directory_walk::{DirectoryListing, DirectoryWalk},
     repository::{self, is_git_directory, is_object_directory},
     steering_files::{SteeringMatch, find_steering_files, is_steering_name},

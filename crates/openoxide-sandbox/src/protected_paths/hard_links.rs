@@ -10,9 +10,11 @@ use std::{
 
 use openoxide_protocol::{AbsPath, SandboxRestrictions};
 
-use super::{
+use crate::protected_paths::{
     directory_walk::{DirectoryWalk, WARNING_SCAN_LIMIT},
-    mount_aliases, outermost_roots,
+    mount_aliases,
+    repository::is_object_directory,
+    writable_roots::outermost_roots,
 };
 
 /// Returns the profile with the aliases of its unreadable paths: their other mount points, and the
@@ -50,7 +52,7 @@ fn visit_hard_links(places: Vec<PathBuf>, see: &mut dyn FnMut(&Path, (u64, u64))
     let directories = places.into_iter().filter(|place| place.is_dir());
     let walk = DirectoryWalk {
         is_relevant: &|_| true,
-        is_skipped: &super::is_object_directory,
+        is_skipped: &is_object_directory,
         make_accessible: &|_| false,
         max_names: WARNING_SCAN_LIMIT,
     };

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::git_config::config_levels::resolve_path;
+use crate::protected_paths::git_config::config_levels::resolve_path;
 
 /// The number of bytes that are read from a file. A longer file was not written by a person.
 const MAX_FILE_BYTES: u64 = 256 * 1024;

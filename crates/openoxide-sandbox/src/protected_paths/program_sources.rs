@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::named_programs::{
+use crate::protected_paths::named_programs::{
     find_module_directories, find_named_directories, find_named_files, find_named_programs,
     find_settings_programs,
 };

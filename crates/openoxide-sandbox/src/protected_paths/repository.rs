@@ -9,8 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::directory_walk::DirectoryListing;
-use crate::git_config::{self, GitSetting, config_levels::resolve_path};
+use crate::protected_paths::{
+    directory_walk::DirectoryListing,
+    git_config::{self, GitSetting, config_levels::resolve_path},
+};
 
 /// The entry names that identify a git directory, whatever its own name is.
 pub(crate) const GIT_NAMES: &[&str] = &[".git", "HEAD", "objects", "refs", "commondir"];

@@ -12,8 +12,9 @@ use openoxide_protocol::steering_files::{
     SteeringCategory, SteeringEffect, SteeringLocation, all_steering_files,
 };
 
-use super::directory_walk::DirectoryListing;
-use crate::QUARANTINE_SUFFIX;
+use crate::protected_paths::{
+    directory_walk::DirectoryListing, quarantine_suffix::QUARANTINE_SUFFIX,
+};
 
 /// Directories that other tools fill with whole packages. Files that configure agents and editors
 /// are not searched for there: an installed package is not opened as a project.

@@ -1,6 +1,12 @@
-use std::{os::unix::fs::symlink, process::Command};
+use std::{fs, os::unix::fs::symlink, path::PathBuf, process::Command};
 
-use super::*;
+use openoxide_protocol::{AbsPath, SandboxRestrictions};
+
+use crate::protected_paths::{
+    guarded_paths::{GuardKind, PlaceholderKind, ProtectedPaths},
+    hard_links::with_aliases,
+    path_search::choose_placeholder,
+};
 
 struct Place {
     directory: tempfile::TempDir,

@@ -2,7 +2,7 @@
 
 use std::{env, path::PathBuf};
 
-use crate::account::home_directories;
+use crate::protected_paths::account::home_directories;
 
 /// The user's settings files of agents, below the home directory. They name commands of hooks,
 /// helpers and MCP servers.

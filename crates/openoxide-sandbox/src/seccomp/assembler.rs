@@ -1,33 +1,9 @@
 //! Writing a filter: classic BPF over `struct seccomp_data`.
 
-/// A whole filter.
-#[derive(Clone, Debug)]
-pub(crate) struct SeccompFilter(Vec<BpfInstruction>);
-
-impl SeccompFilter {
-    pub(crate) fn instructions(&self) -> &[BpfInstruction] {
-        &self.0
-    }
-
-    /// Returns the filter as the kernel reads it, for programs that take it from a file (`bwrap --seccomp`).
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let one = |of: &BpfInstruction| {
-            let [c0, c1] = of.code.to_ne_bytes();
-            let [k0, k1, k2, k3] = of.operand.to_ne_bytes();
-            [c0, c1, of.if_true, of.if_false, k0, k1, k2, k3]
-        };
-        self.0.iter().flat_map(one).collect()
-    }
-}
-
-/// One instruction (bpf(4)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BpfInstruction {
-    pub(crate) code: u16,
-    pub(crate) if_true: u8,
-    pub(crate) if_false: u8,
-    pub(crate) operand: u32,
-}
+use crate::{
+    seccomp::syscalls::ARCHITECTURE,
+    sys::{BpfInstruction, SeccompFilter},
+};
 
 /// The action of a filter for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +43,7 @@ impl FilterAssembler {
     pub(crate) fn new() -> Self {
         let mut to = Self(Vec::new());
         to.load(ARCHITECTURE_AT);
-        to.push(EQUAL, 1, 0, super::syscalls::ARCHITECTURE);
+        to.push(EQUAL, 1, 0, ARCHITECTURE);
         to.push_return(FilterAction::NotPermitted);
         to.load(NUMBER_AT);
         to
@@ -190,7 +166,7 @@ impl FilterAssembler {
     /// Ends the filter: everything else is allowed.
     pub(crate) fn finish(mut self) -> SeccompFilter {
         self.push(RETURN, 0, 0, ALLOW);
-        SeccompFilter(self.0)
+        SeccompFilter::new(self.0)
     }
 
     /// Writes a rule that other calls jump over. Afterwards the accumulator holds the number again.

@@ -5,11 +5,16 @@ use std::{
     path::Path,
 };
 
-use super::{
-    EntryState, SkippedChange, StagedChange, StagedChanges, StagingArea, commit_entry::CommitTarget,
-};
 use crate::{
-    PostRunFinding, ProtectedPaths, protected_paths::TemporaryPermissions, quarantine_new_files,
+    interface::PostRunFinding,
+    post_run::quarantine_new_files,
+    protected_paths::{ProtectedPaths, TemporaryPermissions},
+    staging::{
+        commit_entry::CommitTarget,
+        entry_state::EntryState,
+        staged_change::{SkippedChange, StagedChange, StagedChanges},
+        staging_area::StagingArea,
+    },
 };
 
 /// The result of a commit.
@@ -21,8 +26,20 @@ pub struct CommitResult {
     pub findings: Vec<PostRunFinding>,
 }
 
+impl StagingArea {
+    /// Makes the changes that were shown to a person, path by path. An entry that is not as it was
+    /// shown is not changed. New files that a program of the host would run are quarantined, as
+    /// after any run.
+    ///
+    /// # Errors
+    /// Returns an error if the protected paths cannot be determined. No change was made then.
+    pub fn commit(&self, changes: &StagedChanges) -> io::Result<CommitResult> {
+        apply_changes(self, changes, &ProtectedPaths::find(&self.profile)?)
+    }
+}
+
 /// Makes the changes. What takes another's place needs that to be gone, so it comes last; else what goes does.
-pub(super) fn apply_changes(
+fn apply_changes(
     stage: &StagingArea,
     changes: &StagedChanges,
     guarded: &ProtectedPaths,

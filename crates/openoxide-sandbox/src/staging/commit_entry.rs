@@ -17,9 +17,10 @@ use rustix::{
     io::Errno,
 };
 
-use super::{
-    EntryKind, EntryState, StagedChange, StagedRoot, StagingArea,
-    entry_state::EntryStamp,
+use crate::staging::{
+    entry_state::{EntryKind, EntryStamp, EntryState},
+    staged_change::StagedChange,
+    staging_area::{StagedRoot, StagingArea},
     tree::{descriptor_path, open_below},
 };
 

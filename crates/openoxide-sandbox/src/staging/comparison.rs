@@ -7,15 +7,18 @@ use std::{cell::RefCell, collections::BTreeMap, ffi::OsStr, io, path::Path};
 use openoxide_protocol::{AbsPath, SandboxRestrictions};
 use rustix::fs::{FileType, Stat};
 
-use self::compared_entry::{
-    ComparedEntry, DirectoryPair, file_type, has_same_content, is_whiteout,
+use crate::{
+    protected_paths::{ProtectedPaths, is_placeholder_stat},
+    staging::{
+        comparison::compared_entry::{
+            ComparedEntry, DirectoryPair, file_type, has_same_content, is_whiteout,
+        },
+        entry_state::{EntryState, change_time, stat_entry},
+        staged_change::{SkippedChange, StagedChange, StagedChanges},
+        staging_area::{StagedRoot, StagingArea},
+        tree::{self, TreeOwner},
+    },
 };
-use super::{
-    EntryState, SkippedChange, StagedChange, StagedChanges, StagedRoot, StagingArea,
-    entry_state::{change_time, stat_entry},
-    tree::{self, TreeOwner},
-};
-use crate::{ProtectedPaths, placeholder_registry::is_placeholder_stat};
 
 /// No run changes more, nor deeper, and is committed.
 const MAX_CHANGES: usize = 100_000;
@@ -27,10 +30,23 @@ const NOT_UTF8_REASON: &str = "has a name that no rule could name: it is not UTF
 const REMAINDER_REASON: &str = "would take the place of a directory of which something stays";
 const FILE_TYPE_REASON: &str = "is neither file nor directory nor symbolic link";
 
-pub(super) fn find_changes(
-    stage: &StagingArea,
-    guarded: &ProtectedPaths,
-) -> io::Result<StagedChanges> {
+impl StagingArea {
+    /// Compares the staged entries with the current entries of the host. No process may run in the
+    /// staging area any more.
+    ///
+    /// Entries that another process has changed since the run began are skipped. So are protected
+    /// paths, names that a rule cannot express, and entries that are not files, directories or
+    /// symbolic links.
+    ///
+    /// # Errors
+    /// Returns an error if the entries cannot be read, or if they exceed a limit. Nothing is known
+    /// about the changes then.
+    pub fn find_changes(&self) -> io::Result<StagedChanges> {
+        find_changes(self, &ProtectedPaths::find(&self.profile)?)
+    }
+}
+
+fn find_changes(stage: &StagingArea, guarded: &ProtectedPaths) -> io::Result<StagedChanges> {
     let mut all = StagedChanges::default();
     for (number, root) in stage.roots.iter().enumerate() {
         let mut look = StageComparison {

@@ -18,8 +18,10 @@ use rustix::{
     fs::{Mode, chmod, fstat},
 };
 
-use super::tree;
-use crate::{PlaceholderRegistry, placeholder_registry::lock_directory};
+use crate::{
+    protected_paths::{PlaceholderRegistry, lock_directory},
+    staging::tree,
+};
 
 /// Places of one process differ by this.
 static NEXT_DIRECTORY: AtomicU64 = AtomicU64::new(0);

@@ -4,11 +4,18 @@
 use std::{
     fs,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
+    path::PathBuf,
 };
 
+use openoxide_protocol::{AbsPath, SandboxRestrictions};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::*;
+use crate::staging::{
+    commit::CommitResult,
+    stage_directory::{self, OverlayLayer, remove_stale},
+    staged_change::{SkippedChange, StagedChange, StagedChanges},
+    staging_area::StagingArea,
+};
 
 struct World {
     directory: tempfile::TempDir,

@@ -5,22 +5,20 @@ use std::{io, path::Path};
 use openoxide_protocol::NetworkAccess;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::{
-    event_loop::{self, SupervisorLoop},
-    post_run_scan::PostRunScan,
-    review_relay::ReviewRelay,
-    streams::StreamPipes,
-    terminal_lease::TerminalLease,
-};
 use crate::{
-    EnforcementPlan, LaunchConfig, PostRunFinding, ProtectedPaths, SandboxReport, bwrap_init,
-    cgroup::ControlGroup,
-    error::{SandboxError, SetupContext as _},
-    init::{self, HostIdentity},
-    message_socket::MessageSocket,
-    progress::ProgressWriter,
-    protected_paths::MountPlan,
-    resource_shares::ResourceShares,
+    backend::EnforcementPlan,
+    init::{self, HostIdentity, InitContext, bwrap_init},
+    interface::{LaunchConfig, PostRunFinding, SandboxError, SandboxReport, SetupContext as _},
+    ipc::{MessageSocket, ProgressWriter},
+    protected_paths::{MountPlan, ProtectedPaths},
+    resource_limits::{ControlGroup, ResourceShares},
+    supervisor::{
+        event_loop::{self, SupervisorLoop},
+        post_run_scan::PostRunScan,
+        review_relay::ReviewRelay,
+        streams::StreamPipes,
+        terminal_lease::TerminalLease,
+    },
     sys,
 };
 
@@ -42,7 +40,7 @@ pub(super) struct BackendAttempt<'a> {
 #[derive(Clone, Copy)]
 struct FirstProcess {
     namespaces: sys::NamespaceFlags,
-    run: fn(&init::InitContext<'_>) -> i32,
+    run: fn(&InitContext<'_>) -> i32,
     /// The signal that ends it.
     end_signal: Signal,
 }
@@ -99,7 +97,7 @@ impl BackendAttempt<'_> {
             drop((wire, self.reviews.take()));
             let (launch, guards, progress) = (self.launch, self.mount_plan, self.progress);
             let shares = &shares;
-            let world = init::InitContext {
+            let world = InitContext {
                 launch,
                 mount_plan: guards,
                 identity: owner,

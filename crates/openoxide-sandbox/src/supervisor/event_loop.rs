@@ -15,18 +15,21 @@ use rustix::{
     process::Signal,
 };
 
-use super::{request_handler, review_relay::ReviewRelay};
 use crate::{
-    Backend, CommandOutcome, EnforcementPlan, HostFeatures, LandlockVersion, LaunchConfig,
-    MissingFeature, NetworkReviewer, SandboxReport,
-    denial::{self, DenialChecker, DetectedDenials, resolve_accessible},
-    error::{SandboxError, SetupContext as _},
-    message_socket::{InitMessage, MessageSocket},
-    network::{ConnectionBroker, DenialLog},
-    output_tail::OutputTail,
-    seccomp_notify::{self, ListeningPorts, PortCapture, SandboxSockets, SyscallContext},
+    backend::{Backend, EnforcementPlan, HostFeatures, LandlockVersion, MissingFeature},
+    interface::{CommandOutcome, LaunchConfig, SandboxError, SandboxReport, SetupContext as _},
+    ipc::{InitMessage, MessageSocket, is_readable},
+    network::{ConnectionBroker, ListeningPorts, NetworkReviewer, SandboxSockets},
+    runtime_reviews::DenialLog,
+    supervisor::{
+        denial::{self, DenialChecker, DetectedDenials, resolve_accessible},
+        output_tail::OutputTail,
+        request_handler,
+        review_relay::ReviewRelay,
+        seccomp_notify::{self, PortCapture, SyscallContext},
+        terminal_relay::TerminalRelay,
+    },
     sys,
-    terminal::{self, TerminalRelay},
 };
 
 /// Signals that are handed on, and that of a window's size.
@@ -167,7 +170,7 @@ impl<'a> SupervisorLoop<'a> {
     /// Receives a message from the sandbox, if there is one. Returns the outcome if the run has
     /// ended.
     fn handle_message(&mut self) -> Result<Option<CommandOutcome>, SandboxError> {
-        if !terminal::is_readable(self.socket.descriptor().as_fd()) {
+        if !is_readable(self.socket.descriptor().as_fd()) {
             return Ok(None);
         }
         let Some((message, descriptors)) =

@@ -5,10 +5,10 @@ use std::io;
 
 use openoxide_protocol::SandboxRestrictions;
 
-use super::backend_attempt::BackendAttempt;
 use crate::{
-    Backend, EnforcementPlan, HostFeatures, LaunchConfig, NoBackendError, SandboxError,
-    SandboxReport, choose_backend,
+    backend::{Backend, EnforcementPlan, HostFeatures, NoBackendError, choose_backend},
+    interface::{LaunchConfig, SandboxError, SandboxReport},
+    supervisor::backend_attempt::BackendAttempt,
 };
 
 /// Runs by our own namespaces. Only where the kernel refuses these it looks what else there is.

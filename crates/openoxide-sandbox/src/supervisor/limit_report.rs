@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::ResourceLimits;
+use crate::interface::ResourceLimits;
 
 /// Returns one sentence about the limits that are not enforced, or `None` if all are enforced.
 pub(super) fn describe_unenforced(limits: ResourceLimits, error: &io::Error) -> Option<String> {

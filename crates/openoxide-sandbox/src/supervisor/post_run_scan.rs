@@ -9,9 +9,11 @@ use std::{
 
 use openoxide_protocol::SandboxRestrictions;
 
-use super::repository_watch::RepositoryWatch;
 use crate::{
-    PostRunFinding, ProtectedPaths, find_hard_links, post_run::limit_findings, quarantine_new_files,
+    interface::PostRunFinding,
+    post_run::{find_hard_links, limit_findings, quarantine_new_files},
+    protected_paths::ProtectedPaths,
+    supervisor::repository_watch::RepositoryWatch,
 };
 
 /// The time that the end of a run waits for the scan for hard links. That scan produces only a

@@ -29,11 +29,11 @@ use rustix::{
 };
 
 use crate::{
-    PostRunFinding, ProtectedPaths,
-    post_run::repository_hook_finding,
-    protected_paths::{DirectoryWalk, is_git_name, is_object_directory, outermost_roots},
-    quarantine::quarantine_path,
-    steering_scan,
+    interface::PostRunFinding,
+    post_run::{find_new_repository_hooks, quarantine_path, repository_hook_finding},
+    protected_paths::{
+        DirectoryWalk, ProtectedPaths, is_git_name, is_object_directory, outermost_roots,
+    },
 };
 
 /// Most programs have ended by then, and the look after the run follows at once.
@@ -223,11 +223,7 @@ impl RepositoryWatcher {
         if directories.is_empty() {
             return;
         }
-        let armed = steering_scan::find_new_repository_hooks(
-            directories,
-            &self.protected_paths,
-            &self.roots,
-        );
+        let armed = find_new_repository_hooks(directories, &self.protected_paths, &self.roots);
         self.repositories.extend(armed.repositories);
         for path in armed.hooks {
             // What could not be put aside, the look after the run names.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::review_relay::ReviewClient;
 use crate::{
-    LaunchConfig, RequestedChange, RuntimeDecision, RuntimeRequest,
-    file_requests::FileRequestHandler, network::DenialLog,
+    file_requests::FileRequestHandler,
+    interface::{LaunchConfig, RequestedChange, RuntimeDecision, RuntimeRequest},
+    runtime_reviews::DenialLog,
+    supervisor::review_relay::ReviewClient,
 };
 
 /// Returns the handler of file requests, if file changes are reviewed. If no person can be asked,

@@ -17,12 +17,11 @@ use std::{
 
 use rustix::event::{PollFd, PollFlags};
 
-use super::terminal_lease::TerminalLease;
 use crate::{
-    NetworkReviewer, RuntimeDecision, RuntimeRequest,
-    message_socket::MessageSocket,
-    supervisor_ipc::{CallerMessage, SupervisorMessage},
-    terminal::{TerminalRelay, is_readable},
+    interface::{RuntimeDecision, RuntimeRequest},
+    ipc::{CallerMessage, MessageSocket, SupervisorMessage, is_readable},
+    network::NetworkReviewer,
+    supervisor::{terminal_lease::TerminalLease, terminal_relay::TerminalRelay},
 };
 
 /// The interval at which a client checks whether the answer is still needed.

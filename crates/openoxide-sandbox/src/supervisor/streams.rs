@@ -24,8 +24,13 @@ use rustix::{
     termios::isatty,
 };
 
-use super::terminal_lease::{StreamCopy, TerminalLease};
-use crate::{CommandOutcome, output_tail::OutputTail};
+use crate::{
+    interface::CommandOutcome,
+    supervisor::{
+        output_tail::OutputTail,
+        terminal_lease::{StreamCopy, TerminalLease},
+    },
+};
 
 /// The time to wait for the reader of the output of a program that was killed.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);

@@ -17,7 +17,7 @@ use rustix::{
     termios::tcgetpgrp,
 };
 
-use crate::{output_tail::OutputTail, terminal::is_readable};
+use crate::{ipc::is_readable, supervisor::output_tail::OutputTail};
 
 /// The time to wait before a terminal that another process uses is checked again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);

@@ -5,7 +5,7 @@ use std::{
     os::fd::{FromRawFd as _, OwnedFd},
 };
 
-use crate::seccomp::{BpfInstruction, SeccompFilter};
+use crate::sys::bpf::{BpfInstruction, SeccompFilter};
 
 /// Installs the filter permanently on this thread and everything that it starts. If `listen` is
 /// set, returns the descriptor for the seccomp notifications.

@@ -14,7 +14,10 @@ use rustix::{
     process::WaitOptions,
 };
 
-use super::{MountAttributes, NamespaceFlags, exit_process, fork_into_namespaces, set_attributes};
+use crate::sys::{
+    mount::{MountAttributes, set_attributes},
+    process::{NamespaceFlags, exit_process, fork_into_namespaces},
+};
 
 /// The result of one attempt. Its code is the kernel's: 0 if the attempt succeeded, or the error
 /// number; below 0 if it was never made.

@@ -18,15 +18,17 @@ use openoxide_protocol::NetworkAccess;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    RuntimeDecision, SandboxDenial,
-    message_socket::{InitMessage, MessageSocket},
+    interface::{RuntimeDecision, SandboxDenial},
+    ipc::{InitMessage, MessageSocket},
     network::{
-        ConnectionBroker, NetworkReviewer,
+        broker::ConnectionBroker,
         host_network::HostNetwork,
         namespace_setup::{listen, mount_resolv_conf, prepare},
+        reviewer::NetworkReviewer,
+        socket_diag::{SandboxSockets, open_diagnostics},
     },
     seccomp,
-    seccomp_notify::{self, PortCapture, SandboxSockets, SyscallContext},
+    supervisor::{PortCapture, SyscallContext, seccomp_notify},
     sys,
 };
 
@@ -213,7 +215,7 @@ fn inside() {
     let sockets = prepare(&inside.network, inside.ask).unwrap();
     mount_resolv_conf().unwrap();
     wire.send(&InitMessage::Listeners { port: None }, &sockets).unwrap();
-    let own = seccomp_notify::open_diagnostics().unwrap();
+    let own = open_diagnostics().unwrap();
     let input = inside.input.then(|| {
         let given: Option<(InitMessage, Vec<OwnedFd>)> = wire.receive().unwrap();
         Stdio::from(given.unwrap().1.pop().unwrap())

@@ -8,8 +8,10 @@ use std::{
 
 use openoxide_protocol::NetworkAccess;
 
-use super::harness::{World, refused, server, web};
-use crate::RuntimeDecision;
+use crate::{
+    interface::RuntimeDecision,
+    network::tests::harness::{World, refused, server, web},
+};
 
 const V4: &str = "93.184.216.34";
 

@@ -10,8 +10,10 @@ use std::{
     time::Duration,
 };
 
-use super::harness::{World, refused, server, web};
-use crate::RuntimeDecision;
+use crate::{
+    interface::RuntimeDecision,
+    network::tests::harness::{World, refused, server, web},
+};
 
 /// Addresses that were given out to real hosts; the tests' internet leads them elsewhere.
 const V4: &str = "93.184.216.34";

@@ -14,8 +14,8 @@ use rustix::{
 };
 
 use crate::staging::{
-    EntryKind, EntryState, StagedRoot,
-    entry_state::stat_entry,
+    entry_state::{EntryKind, EntryState, stat_entry},
+    staging_area::StagedRoot,
     tree::{self, TreeOwner},
 };
 

@@ -1,0 +1,77 @@
+//! The set-up of a sandbox by the first process inside.
+
+use std::io;
+
+use openoxide_protocol::NetworkAccess;
+
+use crate::{
+    init::{
+        identity,
+        init_context::{InitContext, failure_message},
+        mounts, namespace_limits,
+        program_terminal::send_terminal,
+        reaper,
+        remount::RemountState,
+        worker,
+    },
+    interface::{LaunchConfig, SandboxError, SetupContext as _},
+    ipc::{InitMessage, MessageSocket},
+    network::{namespace_setup, open_diagnostics},
+    sys,
+};
+
+/// Sets the sandbox up, waits for the program, and returns the exit status of this process. The
+/// process is alone in its namespaces and has one thread.
+pub(crate) fn run(world: &InitContext<'_>) -> i32 {
+    let wire = world.socket;
+    match set_up(world) {
+        Ok(init) => init.run(),
+        Err(error) => {
+            // If the supervisor is gone, no process receives the message.
+            drop(wire.send(&failure_message(error), &[]));
+            1
+        }
+    }
+}
+
+fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, SandboxError> {
+    let InitContext { launch, mount_plan: guards, identity: owner, socket: wire, progress, shares } =
+        *world;
+    owner
+        .map_identity()
+        .with_step(|| "keeping the user's identity in a user namespace".to_owned())?;
+    namespace_limits::apply_limits(shares);
+    mounts::mount_all(launch, guards)?;
+    if !matches!(launch.profile.network, NetworkAccess::On) {
+        set_up_network(launch, wire).with_step(|| "making a network".to_owned())?;
+    }
+    let terminal = launch.terminal.then(|| send_terminal(wire)).transpose()?;
+    identity::set_not_dumpable().with_step(|| "making the process undumpable".to_owned())?;
+    let ended = reaper::child_exit_descriptor().with_step(|| "waiting for processes".to_owned())?;
+    let unreadable = launch.profile.unreadable.iter().cloned().collect();
+    let kept =
+        RemountState::new(&guards.guards, unreadable).with_step(|| "watching mounts".to_owned())?;
+    let child = sys::fork_into_namespaces(sys::NamespaceFlags::NONE)
+        .with_step(|| "making a process".to_owned())?;
+    match child {
+        Some(worker) => Ok(reaper::InitProcess {
+            worker,
+            child_exits: ended,
+            socket: wire,
+            progress,
+            remount_state: kept,
+        }),
+        None => worker::exec_program(world, terminal.as_deref()),
+    }
+}
+
+/// Sets the network up, and gives away what the supervisor works with.
+fn set_up_network(launch: &LaunchConfig, wire: &MessageSocket) -> io::Result<()> {
+    wire.send(&InitMessage::Diagnostics, &[open_diagnostics()?])?;
+    let listeners = namespace_setup::prepare(&launch.profile.network, launch.has_reviewer)?;
+    if listeners.is_empty() {
+        return Ok(());
+    }
+    namespace_setup::mount_resolv_conf()?;
+    wire.send(&InitMessage::Listeners { port: None }, &listeners)
+}

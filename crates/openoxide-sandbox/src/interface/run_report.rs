@@ -1,0 +1,137 @@
+//! The report of a confined run.
+
+use openoxide_protocol::AbsPath;
+use serde::{Deserialize, Serialize};
+
+use crate::backend::EnforcementPlan;
+
+/// The report of a confined run: the restrictions that were enforced, the outcome of the command,
+/// the denials, and the findings after the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxReport {
+    /// The restrictions that were enforced.
+    pub plan: EnforcementPlan,
+    /// The outcome of the command.
+    pub outcome: CommandOutcome,
+    /// The confirmed denials, in order, each once.
+    pub denials: Vec<SandboxDenial>,
+    /// Words of a refusal were printed that nothing held confirms.
+    pub has_suspected_denial: bool,
+    /// The findings that a person should look at.
+    pub findings: Vec<PostRunFinding>,
+    /// The ports that programs listened on in a separate network namespace. Nothing outside of it
+    /// could connect to them.
+    pub listening_ports: Vec<u16>,
+    /// An error after the program was started. The report is incomplete then, and the program has
+    /// ended.
+    pub run_error: Option<String>,
+    /// The limits that were not enforced, and the reason.
+    pub unenforced_limits: Option<String>,
+}
+
+/// The known cause of the failure of a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FailureCause {
+    /// The sandbox refused this.
+    Confirmed(SandboxDenial),
+    /// The words of a refusal were printed, and nothing held agrees with them.
+    Suspected,
+    /// No sign that the sandbox caused the failure.
+    None,
+}
+
+impl SandboxReport {
+    /// Returns the known cause of the failure, or `FailureCause::None` if the command succeeded.
+    #[must_use]
+    pub fn failure_cause(&self) -> FailureCause {
+        match (self.outcome, self.denials.first()) {
+            (CommandOutcome::Exited(0), _) => FailureCause::None,
+            (_, Some(denial)) => FailureCause::Confirmed(denial.clone()),
+            (_, None) if self.has_suspected_denial => FailureCause::Suspected,
+            (_, None) => FailureCause::None,
+        }
+    }
+}
+
+/// The outcome of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CommandOutcome {
+    /// The command exited with this status.
+    Exited(u8),
+    /// A signal ended it.
+    Signalled(u8),
+    /// The command exceeded its time limit and was killed.
+    TimedOut,
+    /// The program is not there.
+    NotFound,
+    /// The program could not be started: the number of the error.
+    NotStarted(i32),
+}
+
+/// Something that the sandbox refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "denied", rename_all = "kebab-case")]
+pub enum SandboxDenial {
+    /// A connection.
+    Connect {
+        /// The name or address.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// A change of a file.
+    Write {
+        /// The file.
+        path: AbsPath,
+    },
+    /// Reading a file.
+    Read {
+        /// The file.
+        path: AbsPath,
+    },
+    /// The socket of a service outside.
+    UnixSocket {
+        /// The socket's path; an abstract name begins with `@`.
+        path: String,
+    },
+}
+
+/// Something that a person should look at after a run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "found", rename_all = "kebab-case")]
+pub enum PostRunFinding {
+    /// A repository inside the writable directories has a new or changed hook or configuration: the next `git` of the
+    /// host would run it.
+    RepositoryHook {
+        /// The file.
+        path: AbsPath,
+        /// The path in quarantine, so that the file is not run before a person has looked at it.
+        quarantined: Option<AbsPath>,
+    },
+    /// A new file that a program of the host executes or follows without being asked to: settings
+    /// of an agent or an editor, configuration of a tool, a program that configuration names; or a
+    /// directory that could not be searched for such files.
+    SteeringFile {
+        /// The file.
+        path: AbsPath,
+        /// The path in quarantine, until a person has looked at it.
+        quarantined: Option<AbsPath>,
+    },
+    /// A file in a writable directory that has another name outside (a hard link): who writes it, writes the other, too.
+    HardLink {
+        /// The file.
+        path: AbsPath,
+    },
+    /// A directory that could not be searched completely.
+    UnsearchedDirectory {
+        /// The directory.
+        path: AbsPath,
+    },
+    /// More findings of the same kind as the listed ones. New hooks among them were quarantined
+    /// like the others.
+    Omitted {
+        /// The number of omitted findings.
+        count: usize,
+    },
+}

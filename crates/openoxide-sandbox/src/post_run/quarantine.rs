@@ -1,0 +1,109 @@
+//! Quarantine: new files that a program of the host would run are renamed until a person has
+//! decided about them.
+
+use std::{
+    ffi::{OsStr, OsString},
+    hash::{BuildHasher as _, RandomState},
+    io,
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::ffi::OsStrExt as _,
+    },
+    path::{Path, PathBuf},
+};
+
+use openoxide_protocol::AbsPath;
+use rustix::{
+    fs::{
+        CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, chmod, fstat, openat2,
+        renameat_with,
+    },
+    io::Errno,
+};
+
+use crate::protected_paths::{QUARANTINE_SUFFIX, with_access};
+
+/// The maximum length of a file name (limits.h).
+const NAME_MAX: usize = 255;
+
+/// The number of names that are tried. All but the first are random, so that a program cannot use
+/// them up in advance.
+const MAX_ATTEMPTS: usize = 16;
+
+/// Quarantines a hook or configuration file: renames it to a name in the same directory that `git`
+/// does not know, and returns the new path. Never replaces a file. Directories of this user that
+/// refuse access are made accessible meanwhile.
+///
+/// # Errors
+/// Returns an error if it cannot be renamed; it keeps its name then.
+pub(crate) fn quarantine_path(path: &Path) -> io::Result<PathBuf> {
+    Ok(with_access(path, || rename_to_quarantine(path))?)
+}
+
+fn rename_to_quarantine(path: &Path) -> Result<PathBuf, Errno> {
+    let (directory, name) = open_parent(path)?;
+    let random = std::iter::repeat_with(|| format!("{QUARANTINE_SUFFIX}.{}", random_number()));
+    for suffix in std::iter::once(QUARANTINE_SUFFIX.to_owned()).chain(random).take(MAX_ATTEMPTS) {
+        let aside = quarantine_name(name, &suffix);
+        match renameat_with(&directory, name, &directory, &aside, RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error),
+            Ok(()) => return Ok(path.with_file_name(aside)),
+        }
+    }
+    Err(Errno::EXIST)
+}
+
+/// Returns a number that no program can guess: the keys of the hash are random.
+fn random_number() -> u64 {
+    RandomState::new().hash_one(QUARANTINE_SUFFIX)
+}
+
+/// Takes all permissions from what could not be put aside, as on a file system that has no room for another name: then only
+/// root can still run or read it. A file that has other names keeps them.
+pub(crate) fn remove_permissions(path: &Path) {
+    let _not_closed = with_access(path, || {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+        let found = fstat(&opened)?;
+        match FileType::from_raw_mode(found.st_mode) {
+            FileType::RegularFile if found.st_nlink > 1 => Ok(()),
+            FileType::RegularFile | FileType::Directory => {
+                chmod(format!("/proc/self/fd/{}", opened.as_raw_fd()), Mode::empty())
+            }
+            _ => Ok(()),
+        }
+    });
+}
+
+/// Returns the name that something gets when it is put aside. What would be longer than a name can be loses its end.
+fn quarantine_name(name: &OsStr, suffix: &str) -> OsString {
+    let kept = name.as_bytes().get(..NAME_MAX - suffix.len()).unwrap_or_else(|| name.as_bytes());
+    let mut aside = OsStr::from_bytes(kept).to_owned();
+    aside.push(suffix);
+    aside
+}
+
+/// Restores the name of a quarantined file, after a person has approved that. Never replaces a
+/// file.
+///
+/// # Errors
+/// Returns an error if the quarantined file does not exist any more, or if there is a file with its
+/// old name.
+pub fn restore(path: &AbsPath, held: &AbsPath) -> io::Result<()> {
+    let (path, held) = (Path::new(path.as_str()), Path::new(held.as_str()));
+    Ok(with_access(path, || {
+        let ((directory, name), (same, aside)) = (open_parent(path)?, open_parent(held)?);
+        renameat_with(same, aside, directory, name, RenameFlags::NOREPLACE)
+    })?)
+}
+
+/// The directory, reached by no symbolic link, and the name in it.
+fn open_parent(path: &Path) -> Result<(OwnedFd, &OsStr), Errno> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(Errno::NOENT);
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = openat2(CWD, parent, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+    Ok((directory, name))
+}

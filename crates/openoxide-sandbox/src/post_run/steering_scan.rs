@@ -1,0 +1,262 @@
+//! The scan after a run for new files in the writable directories that a program of the host would
+//! run.
+
+mod rebase_todo;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    fs,
+    io::ErrorKind,
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    path::{Path, PathBuf},
+};
+
+use openoxide_protocol::SandboxRestrictions;
+
+use crate::{
+    interface::PostRunFinding,
+    protected_paths::{
+        DirectoryWalk, FileStamp, GitSetting, ProgramSource, ProtectedPaths, QUARANTINE_SUFFIX,
+        ScanResult, TemporaryPermissions, WARNING_SCAN_LIMIT, common_directory,
+        find_external_hooks,
+        git_config::{self, config_levels},
+        is_object_directory, outermost_roots, read_gitdir_link, read_stamp, to_display_path,
+    },
+};
+
+/// The number of hooks that are quarantined one by one. If there are more, their directory is
+/// quarantined.
+const MAX_HOOKS: usize = 100;
+
+/// Files, and which state each was in.
+type FileStamps = BTreeMap<PathBuf, FileStamp>;
+
+/// The results of the scan after a run.
+#[derive(Debug, Default)]
+pub(crate) struct NewSteeringFiles {
+    /// Files that `git` would run or take commands from. They are quarantined.
+    pub(crate) hooks: BTreeSet<PathBuf>,
+    /// Other steering files that are new, and new programs that configuration names. They are put aside.
+    pub(crate) steering_files: BTreeSet<PathBuf>,
+    /// Directories that were not searched.
+    pub(crate) unsearched_directories: Vec<PathBuf>,
+}
+
+/// Returns the files that a person should look at after a run: new hooks and configuration of
+/// repositories, `.git` files that lead elsewhere, commands in the remaining steps of a rebase,
+/// other new steering files, and new programs that configuration names. Files that existed before
+/// are guarded and therefore unchanged. Samples of hooks are left out because they are not run, and
+/// so is configuration that only determines how `git` stores data.
+pub(crate) fn find_new_steering_files(
+    guarded: &ProtectedPaths,
+    profile: &SandboxRestrictions,
+    opened: &TemporaryPermissions,
+) -> NewSteeringFiles {
+    let roots = outermost_roots(&profile.writable);
+    let left_out = |path: &Path| guarded.guards.contains_key(path);
+    let mut sight = ScanResult::scan(&roots, &left_out, &|path| opened.make_accessible(path));
+    let mut hooks = BTreeSet::new();
+    let mut open: BTreeSet<_> = sight.repositories.into_iter().collect();
+    for path in sight.dot_git_entries.iter().filter(|path| !guarded.contains(path)) {
+        follow_gitdir_link(path, &roots, &mut open, &mut hooks);
+    }
+    let levels = config_levels::read_global_settings();
+    open.iter().for_each(|directory| {
+        collect_hooks_and_config(directory, &levels, ScanPhase::After, &mut hooks);
+    });
+    // Files that were known before are checked, even if the scan cannot reach them any more.
+    sight.rebase_todos.extend(refresh_stamps(&guarded.rebase_todos));
+    hooks.extend(
+        changed_paths(sight.rebase_todos, &guarded.rebase_todos)
+            .filter(|path| rebase_todo::has_exec_line(path)),
+    );
+    let below = |path: &PathBuf| roots.iter().any(|root| path.starts_with(root) && path != root);
+    let programs =
+        guarded.program_sources.iter().flat_map(ProgramSource::find_programs).filter(below);
+    let steering = sight.steering_files.into_keys().chain(programs);
+    let is_new =
+        |path: &PathBuf| !guarded.contains(path) && !guarded.changeable_paths.contains(path);
+    let steering = steering.filter(|path| is_new(path) && !hooks.contains(path)).collect();
+    hooks.retain(|path| !guarded.contains(path));
+    NewSteeringFiles {
+        hooks,
+        steering_files: steering,
+        unsearched_directories: sight.unsearched_directories,
+    }
+}
+
+/// The time of a scan of a repository.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ScanPhase {
+    /// During the run, while a process may be creating the repository. Configuration that cannot be
+    /// read runs nothing yet, and a worktree may be created next.
+    During,
+    After,
+}
+
+impl ScanPhase {
+    fn is_harmless(self, settings: Option<&[GitSetting]>, directory: &Path) -> bool {
+        let during = self == Self::During;
+        let harmless = |one: &GitSetting| {
+            one.is_harmless(directory) || during && one.name() == "core.worktree"
+        };
+        settings.map_or(during, |all| all.iter().all(harmless))
+    }
+}
+
+/// The files that make `git` run something in some directories.
+#[derive(Debug, Default)]
+pub(crate) struct NewRepositoryHooks {
+    pub(crate) hooks: BTreeSet<PathBuf>,
+    /// The git directories that are not guarded.
+    pub(crate) repositories: BTreeSet<PathBuf>,
+}
+
+/// Returns the files that make `git` run something and did not exist before the run, in these
+/// directories but not below them.
+pub(crate) fn find_new_repository_hooks(
+    directories: Vec<PathBuf>,
+    guarded: &ProtectedPaths,
+    roots: &[PathBuf],
+) -> NewRepositoryHooks {
+    let sight = ScanResult::scan_repositories(directories);
+    let mut hooks = BTreeSet::new();
+    let mut open: BTreeSet<_> = sight.repositories.into_iter().collect();
+    // What leads outside, or nowhere yet, may be half made.
+    let mut leading = BTreeSet::new();
+    for path in sight.dot_git_entries.iter().filter(|path| !guarded.contains(path)) {
+        follow_gitdir_link(path, roots, &mut open, &mut leading);
+    }
+    open.retain(|directory| !guarded.contains(&directory.join("config")));
+    let levels = config_levels::read_global_settings();
+    open.iter().for_each(|directory| {
+        collect_hooks_and_config(directory, &levels, ScanPhase::During, &mut hooks);
+    });
+    hooks.retain(|path| !guarded.contains(path));
+    NewRepositoryHooks { hooks, repositories: open }
+}
+
+fn refresh_stamps(known: &FileStamps) -> FileStamps {
+    known.keys().filter_map(|path| Some((path.clone(), read_stamp(path)?))).collect()
+}
+
+fn changed_paths(now: FileStamps, before: &FileStamps) -> impl Iterator<Item = PathBuf> {
+    now.into_iter().filter(|(path, stamp)| before.get(path) != Some(stamp)).map(|(path, _)| path)
+}
+
+/// A `.git` that is not a directory leads to one: inside, that is looked at; outside, the leading itself is the matter. What
+/// leads nowhere yet may lead somewhere tomorrow; a file that names nothing leads nowhere ever.
+fn follow_gitdir_link(
+    path: &Path,
+    roots: &[PathBuf],
+    open: &mut BTreeSet<PathBuf>,
+    armed: &mut BTreeSet<PathBuf>,
+) {
+    let Ok(kind) = path.symlink_metadata() else { return };
+    let end = match read_gitdir_link(path) {
+        Some(end) => end,
+        None if kind.is_symlink() => path.to_owned(),
+        None => return,
+    };
+    match end.canonicalize().ok().filter(|end| roots.iter().any(|root| end.starts_with(root))) {
+        Some(end) => open.insert(end),
+        None => armed.insert(path.to_owned()),
+    };
+}
+
+/// Adds what in a git directory makes `git` run something, and in the directories where configuration of the user or the
+/// system has `git` look for hooks.
+fn collect_hooks_and_config(
+    directory: &Path,
+    levels: &[GitSetting],
+    moment: ScanPhase,
+    armed: &mut BTreeSet<PathBuf>,
+) {
+    if has_foreign_commondir(directory) {
+        armed.insert(directory.join("commondir"));
+    }
+    for name in ["config", "config.worktree"] {
+        let settings = git_config::read_file(&directory.join(name));
+        if !moment.is_harmless(settings.as_deref(), directory) {
+            armed.insert(directory.join(name));
+        }
+    }
+    let elsewhere = find_external_hooks(directory, levels.iter());
+    for hooks in elsewhere.into_iter().chain([directory.join("hooks")]) {
+        collect_hooks(hooks, armed);
+    }
+}
+
+fn collect_hooks(hooks: PathBuf, armed: &mut BTreeSet<PathBuf>) {
+    if hooks.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        armed.insert(hooks);
+        return;
+    }
+    match fs::read_dir(&hooks) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        // `git` runs hooks in a directory that cannot be listed, too.
+        Err(_) => drop(armed.insert(hooks)),
+        Ok(files) => {
+            let running: Vec<_> =
+                files.flatten().filter(is_active_hook).take(MAX_HOOKS + 1).collect();
+            let too_many = running.len() > MAX_HOOKS;
+            armed.extend(running.iter().filter(|_| !too_many).map(fs::DirEntry::path));
+            armed.extend(too_many.then_some(hooks));
+        }
+    }
+}
+
+/// Hooks and configuration are the main repository's only in the directory of a linked worktree.
+fn has_foreign_commondir(directory: &Path) -> bool {
+    let Some(common) = common_directory(directory) else {
+        return directory.join("commondir").symlink_metadata().is_ok();
+    };
+    let main =
+        directory.parent().filter(|above| above.file_name() == Some(OsStr::new("worktrees")));
+    let main = main.and_then(Path::parent).and_then(|main| main.canonicalize().ok());
+    main.is_none() || common.canonicalize().ok() != main
+}
+
+/// `git` runs a hook that is executable; its name has no ending (githooks(5)).
+fn is_active_hook(file: &fs::DirEntry) -> bool {
+    let name = file.file_name();
+    let name = name.as_bytes();
+    let passive = name.ends_with(b".sample")
+        || name.windows(QUARANTINE_SUFFIX.len()).any(|part| part == QUARANTINE_SUFFIX.as_bytes());
+    !passive
+        && file.metadata().map_or(true, |found| found.is_symlink() || found.mode() & 0o111 != 0)
+}
+
+/// Returns the files in the writable directories that have another name outside (a hard link), so
+/// that writing one also writes the other. It checks each file once, and is intended for a thread
+/// that runs next to the program. Objects of repositories are left out: `git clone` links them, and
+/// they are not written again.
+#[must_use]
+pub(crate) fn find_hard_links(
+    guarded: &ProtectedPaths,
+    profile: &SandboxRestrictions,
+) -> Vec<PostRunFinding> {
+    let mut linked: BTreeMap<(u64, u64), (u64, PathBuf)> = BTreeMap::new();
+    let walk = DirectoryWalk {
+        is_relevant: &|_| true,
+        is_skipped: &|path| guarded.guards.contains_key(path) || is_object_directory(path),
+        make_accessible: &|_| false,
+        max_names: WARNING_SCAN_LIMIT,
+    };
+    let _unsearched = walk.run(outermost_roots(&profile.writable), |listing| {
+        for path in listing.names.iter().map(|name| listing.path.join(name)) {
+            let Ok(found) = path.symlink_metadata() else { continue };
+            if found.is_file() && found.nlink() > 1 && !guarded.guards.contains_key(&path) {
+                linked.entry((found.dev(), found.ino())).or_insert((found.nlink(), path)).0 -= 1;
+            }
+        }
+    });
+    let outside = linked.into_values().filter(|(others, _)| *others > 0);
+    outside
+        .filter_map(|(_, path)| Some(PostRunFinding::HardLink { path: to_display_path(&path)? }))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! The protected paths of a run: the directories that are pinned, and the paths that are covered.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    interface::PostRunFinding,
+    protected_paths::{
+        directory_scan::FileStamp, displayed_paths::unsearched_finding,
+        program_sources::ProgramSource,
+    },
+};
+
+/// The protected paths of a profile, as the mounts need them.
+///
+/// Every path is below a writable directory, and none of them leads through a symbolic link. The
+/// `pins` are mounted first, then the `guards`. In both, a directory comes before its contents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ProtectedPaths {
+    /// Directories between a writable directory and a guarded path. Each is made a mount point (a
+    /// recursive bind mount over itself, still writable), which no process can rename or remove.
+    pub pins: BTreeSet<PathBuf>,
+    /// The guarded paths, and how each is covered.
+    pub guards: BTreeMap<PathBuf, GuardKind>,
+    /// Findings about directories that were not searched for repositories, because they contain too
+    /// much or deny access.
+    pub unsearched_findings: Vec<PostRunFinding>,
+    /// Steering files that a person has allowed to be changed in this run.
+    pub(crate) changeable_paths: BTreeSet<PathBuf>,
+    /// The files that can name programs.
+    pub(crate) program_sources: Vec<ProgramSource>,
+    /// The remaining steps of rebases in progress.
+    pub(crate) rebase_todos: BTreeMap<PathBuf, FileStamp>,
+}
+
+/// The way in which one path is covered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GuardKind {
+    /// An existing file or directory: a recursive read-only bind mount over itself.
+    Present,
+    /// A symbolic link: a read-only clone of the link itself over itself (`open_tree` with
+    /// `AT_SYMLINK_NOFOLLOW`, `move_mount` without `MOVE_MOUNT_T_SYMLINKS`). Its target is guarded
+    /// separately.
+    Link,
+    /// A missing path. The placeholder that the placeholder registry creates there is covered like an
+    /// existing path.
+    Missing(PlaceholderKind),
+}
+
+/// A placeholder for a path that must not be created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlaceholderKind {
+    /// An empty directory without write permission.
+    Directory,
+    /// A file with this text, without write permission. `git` stops if `commondir` is a directory.
+    File(&'static str),
+}
+
+/// The mounts that are made of it, when the placeholders are there.
+#[derive(Clone, Debug)]
+pub(crate) struct MountPlan {
+    pub(crate) pins: Vec<PathBuf>,
+    /// Read-only.
+    pub(crate) guards: Vec<PathBuf>,
+    /// Placeholders that are created only inside the sandbox, where nothing exists, before they are
+    /// covered.
+    pub(crate) placeholders: Vec<(PathBuf, PlaceholderKind)>,
+}
+
+impl ProtectedPaths {
+    /// Returns the mount plan without these paths, which do not exist and cannot be created.
+    pub(crate) fn mount_plan_without(&self, missing: &[PathBuf]) -> MountPlan {
+        let guards = self.guards.keys().filter(|path| !missing.contains(path)).cloned().collect();
+        MountPlan { pins: self.pins.iter().cloned().collect(), guards, placeholders: Vec::new() }
+    }
+
+    /// Returns the mount plan of a staged run, which creates nothing on the host.
+    pub(crate) fn staged_mount_plan(&self) -> MountPlan {
+        let missing = |(path, guard): (&PathBuf, &GuardKind)| match guard {
+            GuardKind::Missing(placeholder) => Some((path.clone(), *placeholder)),
+            GuardKind::Present | GuardKind::Link => None,
+        };
+        let placeholders = self.guards.iter().filter_map(missing).collect();
+        MountPlan { placeholders, ..self.mount_plan_without(&[]) }
+    }
+
+    /// Returns whether this directory could not be searched before the run.
+    pub(crate) fn is_known_unsearched(&self, path: &Path) -> bool {
+        let found = unsearched_finding(path);
+        found.is_some_and(|found| self.unsearched_findings.contains(&found))
+    }
+
+    /// Returns whether this path, or a directory above it, is guarded.
+    #[must_use]
+    pub(crate) fn contains(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| self.guards.contains_key(above))
+    }
+}

@@ -1,0 +1,49 @@
+//! The changes that a staged run would make.
+
+use std::path::PathBuf;
+
+use openoxide_protocol::AbsPath;
+
+use crate::staging::entry_state::EntryState;
+
+/// The changes that a staged run would make.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StagedChanges {
+    /// In the order of their paths.
+    pub changes: Vec<StagedChange>,
+    /// The changes that are not made, whatever is decided about the others.
+    pub skipped: Vec<SkippedChange>,
+}
+
+/// One path that would be made, changed or removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StagedChange {
+    /// The path.
+    pub path: AbsPath,
+    /// The current entry, if there is one.
+    pub before: Option<EntryState>,
+    /// The new entry. `None` if the entry is removed.
+    pub after: Option<EntryState>,
+    /// True if this is a file of which only the mode changes.
+    pub same_content: bool,
+    /// The index of the writable directory that contains it, and the path in that directory.
+    pub(super) root_index: usize,
+    pub(super) relative_path: PathBuf,
+}
+
+/// Something that is not changed, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedChange {
+    /// The path. It may hold any character; bytes that are none are replaced.
+    pub path: String,
+    /// The reason.
+    pub reason: String,
+}
+
+impl StagedChange {
+    /// Returns whether a directory replaces an entry of another type, or is replaced by one.
+    pub(super) fn is_type_change(&self) -> bool {
+        let directory = |thing: &Option<EntryState>| thing.as_ref().map(EntryState::is_directory);
+        matches!((directory(&self.before), directory(&self.after)), (Some(a), Some(b)) if a != b)
+    }
+}

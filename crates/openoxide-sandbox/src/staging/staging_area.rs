@@ -1,0 +1,131 @@
+//! The staging area of a run: the overlays of its writable directories.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Read as _},
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
+
+use openoxide_protocol::{AbsPath, SandboxRestrictions};
+
+use crate::{
+    interface::{SandboxError, SetupContext as _},
+    protected_paths::outermost_roots,
+    staging::{
+        entry_state::FileTime,
+        stage_directory::{self, OverlayLayer, StageDirectory},
+        staged_change::StagedChange,
+        tree::{self, TreeOwner},
+    },
+};
+
+/// The staged changes of a run. Dropping it removes them. After a crash, the supervisor of the next
+/// run does.
+#[derive(Debug)]
+#[must_use = "what was staged is gone when this is dropped"]
+pub struct StagingArea {
+    pub(super) profile: SandboxRestrictions,
+    pub(super) roots: Vec<StagedRoot>,
+    pub(super) directory: StageDirectory,
+    /// Directories that the program closed and that were opened to look into them, by their numbers, and the modes that they had.
+    pub(super) closed_modes: RefCell<BTreeMap<u64, u32>>,
+}
+
+/// One writable directory.
+#[derive(Debug)]
+pub(super) struct StagedRoot {
+    pub(super) path: PathBuf,
+    /// Itself, whatever its name leads to by now.
+    pub(super) directory: OwnedFd,
+    pub(super) upper: OwnedFd,
+    /// The time at which it was staged, by the clock of its file system.
+    pub(super) started_at: FileTime,
+}
+
+impl StagingArea {
+    /// Creates a staging area for the changes of a run under this profile, next to the registry.
+    ///
+    /// # Errors
+    /// Returns an error if a writable directory cannot be staged: it is a file, another file system
+    /// is mounted below it, or it contains the staging area.
+    pub fn prepare(
+        registry: &AbsPath,
+        profile: &SandboxRestrictions,
+    ) -> Result<Self, SandboxError> {
+        let paths = outermost_roots(&profile.writable);
+        stage_directory::check_roots(Path::new(registry.as_str()), &paths)
+            .with_step(|| "staging".to_owned())?;
+        let place = StageDirectory::create(Path::new(registry.as_str()));
+        let place = place.with_step(|| "making a place for what is staged".to_owned())?;
+        let root = |(number, path): (usize, &PathBuf)| {
+            let staged = StagedRoot::create(path, &OverlayLayer::new(place.path(), number));
+            staged.with_step(|| format!("staging `{}`", path.display()))
+        };
+        let roots = paths.iter().enumerate().map(root).collect::<Result<_, _>>()?;
+        Ok(Self {
+            profile: profile.clone(),
+            roots,
+            directory: place,
+            closed_modes: RefCell::default(),
+        })
+    }
+
+    /// The place, for [`LaunchConfig::staging_directory`](crate::LaunchConfig::staging_directory).
+    ///
+    /// # Errors
+    /// If the path is not valid UTF-8.
+    pub fn directory(&self) -> Result<AbsPath, SandboxError> {
+        let path = self.directory.path().to_str().ok_or(io::ErrorKind::InvalidFilename);
+        let path = path.map_err(io::Error::from);
+        path.and_then(|path| AbsPath::new(path).map_err(io::Error::other))
+            .with_step(|| "naming a place for what is staged".to_owned())
+    }
+
+    /// Reads at most `most` bytes of the file that a change would replace.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read.
+    pub fn read_before(&self, change: &StagedChange, most: u64) -> io::Result<Vec<u8>> {
+        let root = self.find_root(change)?;
+        read_prefix(tree::open_file(TreeOwner::Host, &root.directory, &change.relative_path)?, most)
+    }
+
+    /// Reads at most `most` bytes of the file that a change would write.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read.
+    pub fn read_after(&self, change: &StagedChange, most: u64) -> io::Result<Vec<u8>> {
+        read_prefix(self.open_staged_file(change)?, most)
+    }
+
+    pub(super) fn open_staged_file(&self, change: &StagedChange) -> io::Result<File> {
+        tree::open_file(TreeOwner::Staged, &self.find_root(change)?.upper, &change.relative_path)
+    }
+
+    pub(super) fn find_root(&self, change: &StagedChange) -> io::Result<&StagedRoot> {
+        self.roots.get(change.root_index).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+fn read_prefix(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+impl StagedRoot {
+    fn create(path: &Path, layer: &OverlayLayer) -> io::Result<Self> {
+        let directory = tree::open_root(path)?;
+        layer.create(&directory)?;
+        let began = FileTime::wait_for_tick(&directory)?;
+        Ok(Self {
+            path: path.to_owned(),
+            directory,
+            upper: tree::open_root(&layer.upper)?,
+            started_at: began,
+        })
+    }
+}

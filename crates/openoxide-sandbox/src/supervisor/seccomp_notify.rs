@@ -1,0 +1,258 @@
+//! Seccomp notifications: connect(2) of confined processes, made on their behalf, and file system
+//! calls ([`crate::file_requests`]).
+//!
+//! The filter blocks each such call and hands it to the supervisor. The supervisor copies the address
+//! once, duplicates the socket, checks both, and connects that socket to that address itself. The
+//! program's own call never continues: between the check and the kernel's read, another thread could
+//! change the address in memory or put another socket at that descriptor, and a service of the host
+//! can be reached through a socket of any namespace.
+
+use std::{
+    io,
+    net::SocketAddr,
+    os::fd::{AsFd as _, OwnedFd},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    net::{
+        AddressFamily, SocketAddrUnix, SocketType, connect, connect_unspec,
+        sockopt::{socket_domain, socket_type},
+    },
+};
+
+use crate::{
+    file_requests::{FileRequest, FileRequestHandler, ResolvedEntry},
+    interface::SandboxDenial,
+    network::{ConcurrencyLimit, ConnectionBroker, ListeningPorts, SandboxSockets},
+    runtime_reviews::DenialLog,
+    seccomp::{PendingSyscall, SocketAddress, descriptor_path},
+    sys,
+};
+
+/// The number of calls that are handled at the same time. Further calls wait to be received.
+const MAX_CONCURRENT_CALLS: usize = 128;
+/// The number of ports that are listened on because a program wanted to connect to them.
+const MAX_CAPTURED_PORTS: usize = 64;
+const STACK_BYTES: usize = 128 * 1024;
+/// The sockets at which glibc looks up names of users and hosts (nscd(8), nss-systemd(8),
+/// nss-resolve(8)).
+const NAME_SERVICES: [&str; 3] =
+    ["/run/nscd/socket", "/run/systemd/userdb/", "/run/systemd/resolve/io.systemd.Resolve"];
+
+/// The data by which calls are decided.
+pub(crate) struct SyscallContext {
+    /// The capture of connections to other hosts. `None` if there are no other hosts.
+    pub(crate) capture: Option<PortCapture>,
+    /// The sockets of the sandbox itself. `None` if it shares the host's network: its sockets
+    /// cannot be distinguished from the host's then.
+    pub(crate) sandbox_sockets: Option<SandboxSockets>,
+    /// The log of denials.
+    pub(crate) denials: Arc<DenialLog>,
+    /// The ports that programs in the sandbox listen on. Nothing outside can connect to them.
+    pub(crate) listening_ports: Arc<ListeningPorts>,
+    /// The handler of file requests, if changes of files are handed over, too.
+    pub(crate) file_requests: Option<FileRequestHandler>,
+}
+
+/// The task of the supervisor for a call.
+enum SyscallTask {
+    Connect,
+    Change(FileRequest<ResolvedEntry>),
+}
+
+/// The capture of connections at ports that have no listener yet.
+pub(crate) struct PortCapture {
+    broker: Arc<ConnectionBroker>,
+    listen: Box<dyn Fn(u16) -> io::Result<Vec<OwnedFd>> + Send + Sync>,
+    added: Mutex<usize>,
+}
+
+/// Answers calls until no process is left that could make one.
+pub(crate) fn serve_notifications(listener: OwnedFd, context: SyscallContext) {
+    let shared = Arc::new((listener, context));
+    let slots = ConcurrencyLimit::new(MAX_CONCURRENT_CALLS);
+    while wait_for_call(&shared.0) {
+        let Ok(held) = sys::receive_notification(shared.0.as_fd()) else { continue };
+        let call = PendingSyscall::new(held, shared.0.as_fd());
+        let Some(work) = shared.1.classify(&call) else {
+            call.continue_syscall();
+            continue;
+        };
+        let (slot, for_one) = (slots.acquire(), Arc::clone(&shared));
+        let answering = move || {
+            let call = PendingSyscall::new(held, for_one.0.as_fd());
+            for_one.1.handle(&call, work);
+            drop(slot);
+        };
+        if thread::Builder::new().stack_size(STACK_BYTES).spawn(answering).is_err() {
+            call.respond(Err(Errno::AGAIN));
+        }
+    }
+}
+
+/// Waits for a call. False: all who could make one are gone.
+fn wait_for_call(listener: &OwnedFd) -> bool {
+    loop {
+        let mut one = [PollFd::new(listener, PollFlags::IN)];
+        match poll(&mut one, None) {
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+            Ok(_) => return one.iter().all(|one| one.revents().contains(PollFlags::IN)),
+        }
+    }
+}
+
+impl SyscallContext {
+    /// Returns the task for a call, or `None` if the call continues in the kernel. Most changes of
+    /// files are left to the kernel, which is found out quickly.
+    fn classify(&self, call: &PendingSyscall<'_>) -> Option<SyscallTask> {
+        if call.syscall_number() == libc::SYS_listen {
+            self.listening_ports.record(call);
+            return None;
+        }
+        match &self.file_requests {
+            Some(live) if call.syscall_number() != libc::SYS_connect => {
+                live.parse_syscall(call).map(SyscallTask::Change)
+            }
+            // Nothing else is handed over.
+            _ => Some(SyscallTask::Connect),
+        }
+    }
+
+    fn handle(&self, call: &PendingSyscall<'_>, work: SyscallTask) {
+        match (work, &self.file_requests) {
+            (SyscallTask::Change(change), Some(live)) => live.answer(call, &change),
+            _ => call.respond(self.connect(call)),
+        }
+    }
+
+    /// Makes the connection that the call requested, if it is permitted.
+    fn connect(&self, call: &PendingSyscall<'_>) -> Result<(), Errno> {
+        let address = call.read_address()?;
+        let socket = call.duplicate_socket()?;
+        let family = socket_domain(&socket)?;
+        if self.sandbox_sockets.as_ref().is_some_and(|own| !own.contains(&socket)) {
+            return Err(Errno::ACCESS);
+        }
+        match (family, address) {
+            (AddressFamily::INET | AddressFamily::INET6, SocketAddress::Internet(to)) => {
+                self.capture_connection(&socket, to)?;
+                connect(&socket, &to)
+            }
+            (AddressFamily::UNIX, SocketAddress::UnixPath(path)) => {
+                self.connect_path(call, &socket, &path)
+            }
+            (AddressFamily::UNIX, SocketAddress::UnixAbstract(name)) => {
+                self.connect_abstract(&socket, &name)
+            }
+            (AddressFamily::INET | AddressFamily::INET6, SocketAddress::Unspecified) => {
+                connect_unspec(&socket)
+            }
+            (AddressFamily::INET | AddressFamily::INET6 | AddressFamily::UNIX, _) => {
+                Err(Errno::INVAL)
+            }
+            _ => Err(Errno::ACCESS),
+        }
+    }
+
+    /// Makes sure that a connection to another host arrives somewhere, or notes that there are none.
+    fn capture_connection(&self, socket: &OwnedFd, to: SocketAddr) -> Result<(), Errno> {
+        let address = to.ip().to_canonical();
+        let elsewhere = !address.is_loopback() && !address.is_unspecified() && to.port() != 0;
+        match &self.capture {
+            _ if !elsewhere => Ok(()),
+            Some(capture) if socket_type(socket)? == SocketType::STREAM => {
+                capture.ensure_listener(to.port())
+            }
+            Some(_) => Ok(()),
+            None => {
+                // In a separate network namespace, the kernel refuses it.
+                if self.sandbox_sockets.is_some() {
+                    self.record_denial(SandboxDenial::Connect {
+                        host: address.to_string(),
+                        port: to.port(),
+                    });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Connects to a socket in the file system, if a process of this very sandbox has bound it. Where nothing is, nothing was
+    /// refused: glibc looks for name services that are rarely there.
+    fn connect_path(
+        &self,
+        call: &PendingSyscall<'_>,
+        socket: &OwnedFd,
+        path: &[u8],
+    ) -> Result<(), Errno> {
+        let file = match (call.open_path(path), &self.sandbox_sockets) {
+            (Ok(file), Some(own)) if own.has_listener(&file, call)? => file,
+            (Err(error), Some(_)) => return Err(error),
+            (Err(error @ (Errno::NOENT | Errno::NOTDIR)), None) => return Err(error),
+            _ => {
+                if !is_name_service(path) {
+                    let path = String::from_utf8_lossy(path).into_owned();
+                    self.record_denial(SandboxDenial::UnixSocket { path });
+                }
+                return Err(Errno::ACCESS);
+            }
+        };
+        connect(socket, &SocketAddrUnix::new(descriptor_path(&file))?)
+    }
+
+    /// Connects to an abstract name. The socket's own network namespace knows only its own.
+    fn connect_abstract(&self, socket: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+        if self.sandbox_sockets.is_none() {
+            let path = format!("@{}", String::from_utf8_lossy(name));
+            self.record_denial(SandboxDenial::UnixSocket { path });
+            return Err(Errno::PERM);
+        }
+        connect(socket, &SocketAddrUnix::new_abstract_name(name)?)
+    }
+
+    fn record_denial(&self, denial: SandboxDenial) {
+        self.denials.record(denial);
+    }
+}
+
+/// Returns whether glibc looks up names at this path. Every program that looks up a user's name
+/// tries these sockets, and works without them.
+fn is_name_service(path: &[u8]) -> bool {
+    let path = path.strip_prefix(b"/var").unwrap_or(path);
+    NAME_SERVICES.iter().any(|service| path.starts_with(service.as_bytes()))
+}
+
+impl PortCapture {
+    /// `listen` has the process inside listen on a port.
+    pub(crate) fn new(
+        broker: Arc<ConnectionBroker>,
+        listen: impl Fn(u16) -> io::Result<Vec<OwnedFd>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { broker, listen: Box::new(listen), added: Mutex::default() }
+    }
+
+    /// Makes sure that the supervisor listens on a port. If it cannot, the connection ends inside
+    /// the sandbox: a program of the sandbox listens there, or no program does.
+    fn ensure_listener(&self, port: u16) -> Result<(), Errno> {
+        if self.broker.is_listening_on(port) {
+            return Ok(());
+        }
+        let mut added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
+        if *added >= MAX_CAPTURED_PORTS || self.broker.is_listening_on(port) {
+            return Ok(());
+        }
+        if let Ok(listeners) = (self.listen)(port) {
+            *added += 1;
+            self.broker.add_listeners(listeners).map_err(|_| Errno::NOMEM)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! The supervision of one confined run, from its set-up until all is over.
+
+use std::{path::Path, time::Duration};
+
+use crate::{
+    backend::{Backend, EnforcementPlan},
+    interface::{LaunchConfig, SandboxError, SandboxReport, SetupContext as _},
+    ipc::{MessageSocket, ProgressWriter, create_pipe},
+    protected_paths::{PlaceholderRegistry, ProtectedPaths, with_aliases},
+    resource_limits::ControlGroup,
+    supervisor::{
+        backend_attempt::BackendAttempt, cleanup_process::CleanupProcess, fallback, limit_report,
+        review_relay::ReviewRelay, stale_runs::remove_stale, terminal_lease::TerminalLease,
+    },
+};
+
+/// Runs a program confined, and waits for its end. Signals that would end this process are
+/// forwarded to the program. If the kernel refuses new namespaces, another backend is used that
+/// enforces the whole profile; the report names it.
+///
+/// This process must have only one thread. It has more afterwards.
+///
+/// # Errors
+/// Returns an error if the confinement could not be set up. Nothing was run then.
+pub fn supervise(launch: &LaunchConfig) -> Result<SandboxReport, SandboxError> {
+    run_and_report(launch, None)
+}
+
+/// The same, by this backend and no other.
+///
+/// # Errors
+/// Where it does not hold the whole profile here, or could not be set up; nothing was run then.
+pub fn supervise_with_backend(
+    launch: &LaunchConfig,
+    backend: Backend,
+) -> Result<SandboxReport, SandboxError> {
+    run_and_report(launch, Some(backend))
+}
+
+/// Runs it, and corrects the result by what the processes inside recorded: all of them have ended by then.
+fn run_and_report(
+    launch: &LaunchConfig,
+    by: Option<Backend>,
+) -> Result<SandboxReport, SandboxError> {
+    let (reader, writer) = create_pipe().with_step(|| "making a pipe".to_owned())?;
+    let result = run_with_caller(launch, by, None, &writer);
+    drop(writer);
+    reader.read(Duration::ZERO).correct_result(result, &launch.profile)
+}
+
+/// The same; hosts that the profile does not name are asked about at `caller`, and when that end closes, everything ends.
+pub(crate) fn run_with_caller(
+    launch: &LaunchConfig,
+    by: Option<Backend>,
+    caller: Option<MessageSocket>,
+    progress: &ProgressWriter,
+) -> Result<SandboxReport, SandboxError> {
+    let profile =
+        with_aliases(&launch.profile).with_step(|| "looking for unreadable files".to_owned())?;
+    let launch = &LaunchConfig { profile, ..launch.clone() };
+    let wanted = by.map(|backend| fallback::check_backend(backend, launch)).transpose()?;
+    let guarded = ProtectedPaths::find_with_changeable(&launch.profile, &launch.changeable_paths)
+        .with_step(|| "looking for protected files".to_owned())?;
+    let registry = PlaceholderRegistry::open(Path::new(launch.registry.as_str()));
+    let registry = registry.with_step(|| "opening the registry".to_owned())?;
+    remove_stale(&registry).with_step(|| "clearing up after killed runs".to_owned())?;
+    let (group, unlimited) = match ControlGroup::create(launch.limits) {
+        Ok(group) => (group, None),
+        Err(error) => (None, limit_report::describe_unenforced(launch.limits, &error)),
+    };
+    // The process that removes placeholders is started before the first placeholder is created.
+    let janitor = CleanupProcess::start(&registry, &guarded, &launch.profile, group.as_ref());
+    let janitor = janitor.with_step(|| "making a process".to_owned())?;
+    let (guarded, group, wanted) = (&guarded, group.as_ref(), wanted.as_ref());
+    let run =
+        SupervisedRun { launch, protected_paths: guarded, group, requested_plan: wanted, progress };
+    let report = run.run_with_placeholders(&registry, caller);
+    janitor.stop();
+    report.map(|report| SandboxReport { unenforced_limits: unlimited, ..report })
+}
+
+/// One run, once everything is known that it needs.
+struct SupervisedRun<'a> {
+    launch: &'a LaunchConfig,
+    protected_paths: &'a ProtectedPaths,
+    group: Option<&'a ControlGroup>,
+    requested_plan: Option<&'a EnforcementPlan>,
+    progress: &'a ProgressWriter,
+}
+
+impl SupervisedRun<'_> {
+    /// Makes the placeholders, runs the program, and takes them away again.
+    fn run_with_placeholders(
+        &self,
+        registry: &PlaceholderRegistry,
+        caller: Option<MessageSocket>,
+    ) -> Result<SandboxReport, SandboxError> {
+        let Self { launch, protected_paths: guarded, group, requested_plan: wanted, progress } =
+            *self;
+        // In a staged run nothing is put on the host.
+        let nothing = ProtectedPaths::default();
+        let placed = if launch.staging_directory.is_some() { &nothing } else { guarded };
+        let placeholders =
+            registry.create_placeholders(placed).with_step(|| "making placeholders".to_owned())?;
+        let guards = match launch.staging_directory {
+            Some(_) => guarded.staged_mount_plan(),
+            None => guarded.mount_plan_without(placeholders.skipped_paths()),
+        };
+        let turn = TerminalLease::default();
+        let questions = caller.and_then(|caller| ReviewRelay::new(caller, turn.clone()).ok());
+        let mut attempt = BackendAttempt {
+            launch,
+            protected_paths: guarded,
+            group,
+            mount_plan: &guards,
+            reviews: questions,
+            progress,
+            terminal_lease: turn,
+        };
+        let report = match wanted {
+            Some(plan) if plan.backend == Backend::Bubblewrap => attempt.run_in_bubblewrap(plan),
+            Some(_) => attempt.run_in_namespaces().flatten(),
+            None => fallback::run_with_fallback(&mut attempt),
+        };
+        let released = placeholders.release().with_step(|| "taking placeholders away".to_owned());
+        match (report, released) {
+            (Ok(report), Err(error)) => {
+                Ok(SandboxReport { run_error: Some(error.to_string()), ..report })
+            }
+            (report, _) => report,
+        }
+    }
+}

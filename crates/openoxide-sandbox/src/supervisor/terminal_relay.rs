@@ -1,0 +1,174 @@
+//! A separate terminal for a program that a person runs at a terminal.
+//!
+//! The program never gets the person's terminal: with it, the program could write into its input,
+//! stop other jobs, or read what is typed after its end. Typed input is forwarded to the separate
+//! terminal, output is forwarded from it, and its size follows.
+
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags},
+    io::{read, write},
+    stdio::{stdin, stdout},
+    termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize},
+};
+
+use crate::{ipc::is_readable, supervisor::output_tail::OutputTail};
+
+/// Returns whether both standard input and standard output are terminals.
+#[must_use]
+pub fn has_terminal() -> bool {
+    isatty(stdin()) && isatty(stdout())
+}
+
+/// The person's terminal, joined to the outer end. It hands keys on as they are, and is put back at the end.
+#[derive(Debug)]
+pub(crate) struct TerminalRelay {
+    outer: OwnedFd,
+    original_mode: Termios,
+    paused: bool,
+    has_input: bool,  // Whether there may be more input.
+    has_output: bool, // Whether there may be more output.
+    tail: OutputTail,
+}
+
+impl TerminalRelay {
+    /// Joins them.
+    pub(crate) fn start(outer: OwnedFd) -> io::Result<Self> {
+        let before = tcgetattr(stdin())?;
+        let tail = OutputTail::default();
+        let relay = Self {
+            outer,
+            original_mode: before,
+            paused: false,
+            has_input: true,
+            has_output: true,
+            tail,
+        };
+        relay.resize();
+        relay.enter_raw_mode()?;
+        Ok(relay)
+    }
+
+    /// Gives the inner end the size of the person's terminal.
+    pub(crate) fn resize(&self) {
+        if let Ok(size) = tcgetwinsize(stdout()) {
+            _ = tcsetwinsize(&self.outer, size);
+        }
+    }
+
+    /// Lets keys through as they are.
+    fn enter_raw_mode(&self) -> io::Result<()> {
+        let mut raw = self.original_mode.clone();
+        raw.make_raw();
+        // Output is what the inner terminal has made of it; a message of ours still needs its line ends.
+        raw.output_modes = self.original_mode.output_modes;
+        Ok(tcsetattr(stdin(), OptionalActions::Drain, &raw)?)
+    }
+
+    /// Puts the person's terminal back, for a question or at the end.
+    fn restore(&self) {
+        _ = tcsetattr(stdin(), OptionalActions::Drain, &self.original_mode);
+    }
+
+    /// Gives the person's terminal back for a question. Output of the program waits meanwhile.
+    pub(crate) fn pause(&mut self) {
+        self.paused = true;
+        self.reset_terminal();
+    }
+
+    /// Restores the person's terminal, and ends states that the program may have left there: an
+    /// unfinished sequence that swallows the following text, hidden or coloured letters, other
+    /// character sets, a scroll region. The next message must be readable.
+    fn reset_terminal(&self) {
+        _ = write(stdout(), PLAIN);
+        self.restore();
+    }
+
+    /// Takes it again.
+    pub(crate) fn resume(&mut self) {
+        self.paused = false;
+        drop(self.enter_raw_mode());
+    }
+
+    /// Returns the descriptors to poll.
+    pub(crate) fn poll_descriptors(&self) -> Vec<PollFd<'_>> {
+        let mut waits = Vec::new();
+        if self.paused {
+            return waits;
+        }
+        if self.has_input {
+            waits.push(PollFd::from_borrowed_fd(stdin(), PollFlags::IN));
+        }
+        if self.has_output {
+            waits.push(PollFd::new(&self.outer, PollFlags::IN));
+        }
+        waits
+    }
+
+    /// Forwards the available data, once in each direction. The caller polls and calls this again.
+    pub(crate) fn forward(&mut self) {
+        if self.paused {
+            return;
+        }
+        if self.has_input && is_readable(stdin()) {
+            self.has_input = copy_available(stdin(), self.outer.as_fd(), None);
+        }
+        if self.has_output && is_readable(self.outer.as_fd()) {
+            self.forward_output();
+        }
+    }
+
+    fn forward_output(&mut self) {
+        self.has_output = copy_available(self.outer.as_fd(), stdout(), Some(&mut self.tail));
+    }
+
+    /// Forwards the remaining output.
+    pub(crate) fn finish(&mut self) {
+        while self.has_output && is_readable(self.outer.as_fd()) {
+            self.forward_output();
+        }
+        self.reset_terminal();
+    }
+
+    /// Returns the end of the output.
+    pub(crate) const fn tail(&self) -> &OutputTail {
+        &self.tail
+    }
+}
+
+/// The sequences that reset a terminal. CAN and ST end any sequence (ECMA-48 §5, §8.3.143). Then
+/// letters replace existing text (IRM) and wrap (DECAWM), drawing is not delayed (2026), the mouse
+/// sends no input, and colours are the terminal's own (xterm's OSC 104, 110, 111): black on black
+/// hides a question, under which another one could be painted. Finally, there are plain letters
+/// (SGR 0), the usual character set, a visible cursor, and the whole screen as the scroll region,
+/// with the cursor where it was.
+const PLAIN: &[u8] =
+    b"\x18\x1b\\\x1b[4l\x1b[?7h\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\
+\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b[0m\x0f\x1b(B\x1b[?25h\x1b7\x1b[r\x1b8";
+
+impl Drop for TerminalRelay {
+    fn drop(&mut self) {
+        self.restore();
+    }
+}
+
+/// Copies the available data. Returns false if no more data will arrive.
+fn copy_available(from: impl AsFd, to: impl AsFd, tail: Option<&mut OutputTail>) -> bool {
+    let mut bytes = [0; 8192];
+    let Ok(length) = rustix::io::retry_on_intr(|| read(&from, &mut bytes)) else { return false };
+    let mut left = bytes.get(..length).unwrap_or_default();
+    if let Some(tail) = tail {
+        tail.push(left);
+    }
+    while !left.is_empty() {
+        match rustix::io::retry_on_intr(|| write(&to, left)) {
+            Ok(written) => left = left.get(written..).unwrap_or_default(),
+            Err(_) => return false,
+        }
+    }
+    length > 0
+}
