@@ -15,7 +15,7 @@ use crate::{
     PendingApproval, RecordOrigin, new_session_id,
 };
 
-/// A host that collects warnings, and is interrupted when a test says so.
+/// A host that collects warnings, and is interrupted when a test sets the flag.
 #[derive(Default)]
 pub(crate) struct Host {
     warnings: RefCell<Vec<String>>,

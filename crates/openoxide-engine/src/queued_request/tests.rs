@@ -200,6 +200,7 @@ fn an_expired_request_has_no_answer() {
     assert!(matches!(question.answer(&review, &host), CheckOutcome::Denied(_)));
 }
 
+/// Guards I18.
 #[test]
 fn a_deny_that_is_added_while_it_waits_wins_over_an_approval_from_elsewhere() {
     let user = User::new("");
@@ -235,6 +236,7 @@ fn a_grant_that_is_added_while_it_waits_approves_it_and_is_used() {
     assert_eq!(again.effect, Effect::Ask);
 }
 
+/// Guards I15.
 #[test]
 fn no_grant_approves_a_request_that_needs_explicit_approval() {
     let user = User::new("");
@@ -285,7 +287,7 @@ fn an_answer_from_elsewhere_closes_the_question_here() {
 }
 
 /// Of two answers, an approval here does not replace a denial elsewhere. A denial here applies,
-/// because nothing has run yet.
+/// because nothing has run yet. Guards I18.
 #[test]
 fn the_stricter_of_two_answers_applies() {
     let user = User::new("");
