@@ -287,7 +287,8 @@ fn an_answer_from_elsewhere_closes_the_question_here() {
 }
 
 /// Of two answers, an approval here does not replace a denial elsewhere. A denial here applies,
-/// because nothing has run yet. Guards I18.
+/// because nothing has run yet.
+/// Guards I18.
 #[test]
 fn the_stricter_of_two_answers_applies() {
     let user = User::new("");
