@@ -17,6 +17,7 @@ pub mod policy_export;
 pub mod policy_translation;
 mod shell_quote;
 pub mod tool_action;
+pub mod tool_input_error;
 pub mod wiring;
 
 pub use shell_quote::quote_words;

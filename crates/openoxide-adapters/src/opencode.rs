@@ -20,7 +20,7 @@ mod wildcard;
 pub use config::OpenCodeConfig;
 pub use config_export::render_config;
 pub use config_layer::translate_config;
-pub use evaluation::OpenCodePolicy;
+pub use evaluation::{OpenCodePolicy, UnknownAgentError};
 
 pub use permission_request::OpenCodeRequest;
 pub use permission_requests::collect_requests;

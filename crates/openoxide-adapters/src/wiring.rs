@@ -1,11 +1,40 @@
-//! Our hook in the settings of agents: put in, found again and taken out. Nothing else of them changes, no blank either.
+//! The OpenOxide hook in the settings of agents: installing, finding and removing it. Everything
+//! else in the settings stays unchanged.
 
 use jsonc_parser::{
     ParseOptions,
     cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode},
+    errors::ParseError,
 };
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use thiserror::Error;
+
+/// The reason for which settings cannot be changed, or for which a hook cannot be written.
+#[derive(Debug, Error)]
+pub enum WiringError {
+    /// The settings are not JSON.
+    #[error("invalid JSON: {0}")]
+    InvalidJson(#[source] serde_json::Error),
+    /// The settings cannot be parsed with their formatting.
+    #[error("invalid JSON: {0}")]
+    InvalidSyntax(#[source] Box<ParseError>),
+    /// The settings are JSON, but not an object.
+    #[error("expected a JSON object")]
+    NotObject,
+    /// An entry is not an object; its key.
+    #[error("`{0}` is not an object")]
+    EntryNotObject(String),
+    /// An entry is not a list; its key.
+    #[error("`{0}` is not a list")]
+    EntryNotList(String),
+    /// A key occurs more than once.
+    #[error("`{0}` is there more than once")]
+    DuplicateKey(String),
+    /// The path of the program cannot be written for a shell.
+    #[error("{0:?}: a hook cannot have this path")]
+    UnusablePath(String),
+}
 
 /// The hook that is installed into the settings of an agent.
 #[derive(Clone, Debug)]
@@ -48,14 +77,14 @@ impl HookWiring {
     /// # Errors
     /// Returns an error if the text is not a JSON object, or if there is another value in the place
     /// of hooks. Such a value must not be overwritten.
-    pub fn install(&self, text: &str) -> Result<WiredSettings, String> {
+    pub fn install(&self, text: &str) -> Result<WiredSettings, WiringError> {
         let settings = AgentSettings::parse(text)?;
         let hooks = object_entry(&settings.object, "hooks")?;
-        let place = |event: &&'static str| -> Result<_, String> {
+        let place = |event: &&'static str| -> Result<_, WiringError> {
             let groups = array_entry(&hooks, event)?;
             Ok(HookLocation { event, group: self.install_into(&groups), hook: 0 })
         };
-        let places = self.events.iter().map(place).collect::<Result<_, String>>()?;
+        let places = self.events.iter().map(place).collect::<Result<_, WiringError>>()?;
         Ok(WiredSettings { text: settings.to_text(), hook_locations: places })
     }
 
@@ -81,7 +110,7 @@ impl HookWiring {
     ///
     /// # Errors
     /// Returns an error if the text is not a JSON object.
-    pub fn uninstall(&self, text: &str) -> Result<WiredSettings, String> {
+    pub fn uninstall(&self, text: &str) -> Result<WiredSettings, WiringError> {
         let settings = AgentSettings::parse(text)?;
         let mut places = Vec::new();
         let Some(hooks) = settings.object.object_value("hooks") else {
@@ -156,14 +185,13 @@ impl AgentSettings {
     /// # Errors
     /// Returns an error with the line if the text is not JSON (RFC 8259: agents skip a file with
     /// comments), or if it is not an object.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, WiringError> {
         let text = if text.trim().is_empty() { "{}\n" } else { text };
         // A looser reader than the agent's would put a hook into a file that the agent does not take.
-        serde_json::from_str::<IgnoredAny>(text)
-            .map_err(|error| format!("invalid JSON: {error}"))?;
+        serde_json::from_str::<IgnoredAny>(text).map_err(WiringError::InvalidJson)?;
         let root = CstRootNode::parse(text, &ParseOptions::default())
-            .map_err(|error| format!("invalid JSON: {error}"))?;
-        let object = root.object_value().ok_or("expected a JSON object")?;
+            .map_err(|error| WiringError::InvalidSyntax(Box::new(error)))?;
+        let object = root.object_value().ok_or(WiringError::NotObject)?;
         Ok(Self { root, object })
     }
 
@@ -175,24 +203,24 @@ impl AgentSettings {
 }
 
 /// Returns the object under a key, made if there is nothing.
-pub fn object_entry(parent: &CstObject, key: &str) -> Result<CstObject, String> {
+pub fn object_entry(parent: &CstObject, key: &str) -> Result<CstObject, WiringError> {
     check_unique_key(parent, key)?;
-    parent.object_value_or_create(key).ok_or_else(|| format!("`{key}` is not an object"))
+    parent.object_value_or_create(key).ok_or_else(|| WiringError::EntryNotObject(key.to_owned()))
 }
 
 /// Returns the list under a key, made if there is nothing.
-pub fn array_entry(parent: &CstObject, key: &str) -> Result<CstArray, String> {
+pub fn array_entry(parent: &CstObject, key: &str) -> Result<CstArray, WiringError> {
     check_unique_key(parent, key)?;
-    parent.array_value_or_create(key).ok_or_else(|| format!("`{key}` is not a list"))
+    parent.array_value_or_create(key).ok_or_else(|| WiringError::EntryNotList(key.to_owned()))
 }
 
 /// Checks that a key does not occur twice. If it does, the agent decides which occurrence it uses.
-fn check_unique_key(parent: &CstObject, key: &str) -> Result<(), String> {
+fn check_unique_key(parent: &CstObject, key: &str) -> Result<(), WiringError> {
     let same = |name: &String| name == key;
     let names = parent.properties().into_iter().filter_map(|property| property.decoded_name());
     match names.filter(same).count() {
         0 | 1 => Ok(()),
-        _ => Err(format!("`{key}` is there more than once")),
+        _ => Err(WiringError::DuplicateKey(key.to_owned())),
     }
 }
 
@@ -237,9 +265,9 @@ pub const BLOCK_ON_FAILURE: &str =
 ///
 /// # Errors
 /// When the path cannot be written for a shell.
-pub fn blocking_command(program: &str, agent: &str) -> Result<String, String> {
+pub fn blocking_command(program: &str, agent: &str) -> Result<String, WiringError> {
     let start = shlex::try_join([program, "hook", agent])
-        .map_err(|_| format!("{program:?}: a hook cannot have this path"))?;
+        .map_err(|_| WiringError::UnusablePath(program.to_owned()))?;
     Ok(start + BLOCK_ON_FAILURE)
 }
 

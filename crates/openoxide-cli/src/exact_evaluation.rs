@@ -86,11 +86,15 @@ impl ExactPolicy {
         let worktree = find_worktree(cwd);
         let at = self.call_context(cwd, worktree.as_ref());
         match &self.evaluator {
-            ExactEvaluator::Claude(policy) => policy.check_call(tool, input, at),
+            ExactEvaluator::Claude(policy) => {
+                policy.check_call(tool, input, at).map_err(|error| error.to_string())
+            }
             ExactEvaluator::Codex(rules) => {
                 Ok(rules.evaluate_call(tool, input, cwd, self.home.as_ref()))
             }
-            ExactEvaluator::OpenCode(policy) => policy.check_call(tool, input, at),
+            ExactEvaluator::OpenCode(policy) => {
+                policy.check_call(tool, input, at).map_err(|error| error.to_string())
+            }
         }
     }
 
@@ -111,7 +115,9 @@ impl ExactPolicy {
     ) -> Result<Decision, String> {
         match &self.evaluator {
             ExactEvaluator::Claude(policy) => {
-                policy.check_patterns(permission, patterns, self.call_context(cwd, None))
+                let decision =
+                    policy.check_patterns(permission, patterns, self.call_context(cwd, None));
+                decision.map_err(|error| error.to_string())
             }
             ExactEvaluator::Codex(rules) => {
                 Ok(rules.evaluate_question(permission, patterns, cwd, self.home.as_ref()))
@@ -210,7 +216,8 @@ fn read_opencode_policy(
         return Err(broken);
     }
     Ok(opencode::OpenCodePolicy::for_agent(&config, args.agent.as_deref(), home)
-        .map(ExactEvaluator::OpenCode))
+        .map(ExactEvaluator::OpenCode)
+        .map_err(|error| error.to_string()))
 }
 
 struct LocalDisk;

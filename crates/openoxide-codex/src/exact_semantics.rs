@@ -36,24 +36,28 @@ mod script_commands;
 
 pub use apply_patch::patch_change::{PatchedFile, WritableRoots};
 pub use approval_cache::{ApprovalStore, CommandKey, FileKey, with_cached_approval};
-pub use approval_policy::{AskForApproval, GranularApprovalConfig, SandboxMode};
+pub use approval_policy::{
+    ApprovalPolicyError, AskForApproval, GranularApprovalConfig, SandboxMode,
+    UnknownSandboxModeError,
+};
 pub use approval_requirement::ExecApprovalRequirement;
 pub use banned_prefixes::{is_banned_prefix, longest_banned_prefix};
 pub use call_decision::{CallOutcome, CallVerdict, SandboxPermissions, ShellToolCall};
 pub use call_evaluator::{CallEvaluator, ShellInvocation};
-pub use dialect::CodexDialect;
+pub use dialect::{CodexDialect, UnknownDialectError};
 pub use exec_policy::{CodexRuleMatch, CommandEvaluation, ExecPolicy};
 pub use launch_context::LaunchContext;
 pub use network_approvals::{HostDecision, HostKey, NetworkApprovals, NetworkProtocol};
 pub use network_rules::NetworkRule;
 pub use policy_amendment::{
-    DEFAULT_RULES, LivePolicy, apply_amendment, is_valid_amendment, render_network_rule,
-    render_prefix_rule,
+    AmendmentError, DEFAULT_RULES, EmptyPrefixError, LivePolicy, apply_amendment,
+    is_valid_amendment, render_network_rule, render_prefix_rule,
 };
 pub use prefix_rule::{
     AbsolutePathBuf, CodexDecision, PatternToken, PrefixPattern, PrefixRule, PrefixRuleMatch,
 };
 pub use prefix_rule_index::HostExecutables;
+pub use requirements_toml::{ManagedRuleError, RequirementsError, RuleListError};
 pub use rule_errors::{RuleCallError, RuleFileError};
 pub use rule_file::{NetworkRuleCall, ParsedRuleFile, PrefixRuleCall, RuleArgument};
 pub use rule_parser::{MAX_RULE_FILE_SIZE, RuleLanguage, RuleSource};

@@ -7,19 +7,42 @@
 use jsonc_parser::cst::CstInputValue;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use toml_edit::{DocumentMut, Item, Table, value};
+use thiserror::Error;
+use toml_edit::{DocumentMut, Item, Table, TomlError, value};
 
-use openoxide_adapters::wiring::{HookLocation, HookWiring, blocking_command, starts_openoxide};
+use openoxide_adapters::wiring::{
+    HookLocation, HookWiring, WiringError, blocking_command, starts_openoxide,
+};
 
 /// The time that Codex waits for a hook, in seconds. After that Codex continues as if there were no
 /// hook, so the time is long.
 const HOOK_TIMEOUT_SECONDS: u32 = 600;
 
+/// The reason for which `config.toml` cannot be changed.
+#[derive(Debug, Error)]
+pub enum TrustError {
+    /// The hook cannot be written.
+    #[error(transparent)]
+    Hook(#[from] WiringError),
+    /// The text is not TOML.
+    #[error("{}", .0.to_string().trim_end())]
+    InvalidToml(#[source] Box<TomlError>),
+    /// Hooks are switched off; the name of the setting.
+    #[error("hooks are switched off there: `features.{0} = false`")]
+    HooksDisabled(&'static str),
+    /// The entries with the hashes are not tables.
+    #[error("`hooks.state` is not written as tables")]
+    StateNotTables,
+    /// A value is not a table; its name.
+    #[error("`{0}` is not written as a table")]
+    NotTable(String),
+}
+
 /// Returns the hook that starts `program`, an absolute path.
 ///
 /// # Errors
 /// When the path cannot be written for a shell.
-pub fn hook_wiring(program: &str) -> Result<HookWiring, String> {
+pub fn hook_wiring(program: &str) -> Result<HookWiring, WiringError> {
     let command = blocking_command(program, "codex")?;
     let hook = [("type".to_owned(), "command".into()), ("command".to_owned(), command.into())];
     Ok(HookWiring {
@@ -41,7 +64,7 @@ pub fn trust_hook(
     hooks: &str,
     places: &[HookLocation],
     program: &str,
-) -> Result<String, String> {
+) -> Result<String, TrustError> {
     let mut document = parse_config(text)?;
     check_hooks_enabled(&document)?;
     let state = table_entry(table_entry(document.as_table_mut(), "hooks")?, "state")?;
@@ -49,7 +72,7 @@ pub fn trust_hook(
         let hash = hook_hash(event_key(place.event), &blocking_command(program, "codex")?);
         let entry =
             state.entry(&hook_state_key(hooks, place)).or_insert_with(|| Table::new().into());
-        let entry = entry.as_table_mut().ok_or("`hooks.state` is not written as tables")?;
+        let entry = entry.as_table_mut().ok_or(TrustError::StateNotTables)?;
         // A comment behind an old hash stays.
         match entry.get_mut("trusted_hash").and_then(Item::as_value_mut) {
             Some(there) if there.as_str() == Some(&hash) => {}
@@ -66,7 +89,11 @@ pub fn trust_hook(
 ///
 /// # Errors
 /// Returns an error if the text is not TOML.
-pub fn untrust_hook(text: &str, hooks: &str, places: &[HookLocation]) -> Result<String, String> {
+pub fn untrust_hook(
+    text: &str,
+    hooks: &str,
+    places: &[HookLocation],
+) -> Result<String, TrustError> {
     let mut document = parse_config(text)?;
     let Some(all) = document.get_mut("hooks").and_then(Item::as_table_mut) else {
         return Ok(text.to_owned());
@@ -83,30 +110,30 @@ pub fn untrust_hook(text: &str, hooks: &str, places: &[HookLocation]) -> Result<
     Ok(document.to_string())
 }
 
-fn parse_config(text: &str) -> Result<DocumentMut, String> {
-    text.parse().map_err(|error: toml_edit::TomlError| error.to_string().trim_end().to_owned())
+fn parse_config(text: &str) -> Result<DocumentMut, TrustError> {
+    text.parse().map_err(|error| TrustError::InvalidToml(Box::new(error)))
 }
 
-fn check_hooks_enabled(document: &DocumentMut) -> Result<(), String> {
+fn check_hooks_enabled(document: &DocumentMut) -> Result<(), TrustError> {
     let features = document.get("features").and_then(Item::as_table_like);
     let off = |name: &str| {
         let told = features.and_then(|features| features.get(name)).and_then(Item::as_bool);
         told == Some(false)
     };
     match ["hooks", "codex_hooks"].into_iter().find(|name| off(name)) {
-        Some(name) => Err(format!("hooks are switched off there: `features.{name} = false`")),
+        Some(name) => Err(TrustError::HooksDisabled(name)),
         None => Ok(()),
     }
 }
 
-fn table_entry<'t>(parent: &'t mut Table, name: &str) -> Result<&'t mut Table, String> {
+fn table_entry<'t>(parent: &'t mut Table, name: &str) -> Result<&'t mut Table, TrustError> {
     let made = || {
         let mut table = Table::new();
         table.set_implicit(true);
         table.into()
     };
     let item = parent.entry(name).or_insert_with(made);
-    item.as_table_mut().ok_or_else(|| format!("`{name}` is not written as a table"))
+    item.as_table_mut().ok_or_else(|| TrustError::NotTable(name.to_owned()))
 }
 
 /// Returns the name that Codex knows a hook by.
@@ -172,7 +199,7 @@ mod tests {
             ("[x\n", "TOML parse error at line 1"),
         ] {
             let error = trust_hook(text, HOOKS, &places, "/bin/openoxide").unwrap_err();
-            assert!(error.contains(why), "{error}");
+            assert!(error.to_string().contains(why), "{error}");
         }
         assert!(hook_wiring("/bin/open\0oxide").is_err());
     }

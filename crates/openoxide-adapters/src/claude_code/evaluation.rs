@@ -8,7 +8,10 @@ use super::{
     rules::{ClaudeRule, matches_glob, parse_parameter},
     settings::{ClaudeMode, ClaudeSettings},
 };
-use crate::policy_translation::{CallContext, build_exec_access, combine_parts};
+use crate::{
+    policy_translation::{CallContext, build_exec_access, combine_parts},
+    tool_input_error::ToolInputError,
+};
 
 /// The settings that are in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +74,7 @@ impl ClaudePolicy {
         tool: &str,
         input: &Value,
         at: CallContext<'_>,
-    ) -> Result<Decision, String> {
+    ) -> Result<Decision, ToolInputError> {
         let tool = canonical_tool_name(tool);
         let answer = self.evaluate_call(tool, input, at)?;
         // In this mode the client denies instead of asking.
@@ -108,7 +111,7 @@ impl ClaudePolicy {
         permission: &str,
         patterns: &[String],
         at: CallContext<'_>,
-    ) -> Result<Decision, String> {
+    ) -> Result<Decision, ToolInputError> {
         let tool = canonical_tool_name(permission);
         let key = match tool {
             "Bash" => "command",
@@ -129,10 +132,10 @@ impl ClaudePolicy {
         tool: &str,
         input: &Value,
         at: CallContext<'_>,
-    ) -> Result<ClaudeVerdict<'_>, String> {
+    ) -> Result<ClaudeVerdict<'_>, ToolInputError> {
         let text = |key: &str| {
             let value = input.get(key).and_then(Value::as_str);
-            value.ok_or_else(|| format!("the input has no text `{key}`"))
+            value.ok_or_else(|| ToolInputError::MissingText(key.to_owned()))
         };
         if let Some(rule) = self.find_tool_rule(tool, Effect::Deny) {
             return Ok(ClaudeVerdict::from_rule(rule));

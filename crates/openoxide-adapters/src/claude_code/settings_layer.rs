@@ -8,6 +8,7 @@ use openoxide_permission::{
     parse_rule,
 };
 use openoxide_protocol::{AbsPath, Effect, PermissionMode};
+use thiserror::Error;
 
 use super::{
     command_wrappers::NO_WILDCARD_COMMANDS,
@@ -108,13 +109,11 @@ impl SettingsTranslator<'_> {
         Ok(all)
     }
 
-    fn translate_directory(&self, text: &str) -> Result<AbsPath, String> {
+    fn translate_directory(&self, text: &str) -> Result<AbsPath, DirectoryError> {
         let relative = !text.starts_with(['/', '~']);
         match relative && self.anchors.home == Some(self.anchors.base) {
-            true => Err(format!(
-                "`{text}` is relative to the directory in which Claude Code is started"
-            )),
-            false => parse_directory(text, self.anchors),
+            true => Err(DirectoryError::Relative(text.to_owned())),
+            false => parse_directory(text, self.anchors).map_err(DirectoryError::Unusable),
         }
     }
 
@@ -123,7 +122,7 @@ impl SettingsTranslator<'_> {
         let theirs =
             rules::ClaudeRule::parse(text, effect, RuleOrigin::default(), self.anchors.base);
         let said = match theirs {
-            None => Err("Claude Code skips it".to_owned()),
+            None => Err(TranslationError::Skipped),
             Some(theirs) => self.find_equivalent_rules(&theirs),
         };
         match said {
@@ -147,14 +146,18 @@ impl SettingsTranslator<'_> {
     }
 
     /// Returns the equivalent OpenOxide rules.
-    fn find_equivalent_rules(&self, theirs: &rules::ClaudeRule) -> Result<Vec<Rule>, String> {
+    fn find_equivalent_rules(
+        &self,
+        theirs: &rules::ClaudeRule,
+    ) -> Result<Vec<Rule>, TranslationError> {
         let (tool, content) = (theirs.tool.as_str(), theirs.content.as_deref());
         let holds_back = theirs.effect != Effect::Allow;
         if let Some(why) = untranslatable_reason(tool, content, holds_back) {
-            return Err(why.to_owned());
+            return Err(TranslationError::OtherMeaning(why));
         }
         let read = |text: &str| {
-            parse_rule(text, theirs.effect, self.anchors).map_err(|error| error.message)
+            parse_rule(text, theirs.effect, self.anchors)
+                .map_err(|error| TranslationError::Unparsable(error.message))
         };
         let mut all = vec![read(&theirs.text)?];
         // `src/**` matches at any depth in a restrictive rule.
@@ -182,6 +185,31 @@ impl SettingsTranslator<'_> {
             }
         }
     }
+}
+
+/// The reason for which a directory is left out.
+#[derive(Debug, Error)]
+enum DirectoryError {
+    /// The directory is relative to an unknown one.
+    #[error("`{0}` is relative to the directory in which Claude Code is started")]
+    Relative(String),
+    /// OpenOxide does not accept the directory.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+/// The reason for which a rule cannot be expressed as a rule of OpenOxide.
+#[derive(Debug, Error)]
+enum TranslationError {
+    /// Claude Code itself ignores the rule.
+    #[error("Claude Code skips it")]
+    Skipped,
+    /// The rule has a different meaning in OpenOxide.
+    #[error("{0}")]
+    OtherMeaning(&'static str),
+    /// OpenOxide cannot parse the rule.
+    #[error("{0}")]
+    Unparsable(String),
 }
 
 /// Returns why a rule has a different meaning in OpenOxide.

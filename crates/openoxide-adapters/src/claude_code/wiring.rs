@@ -3,7 +3,8 @@
 use jsonc_parser::cst::CstInputValue;
 
 use crate::wiring::{
-    AgentSettings, HookWiring, array_entry, blocking_command, object_entry, starts_openoxide,
+    AgentSettings, HookWiring, WiringError, array_entry, blocking_command, object_entry,
+    starts_openoxide,
 };
 
 /// The rule under which the client asks about every tool: only a living hook, which answers that question, lets anything run.
@@ -16,7 +17,7 @@ const HOOK_TIMEOUT_SECONDS: &str = "10";
 ///
 /// # Errors
 /// When the path cannot be written for a shell.
-pub fn hook_wiring(program: &str) -> Result<HookWiring, String> {
+pub fn hook_wiring(program: &str) -> Result<HookWiring, WiringError> {
     let command = blocking_command(program, "claude")?;
     let hook = [
         ("type".to_owned(), "command".into()),
@@ -36,7 +37,7 @@ pub fn hook_wiring(program: &str) -> Result<HookWiring, String> {
 /// # Errors
 /// Returns an error if the text is not a JSON object, or if there is another value in the place of
 /// such rules.
-pub fn with_ask_rule(text: &str) -> Result<String, String> {
+pub fn with_ask_rule(text: &str) -> Result<String, WiringError> {
     let settings = AgentSettings::parse(text)?;
     let ask = array_entry(&object_entry(&settings.object, "permissions")?, "ask")?;
     let asks = |rule: &serde_json::Value| rule.as_str() == Some(MATCH_ALL);
@@ -50,7 +51,7 @@ pub fn with_ask_rule(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// Returns an error if the text is not a JSON object.
-pub fn without_ask_rule(text: &str) -> Result<String, String> {
+pub fn without_ask_rule(text: &str) -> Result<String, WiringError> {
     let settings = AgentSettings::parse(text)?;
     let Some(permissions) = settings.object.object_value("permissions") else {
         return Ok(text.to_owned());
@@ -106,6 +107,7 @@ mod tests {
         assert!(
             with_ask_rule(r#"{"permissions": 3}"#)
                 .unwrap_err()
+                .to_string()
                 .contains("`permissions` is not an object")
         );
     }

@@ -2,6 +2,7 @@
 
 use openoxide_protocol::{AbsPath, Access, AccessDecision, Decision, Effect};
 use serde_json::Value;
+use thiserror::Error;
 
 use super::{
     builtin_agents,
@@ -10,7 +11,15 @@ use super::{
     permission_requests::collect_requests,
     ruleset::{OpenCodeRule, OpenCodeRuleset},
 };
-use crate::policy_translation::{CallContext, build_exec_access, combine_parts};
+use crate::{
+    policy_translation::{CallContext, build_exec_access, combine_parts},
+    tool_input_error::ToolInputError,
+};
+
+/// The error for an agent that the configuration does not define; its name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no agent `{0}`")]
+pub struct UnknownAgentError(pub String);
 
 /// The rules of one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,12 +36,12 @@ impl OpenCodePolicy {
         config: &OpenCodeConfig,
         agent: Option<&str>,
         home: Option<&AbsPath>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, UnknownAgentError> {
         let agent =
             agent.or(config.default_agent.as_deref()).unwrap_or(builtin_agents::DEFAULT_AGENT);
         let own = config.has_agent(agent);
         if own.is_none() && !builtin_agents::is_builtin_agent(agent) {
-            return Err(format!("there is no agent `{agent}`"));
+            return Err(UnknownAgentError(agent.to_owned()));
         }
         let mut rules = builtin_agents::base_rules(agent, home);
         for said in std::iter::once(&config.permission).chain(own) {
@@ -51,7 +60,7 @@ impl OpenCodePolicy {
         tool: &str,
         input: &Value,
         at: CallContext<'_>,
-    ) -> Result<Decision, String> {
+    ) -> Result<Decision, ToolInputError> {
         Ok(self.evaluate_requests(&collect_requests(tool, input, at)?))
     }
 

@@ -4,7 +4,7 @@ use openoxide_protocol::AbsPath;
 use serde_json::Value;
 
 use super::{external_paths, permission_request::OpenCodeRequest, script_requests};
-use crate::{patch_files, policy_translation::CallContext};
+use crate::{patch_files, policy_translation::CallContext, tool_input_error::ToolInputError};
 
 /// Returns the questions of a tool call, in the order in which they are raised. Tools are taken in OpenCode's spelling and in
 /// those of the other agents.
@@ -15,7 +15,7 @@ pub fn collect_requests(
     tool: &str,
     input: &Value,
     at: CallContext<'_>,
-) -> Result<Vec<OpenCodeRequest>, String> {
+) -> Result<Vec<OpenCodeRequest>, ToolInputError> {
     match tool.to_ascii_lowercase().as_str() {
         "bash" | "shell" => script_requests::collect_script_requests(
             require_text(input, &["command", "cmd"])?,
@@ -68,7 +68,7 @@ fn file_request(
     permission: &str,
     input: &Value,
     at: CallContext<'_>,
-) -> Result<Vec<OpenCodeRequest>, String> {
+) -> Result<Vec<OpenCodeRequest>, ToolInputError> {
     let path = at.cwd.join(require_text(input, &["filePath", "file_path", "path"])?);
     let asked =
         OpenCodeRequest::for_pattern(permission, external_paths::to_worktree_relative(&path, at));
@@ -78,10 +78,10 @@ fn file_request(
 fn collect_patch_requests(
     input: &Value,
     at: CallContext<'_>,
-) -> Result<Vec<OpenCodeRequest>, String> {
+) -> Result<Vec<OpenCodeRequest>, ToolInputError> {
     let files =
         patch_files::collect_changed_files(require_text(input, &["patchText", "patch", "input"])?);
-    let files = files.ok_or("the input of `apply_patch` is not a patch")?;
+    let files = files.ok_or(ToolInputError::NotPatch)?;
     let paths: Vec<AbsPath> = files.iter().map(|file| at.cwd.join(file)).collect();
     let mut all: Vec<_> =
         paths.iter().filter_map(|path| external_directory_request(path, at)).collect();
@@ -101,7 +101,7 @@ fn optional_text<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a str> {
     keys.iter().find_map(|key| input.get(key)).and_then(Value::as_str)
 }
 
-fn require_text<'a>(input: &'a Value, keys: &[&str]) -> Result<&'a str, String> {
+fn require_text<'a>(input: &'a Value, keys: &[&str]) -> Result<&'a str, ToolInputError> {
     let key = keys.first().copied().unwrap_or_default();
-    optional_text(input, keys).ok_or_else(|| format!("the input has no text `{key}`"))
+    optional_text(input, keys).ok_or_else(|| ToolInputError::MissingText(key.to_owned()))
 }

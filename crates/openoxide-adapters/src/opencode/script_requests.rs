@@ -4,7 +4,9 @@
 use tree_sitter::Node;
 
 use super::{command_arity, external_paths, permission_request::OpenCodeRequest};
-use crate::{parsed_script::ParsedScript, policy_translation::CallContext};
+use crate::{
+    parsed_script::ParsedScript, policy_translation::CallContext, tool_input_error::ToolInputError,
+};
 
 /// Change the directory, and are not asked about themselves.
 const DIRECTORY_COMMANDS: &[&str] =
@@ -21,8 +23,8 @@ pub(crate) fn collect_script_requests(
     text: &str,
     workdir: Option<&str>,
     at: CallContext<'_>,
-) -> Result<Vec<OpenCodeRequest>, String> {
-    let script = ParsedScript::parse(text).ok_or("the command is too long to be read")?;
+) -> Result<Vec<OpenCodeRequest>, ToolInputError> {
+    let script = ParsedScript::parse(text).ok_or(ToolInputError::ScriptTooLong)?;
     let place = workdir.map_or_else(|| at.cwd.clone(), |directory| at.cwd.join(directory));
     let (mut directories, mut patterns, mut always) = (Vec::new(), Vec::new(), Vec::new());
     for command in script.nodes_of_kind("command") {

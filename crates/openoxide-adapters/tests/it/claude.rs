@@ -53,7 +53,7 @@ fn judged(mode: &str, rules: &str, tool: &str, input: &str) -> String {
     let input: Value = serde_json::from_str(&placed(input)).unwrap();
     match policy.check_call(tool, &input, at) {
         Ok(decision) => decision.effect.as_str().to_owned(),
-        Err(error) => error,
+        Err(error) => error.to_string(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openoxide_adapters::claude_code;
+use openoxide_adapters::{claude_code, wiring::WiringError};
 use openoxide_codex as codex;
 use openoxide_store::policy_edit::replace_file;
 use openoxide_tui::{LineMode, escape_text};
@@ -121,7 +121,7 @@ fn codex_changes(home: &Path, program: &str, undo: bool) -> Result<Vec<SettingsC
         let wiring = hook_wiring(program)?;
         let wired = if undo { wiring.uninstall(before)? } else { wiring.install(before)? };
         places = wired.hook_locations;
-        Ok(wired.text)
+        Ok::<_, WiringError>(wired.text)
     })?;
     let config = SettingsChange::from_file(home.join("config.toml"), |before| match undo {
         false => trust_hook(before, &name, &places, program),
@@ -133,9 +133,9 @@ fn codex_changes(home: &Path, program: &str, undo: bool) -> Result<Vec<SettingsC
 }
 
 impl SettingsChange {
-    fn from_file(
+    fn from_file<E: std::fmt::Display>(
         path: PathBuf,
-        change: impl FnOnce(&str) -> Result<String, String>,
+        change: impl FnOnce(&str) -> Result<String, E>,
     ) -> Result<Self, String> {
         let shown = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let before = match fs::read_to_string(&path) {

@@ -10,7 +10,12 @@ mod patch_script;
 
 use std::collections::BTreeSet;
 
-use self::patch_change::{ParsedPatch, PatchedFile};
+use thiserror::Error;
+
+use self::{
+    patch_change::{ParsedPatch, PatchedFile},
+    patch_parser::PatchParseError,
+};
 use super::{
     approval_policy::AskForApproval,
     call_decision::{CallOutcome, CallVerdict},
@@ -19,14 +24,34 @@ use super::{
     launch_context::normalize_path,
 };
 
-/// The prefix of a message about an invalid patch.
-const VERIFICATION_FAILED: &str = "apply_patch verification failed: ";
-/// A patch names a machine, and there is only one.
-const ENVIRONMENT_UNAVAILABLE: &str =
-    "apply_patch environment selection is unavailable for this turn";
-/// A script is a patch, and calls nothing.
-const IMPLICIT_PATCH_ERROR: &str =
-    r#"patch detected without explicit call to apply_patch. Rerun as ["apply_patch", "<patch>"]"#;
+/// The reason for which a patch is rejected, as the model is told.
+#[derive(Debug, Error)]
+enum PatchRejection {
+    /// The patch names a machine, and there is only one.
+    #[error("apply_patch environment selection is unavailable for this turn")]
+    EnvironmentUnavailable,
+    /// The patch is invalid.
+    #[error("apply_patch verification failed: {0}")]
+    Invalid(#[from] PatchParseError),
+    /// A script is a patch without a call of `apply_patch`.
+    #[error(
+        "apply_patch verification failed: patch detected without explicit call to apply_patch. \
+         Rerun as [\"apply_patch\", \"<patch>\"]"
+    )]
+    NotCalled,
+    /// A path contains a NUL.
+    #[error("apply_patch verification failed: '{0}' is invalid on 'linux'")]
+    InvalidPath(String),
+    /// The patch names a file twice.
+    #[error("apply_patch verification failed: invalid patch: multiple operations target {0}")]
+    RepeatedPath(String),
+    /// The patch changes nothing.
+    #[error("patch rejected: empty patch")]
+    Empty,
+    /// The approval policy forbids the question that the patch would need; the reason for it.
+    #[error("patch rejected: {0}; rejected by user approval settings")]
+    PromptDisabled(&'static str),
+}
 
 impl CallEvaluator<'_> {
     /// Returns the decision about a call of the tool. Its paths are relative to the directory in
@@ -41,9 +66,7 @@ impl CallEvaluator<'_> {
     pub(super) fn decide_patch_script(&self, script: &str, cwd: &str) -> Option<CallOutcome> {
         let may_be_one = script.trim_start().starts_with(['*', '<']);
         if may_be_one && ParsedPatch::parse(script).is_ok() {
-            return Some(CallOutcome::new_rejection(format!(
-                "{VERIFICATION_FAILED}{IMPLICIT_PATCH_ERROR}"
-            )));
+            return Some(CallOutcome::new_rejection(PatchRejection::NotCalled.to_string()));
         }
         let call = patch_script::parse_call(script)?;
         let at = call.directory.map_or_else(|| cwd.to_owned(), |to| join_path(cwd, &to));
@@ -57,44 +80,48 @@ impl CallEvaluator<'_> {
         is_here: impl Fn(&ParsedPatch<'_>) -> bool,
     ) -> CallOutcome {
         let answer = match ParsedPatch::parse(text) {
-            Ok(patch) if !is_here(&patch) => Err(ENVIRONMENT_UNAVAILABLE.to_owned()),
+            Ok(patch) if !is_here(&patch) => Err(PatchRejection::EnvironmentUnavailable),
             Ok(patch) => self.resolve_changes(&patch, cwd),
-            Err(why) => Err(format!("{VERIFICATION_FAILED}{why}")),
+            Err(error) => Err(error.into()),
         };
-        answer.unwrap_or_else(CallOutcome::new_rejection)
+        answer.unwrap_or_else(|rejection| CallOutcome::new_rejection(rejection.to_string()))
     }
 
-    fn resolve_changes(&self, patch: &ParsedPatch<'_>, cwd: &str) -> Result<CallOutcome, String> {
+    fn resolve_changes(
+        &self,
+        patch: &ParsedPatch<'_>,
+        cwd: &str,
+    ) -> Result<CallOutcome, PatchRejection> {
         let changes: Vec<PatchedFile> = patch
             .changes
             .iter()
             .map(|change| change.resolve(|path| join_path(cwd, path)))
             .collect();
         if let Some(wrong) = self.find_path_error(&changes) {
-            return Err(format!("{VERIFICATION_FAILED}{wrong}"));
+            return Err(wrong);
         }
         if changes.is_empty() {
-            return Err("patch rejected: empty patch".to_owned());
+            return Err(PatchRejection::Empty);
         }
         let verdict = self.patch_verdict(&changes)?;
         Ok(CallOutcome { changes: Some(changes), ..CallOutcome::new(verdict, None, false) })
     }
 
     /// Returns an error in the paths. Up to 0.145 a file could occur twice.
-    fn find_path_error(&self, changes: &[PatchedFile]) -> Option<String> {
+    fn find_path_error(&self, changes: &[PatchedFile]) -> Option<PatchRejection> {
         let mut seen = BTreeSet::new();
         for change in changes {
             if let Some(odd) = change.patch_paths.iter().find(|path| path.contains('\0')) {
-                return Some(format!("'{odd}' is invalid on 'linux'"));
+                return Some(PatchRejection::InvalidPath(odd.clone()));
             }
             if !seen.insert(&change.path) && self.dialect != CodexDialect::V0145 {
-                return Some(format!("invalid patch: multiple operations target {}", change.path));
+                return Some(PatchRejection::RepeatedPath(change.path.clone()));
             }
         }
         None
     }
 
-    fn patch_verdict(&self, changes: &[PatchedFile]) -> Result<CallVerdict, String> {
+    fn patch_verdict(&self, changes: &[PatchedFile]) -> Result<CallVerdict, PatchRejection> {
         if self.approval == AskForApproval::UnlessTrusted {
             return Ok(CallVerdict::Prompt);
         }
@@ -105,9 +132,11 @@ impl CallEvaluator<'_> {
             (true, _) => Ok(CallVerdict::Run),
             (false, true) => Ok(CallVerdict::Prompt),
             (false, false) if self.sandbox.allows_writes() => {
-                Err(render_parse_error("writing outside of the project"))
+                Err(PatchRejection::PromptDisabled("writing outside of the project"))
             }
-            (false, false) => Err(render_parse_error("writing is blocked by read-only sandbox")),
+            (false, false) => {
+                Err(PatchRejection::PromptDisabled("writing is blocked by read-only sandbox"))
+            }
         }
     }
 
@@ -118,10 +147,6 @@ impl CallEvaluator<'_> {
             AskForApproval::UnlessTrusted | AskForApproval::OnRequest => true,
         }
     }
-}
-
-fn render_parse_error(why: &str) -> String {
-    format!("patch rejected: {why}; rejected by user approval settings")
 }
 
 /// Returns a path relative to a directory in normal form. The file system is not accessed.

@@ -5,6 +5,7 @@
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::dialect::CodexDialect;
 
@@ -55,19 +56,39 @@ impl AskForApproval {
     }
 }
 
-impl FromStr for AskForApproval {
-    type Err = String;
+/// The error for a text that is not an approval policy.
+#[derive(Debug, Error)]
+#[error(
+    "`{text}` is not an approval policy ({reason}): write `untrusted`, `on-request`, `never`, or \
+     {{\"granular\":{{\"sandbox_approval\":true,\"rules\":true}}}}"
+)]
+pub struct ApprovalPolicyError {
+    text: String,
+    reason: ApprovalPolicyReason,
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
+/// The reason why a text is not an approval policy.
+#[derive(Debug, Error)]
+enum ApprovalPolicyReason {
+    /// The text is not an object of the expected form.
+    #[error("{0}")]
+    InvalidObject(serde_json::Error),
+    /// No approval policy has this name.
+    #[error("there is none of this name")]
+    UnknownName,
+}
+
+impl FromStr for AskForApproval {
+    type Err = ApprovalPolicyError;
+
+    fn from_str(text: &str) -> Result<Self, ApprovalPolicyError> {
         let value = match text.trim_start().starts_with('{') {
-            true => serde_json::from_str(text).map_err(|error| error.to_string()),
-            false => serde_json::from_value(text.into())
-                .map_err(|_| "there is none of this name".to_owned()),
+            true => serde_json::from_str(text).map_err(ApprovalPolicyReason::InvalidObject),
+            false => {
+                serde_json::from_value(text.into()).map_err(|_| ApprovalPolicyReason::UnknownName)
+            }
         };
-        value.map_err(|why| {
-            let known = "write `untrusted`, `on-request`, `never`, or {\"granular\":{\"sandbox_approval\":true,\"rules\":true}}";
-            format!("`{text}` is not an approval policy ({why}): {known}")
-        })
+        value.map_err(|reason| ApprovalPolicyError { text: text.to_owned(), reason })
     }
 }
 
@@ -98,12 +119,17 @@ impl SandboxMode {
     }
 }
 
-impl FromStr for SandboxMode {
-    type Err = String;
+/// The error for a text that is not a sandbox mode.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "`{0}` is not a sandbox mode: write `read-only`, `workspace-write` or `danger-full-access`"
+)]
+pub struct UnknownSandboxModeError(String);
 
-    fn from_str(name: &str) -> Result<Self, String> {
-        serde_json::from_value(name.into()).map_err(|_| {
-            format!("`{name}` is not a sandbox mode: write `read-only`, `workspace-write` or `danger-full-access`")
-        })
+impl FromStr for SandboxMode {
+    type Err = UnknownSandboxModeError;
+
+    fn from_str(name: &str) -> Result<Self, UnknownSandboxModeError> {
+        serde_json::from_value(name.into()).map_err(|_| UnknownSandboxModeError(name.to_owned()))
     }
 }

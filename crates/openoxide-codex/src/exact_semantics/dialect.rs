@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use thiserror::Error;
+
 /// A version of Codex, which also represents the neighbouring versions that decide in the same way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodexDialect {
@@ -12,14 +14,19 @@ pub enum CodexDialect {
     V0169,
 }
 
-impl FromStr for CodexDialect {
-    type Err = String;
+/// The error for a version that is not known; its name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("unknown dialect `{0}`: write `0.169` or `0.145`")]
+pub struct UnknownDialectError(String);
 
-    fn from_str(name: &str) -> Result<Self, String> {
+impl FromStr for CodexDialect {
+    type Err = UnknownDialectError;
+
+    fn from_str(name: &str) -> Result<Self, UnknownDialectError> {
         match name.strip_prefix("codex-").unwrap_or(name) {
             "0.145" => Ok(Self::V0145),
             "0.169" => Ok(Self::V0169),
-            _ => Err(format!("unknown dialect `{name}`: write `0.169` or `0.145`")),
+            _ => Err(UnknownDialectError(name.to_owned())),
         }
     }
 }

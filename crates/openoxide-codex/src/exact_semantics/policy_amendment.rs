@@ -1,6 +1,11 @@
 //! Rules that a permanent approval adds: the line in `default.rules`, and the live policy.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::{
+    fmt::Display,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use thiserror::Error;
 
 use super::{
     banned_prefixes::is_banned_prefix,
@@ -13,13 +18,29 @@ use crate::review_decision::{NetworkPolicyAmendment, NetworkPolicyRuleAction};
 /// The file that Codex adds rules to, below its folder.
 pub const DEFAULT_RULES: &str = "rules/default.rules";
 
+/// The error for a rule without words, which Codex does not write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("prefix rule requires at least one token")]
+pub struct EmptyPrefixError;
+
+/// The reason for which a permanent approval may not add a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum AmendmentError {
+    /// The rule is not the one that was proposed.
+    #[error("it is not the rule that was proposed")]
+    NotProposed,
+    /// The rule allows everything; its words.
+    #[error("`{0}` would allow everything")]
+    AllowsEverything(String),
+}
+
 /// Returns the line, without its line feed, that allows commands with this prefix.
 ///
 /// # Errors
 /// Returns an error if the prefix is empty.
-pub fn render_prefix_rule(prefix: &[String]) -> Result<String, String> {
+pub fn render_prefix_rule(prefix: &[String]) -> Result<String, EmptyPrefixError> {
     if prefix.is_empty() {
-        return Err("prefix rule requires at least one token".to_owned());
+        return Err(EmptyPrefixError);
     }
     let words: Vec<String> =
         prefix.iter().map(|word| serde_json::Value::from(word.as_str()).to_string()).collect();
@@ -48,12 +69,12 @@ pub fn render_network_rule(amendment: &NetworkPolicyAmendment, protocol: &str) -
 ///
 /// # Errors
 /// Returns the reason why the rule is not valid.
-pub fn is_valid_amendment(prefix: &[String], proposed: &[String]) -> Result<(), String> {
+pub fn is_valid_amendment(prefix: &[String], proposed: &[String]) -> Result<(), AmendmentError> {
     if prefix != proposed {
-        return Err("it is not the rule that was proposed".to_owned());
+        return Err(AmendmentError::NotProposed);
     }
     if is_banned_prefix(prefix) {
-        return Err(format!("`{}` would allow everything", prefix.join(" ")));
+        return Err(AmendmentError::AllowsEverything(prefix.join(" ")));
     }
     Ok(())
 }
@@ -97,18 +118,22 @@ impl LivePolicy {
 ///
 /// The approval stays valid if the rule cannot be added. In that case a warning with Codex's
 /// message is returned.
-pub fn apply_amendment(
+pub fn apply_amendment<E: Display>(
     live: &LivePolicy,
     prefix: &[String],
     place: &LaunchContext<'_>,
-    write: impl FnOnce(&str) -> Result<(), String>,
+    write: impl FnOnce(&str) -> Result<(), E>,
 ) -> Option<String> {
-    match render_prefix_rule(prefix).and_then(|line| write(&line)) {
-        Ok(()) => {
-            live.allow_prefix(prefix, place);
-            None
-        }
-        Err(error) => Some(format!("Failed to apply execpolicy amendment: {error}")),
+    let warning = |error: &dyn Display| format!("Failed to apply execpolicy amendment: {error}");
+    match render_prefix_rule(prefix) {
+        Ok(line) => match write(&line) {
+            Ok(()) => {
+                live.allow_prefix(prefix, place);
+                None
+            }
+            Err(error) => Some(warning(&error)),
+        },
+        Err(error) => Some(warning(&error)),
     }
 }
 
@@ -128,7 +153,8 @@ mod tests {
         let line = render_prefix_rule(&["echo".to_owned(), "é\t\"\\\n".to_owned(), String::new()])
             .unwrap();
         assert_eq!(line, r#"prefix_rule(pattern=["echo", "é\t\"\\\n", ""], decision="allow")"#);
-        assert_eq!(render_prefix_rule(&[]).unwrap_err(), "prefix rule requires at least one token");
+        let empty = render_prefix_rule(&[]).unwrap_err().to_string();
+        assert_eq!(empty, "prefix rule requires at least one token");
         let amendment = NetworkPolicyAmendment {
             host: "codex-network-test.invalid".into(),
             action: NetworkPolicyRuleAction::Deny,
@@ -142,12 +168,15 @@ mod tests {
     fn a_snapshot_does_not_change() {
         let live = LivePolicy::default();
         let before = live.snapshot();
-        assert_eq!(apply_amendment(&live, &words("git push"), &PLACE, |_| Ok(())), None);
+        assert_eq!(
+            apply_amendment(&live, &words("git push"), &PLACE, |_| Ok::<_, String>(())),
+            None
+        );
         let push = words("git push origin");
         assert!(before.matching_rules(&push, &PLACE).is_empty());
         assert_eq!(live.snapshot().matching_rules(&push, &PLACE).len(), 1);
         // What rules allow already is not added again.
-        assert_eq!(apply_amendment(&live, &push, &PLACE, |_| Ok(())), None);
+        assert_eq!(apply_amendment(&live, &push, &PLACE, |_| Ok::<_, String>(())), None);
         assert_eq!(live.snapshot().matching_rules(&push, &PLACE).len(), 1);
     }
 
@@ -166,6 +195,7 @@ mod tests {
         assert!(
             is_valid_amendment(&words("python3 -c"), &words("python3 -c"))
                 .unwrap_err()
+                .to_string()
                 .contains("everything")
         );
     }

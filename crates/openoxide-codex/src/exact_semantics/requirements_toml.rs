@@ -3,6 +3,7 @@
 //! Facts: Codex 0.169 and 0.145, observed. With a file that is wrong 0.169 does not start, or starts no conversation.
 
 use serde::Deserialize;
+use thiserror::Error;
 
 use super::{
     dialect::CodexDialect,
@@ -46,8 +47,73 @@ enum RequirementsExecPolicyDecisionToml {
     Forbidden,
 }
 
-const ALLOW_NOT_PERMITTED: &str = "has decision 'allow', which is not permitted in requirements.toml: Codex merges these rules with other \
-    config and uses the most restrictive result";
+/// The reason for which Codex rejects a `requirements.toml`, with its message.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RequirementsError {
+    /// The text is not TOML, or has values of other types.
+    #[error("failed to parse requirements layer {name}: {source}")]
+    Toml {
+        /// The name of the file in messages.
+        name: String,
+        /// The error of the parser.
+        source: Box<toml::de::Error>,
+    },
+    /// The rules are invalid.
+    #[error("invalid rules in requirements (set by {name}): rules {source}")]
+    Rules {
+        /// The name of the file in messages.
+        name: String,
+        /// The error in the rules.
+        source: RuleListError,
+    },
+}
+
+/// An error in the rules of a `requirements.toml`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RuleListError {
+    /// The list is empty.
+    #[error("prefix_rules cannot be empty")]
+    Empty,
+    /// A rule is invalid.
+    #[error("prefix_rule at index {index} {source}")]
+    Rule {
+        /// The index of the rule, from 0.
+        index: usize,
+        /// The error in the rule.
+        source: ManagedRuleError,
+    },
+}
+
+/// An error in one rule of a `requirements.toml`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ManagedRuleError {
+    /// The justification is blank.
+    #[error("has an empty justification")]
+    EmptyJustification,
+    /// A token of the pattern is invalid.
+    #[error("has an invalid pattern token at index {index}: {reason}")]
+    InvalidToken {
+        /// The index of the token, from 0.
+        index: usize,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// The pattern has no tokens.
+    #[error("has an empty pattern")]
+    EmptyPattern,
+    /// The rule has no decision.
+    #[error("is missing a decision")]
+    MissingDecision,
+    /// The rule allows; the decisions that are permitted.
+    #[error(
+        "has decision 'allow', which is not permitted in requirements.toml: Codex merges these \
+         rules with other config and uses the most restrictive result (use {0})"
+    )]
+    AllowNotPermitted(&'static str),
+    /// The version of Codex does not know the decision `prompt-user`.
+    #[error("has decision 'prompt-user', which this version does not know")]
+    UnknownPromptUser,
+}
 
 impl ExecPolicy {
     /// Adds the rules of a `requirements.toml`. They are added last, so that their reason is
@@ -61,15 +127,14 @@ impl ExecPolicy {
         name: &str,
         text: &str,
         dialect: CodexDialect,
-    ) -> Result<(), String> {
-        let failed = |error: &dyn std::fmt::Display| {
-            format!("failed to parse requirements layer {name}: {error}")
-        };
-        let read: ConfigRequirementsToml =
-            parse_requirements(text, dialect).map_err(|error| failed(&error))?;
+    ) -> Result<(), RequirementsError> {
+        let read = parse_requirements(text, dialect).map_err(|source| RequirementsError::Toml {
+            name: name.to_owned(),
+            source: Box::new(source),
+        })?;
         let Some(RequirementsExecPolicyToml { prefix_rules }) = read.rules else { return Ok(()) };
         let rules = collect_rules(prefix_rules, dialect)
-            .map_err(|why| format!("invalid rules in requirements (set by {name}): rules {why}"))?;
+            .map_err(|source| RequirementsError::Rules { name: name.to_owned(), source })?;
         rules.into_iter().for_each(|rule| self.rules.add(rule));
         Ok(())
     }
@@ -89,33 +154,33 @@ fn parse_requirements(
 fn collect_rules(
     managed: Vec<RequirementsExecPolicyPrefixRuleToml>,
     dialect: CodexDialect,
-) -> Result<Vec<PrefixRule>, String> {
+) -> Result<Vec<PrefixRule>, RuleListError> {
     if managed.is_empty() {
-        return Err("prefix_rules cannot be empty".to_owned());
+        return Err(RuleListError::Empty);
     }
     let mut all = Vec::new();
     for (index, managed) in managed.into_iter().enumerate() {
         let rules = managed.into_prefix_rules(dialect);
-        all.extend(rules.map_err(|why| format!("prefix_rule at index {index} {why}"))?);
+        all.extend(rules.map_err(|source| RuleListError::Rule { index, source })?);
     }
     Ok(all)
 }
 
 impl RequirementsExecPolicyPrefixRuleToml {
     /// Returns one rule for each program that may be the first word.
-    fn into_prefix_rules(self, dialect: CodexDialect) -> Result<Vec<PrefixRule>, String> {
+    fn into_prefix_rules(self, dialect: CodexDialect) -> Result<Vec<PrefixRule>, ManagedRuleError> {
         let blank = |text: &String| text.trim().is_empty();
         if self.justification.as_ref().is_some_and(blank) {
-            return Err("has an empty justification".to_owned());
+            return Err(ManagedRuleError::EmptyJustification);
         }
         let mut tokens = Vec::new();
         for (index, token) in self.pattern.into_iter().enumerate() {
             let token = token.into_pattern_token();
-            let wrong = |why| format!("has an invalid pattern token at index {index}: {why}");
+            let wrong = |reason| ManagedRuleError::InvalidToken { index, reason };
             tokens.push(token.map_err(wrong)?);
         }
         let decision = Self::parse_decision(self.decision, dialect);
-        let (first, rest) = tokens.split_first().ok_or("has an empty pattern")?;
+        let (first, rest) = tokens.split_first().ok_or(ManagedRuleError::EmptyPattern)?;
         let decision = decision?;
         let rule = |first: &String| PrefixRule {
             pattern: PrefixPattern {
@@ -132,20 +197,20 @@ impl RequirementsExecPolicyPrefixRuleToml {
     fn parse_decision(
         wanted: Option<RequirementsExecPolicyDecisionToml>,
         dialect: CodexDialect,
-    ) -> Result<CodexDecision, String> {
+    ) -> Result<CodexDecision, ManagedRuleError> {
         match wanted {
-            None => Err("is missing a decision".to_owned()),
+            None => Err(ManagedRuleError::MissingDecision),
             Some(RequirementsExecPolicyDecisionToml::Allow) if dialect == CodexDialect::V0145 => {
-                Err(format!("{ALLOW_NOT_PERMITTED} (use 'prompt' or 'forbidden')"))
+                Err(ManagedRuleError::AllowNotPermitted("'prompt' or 'forbidden'"))
             }
             Some(RequirementsExecPolicyDecisionToml::Allow) => {
-                Err(format!("{ALLOW_NOT_PERMITTED} (use 'prompt', 'prompt-user', or 'forbidden')"))
+                Err(ManagedRuleError::AllowNotPermitted("'prompt', 'prompt-user', or 'forbidden'"))
             }
             Some(RequirementsExecPolicyDecisionToml::Prompt) => Ok(CodexDecision::Prompt),
             Some(RequirementsExecPolicyDecisionToml::PromptUser)
                 if dialect == CodexDialect::V0145 =>
             {
-                Err("has decision 'prompt-user', which this version does not know".to_owned())
+                Err(ManagedRuleError::UnknownPromptUser)
             }
             Some(RequirementsExecPolicyDecisionToml::PromptUser) => Ok(CodexDecision::PromptUser),
             Some(RequirementsExecPolicyDecisionToml::Forbidden) => Ok(CodexDecision::Forbidden),

@@ -244,21 +244,25 @@ fn parse_example(item: &RuleArgument) -> Result<Vec<String>, RuleCallError> {
     Ok(words)
 }
 
+fn host_executable_error(what: &str) -> RuleCallError {
+    RuleCallError::Rule(format!("host_executable {what}"))
+}
+
 /// Returns the paths of a program.
 fn parse_program_paths(name: &str, paths: &[RuleArgument]) -> Result<Vec<String>, RuleCallError> {
-    let wrong = |what: String| RuleCallError::Rule(format!("host_executable {what}"));
+    let wrong = host_executable_error;
     if name.is_empty() {
-        return Err(wrong("name cannot be empty".to_owned()));
+        return Err(wrong("name cannot be empty"));
     }
     if name.contains('/') || name == "." || name == ".." {
-        return Err(wrong(format!("name must be a bare executable name (got {name})")));
+        return Err(wrong(&format!("name must be a bare executable name (got {name})")));
     }
     let mut listed: Vec<String> = Vec::new();
     for path in paths {
         let path = path
             .as_text()
-            .ok_or_else(|| wrong(format!("paths must be strings (got {})", path.type_name())))?;
-        let place = parse_program_path(name, path).map_err(wrong)?;
+            .ok_or_else(|| wrong(&format!("paths must be strings (got {})", path.type_name())))?;
+        let place = parse_program_path(name, path)?;
         if !listed.contains(&place) {
             listed.push(place);
         }
@@ -266,13 +270,14 @@ fn parse_program_paths(name: &str, paths: &[RuleArgument]) -> Result<Vec<String>
     Ok(listed)
 }
 
-fn parse_program_path(name: &str, path: &str) -> Result<String, String> {
+fn parse_program_path(name: &str, path: &str) -> Result<String, RuleCallError> {
     if !path.starts_with('/') {
-        return Err(format!("paths must be absolute (got {path})"));
+        return Err(host_executable_error(&format!("paths must be absolute (got {path})")));
     }
     let place = normalize_path(path);
     if basename(&place) != Some(name) {
-        return Err(format!("path `{path}` must have basename `{name}`"));
+        let what = format!("path `{path}` must have basename `{name}`");
+        return Err(host_executable_error(&what));
     }
     Ok(place)
 }

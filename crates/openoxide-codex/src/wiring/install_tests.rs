@@ -74,7 +74,7 @@ fn invalid_settings_are_an_error_and_are_not_overwritten() {
         (r#"{"hooks": {}, "hooks": {}}"#, "more than once"),
     ] {
         let error = ours().install(text).unwrap_err();
-        assert!(error.contains(why), "{text}: {error}");
+        assert!(error.to_string().contains(why), "{text}: {error}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Codex's parser for patches, with its error messages.
 
-use std::fmt;
+use thiserror::Error;
 
 use super::patch_change::{FileHunk, ParsedPatch};
 use crate::file_change::PatchChangeKind;
@@ -17,30 +17,17 @@ const END_OF_FILE: &str = "*** End of File";
 const HEREDOC: [&str; 3] = ["<<EOF", "<<'EOF'", "<<\"EOF\""];
 
 /// An error in a patch, with Codex's message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum PatchParseError {
+    #[error("invalid patch: The first line of the patch must be '{BEGIN}'")]
     MissingBegin,
+    #[error("invalid patch: The last line of the patch must be '{END}'")]
     MissingEnd,
+    #[error("invalid patch: apply_patch environment_id cannot be empty")]
     InvalidEnvironment,
     /// The number of the line, counted from one, and the error.
+    #[error("invalid hunk at line {0}, {1}")]
     InvalidHunk(usize, String),
-}
-
-impl fmt::Display for PatchParseError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::MissingBegin => {
-                write!(out, "invalid patch: The first line of the patch must be '{BEGIN}'")
-            }
-            Self::MissingEnd => {
-                write!(out, "invalid patch: The last line of the patch must be '{END}'")
-            }
-            Self::InvalidEnvironment => {
-                write!(out, "invalid patch: apply_patch environment_id cannot be empty")
-            }
-            Self::InvalidHunk(line, why) => write!(out, "invalid hunk at line {line}, {why}"),
-        }
-    }
 }
 
 impl<'a> ParsedPatch<'a> {

@@ -36,11 +36,11 @@ fn a_file_that_codex_would_not_take_is_refused_in_its_words() {
         let older = |error: &str| dialect == "0.145" && error.contains("unknown variant");
         match (found, text("error")) {
             (Err(found), Some(error)) if older(error) => {
-                assert!(!found.is_empty(), "{given}");
+                assert!(!found.to_string().is_empty(), "{given}");
                 refused += 1;
             }
             (Err(found), Some(error)) => {
-                assert_eq!(found.trim_end(), error, "{dialect}\n{given}");
+                assert_eq!(found.to_string().trim_end(), error, "{dialect}\n{given}");
                 refused += 1;
             }
             (found, None) => {
