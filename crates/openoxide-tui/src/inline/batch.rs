@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse, GrantScope, GrantTerms, SessionId};
 
-use super::{AskError, render::BatchPosition};
+use crate::inline::{ask_error::AskError, render_options::BatchPosition};
 
 /// The result of one question.
 #[derive(Clone, Debug, PartialEq, Eq)]

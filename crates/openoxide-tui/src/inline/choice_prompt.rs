@@ -11,18 +11,23 @@ use openoxide_protocol::{
     escape::{LineMode, escape_text},
 };
 
-use super::{
-    AskError, AskOptions, InputMode,
-    console::{ConsoleInput, PromptConsole, discard_input},
-    hidden_content::HiddenContent,
-    line_prompt::{InputLine, MAX_RETRIES, read_line},
-    prompt_options::KeyHints,
-    prompt_state::{is_cancel_key, is_enter_key},
-    render::{RenderOptions, TextPage, show_body},
-    terminal::{RawTerminal, TerminalIo, terminal_width},
+use crate::{
+    inline::{
+        ask_error::AskError,
+        ask_options::AskOptions,
+        console::{ConsoleInput, PromptConsole, discard_input},
+        hidden_content::HiddenContent,
+        input_mode::InputMode,
+        line_prompt::{InputLine, MAX_RETRIES, read_line},
+        prompt_options::KeyHints,
+        prompt_state::{is_cancel_key, is_enter_key},
+        render::show_body,
+        render_options::RenderOptions,
+        terminal::{RawTerminal, TerminalIo, terminal_width},
+        text_page::TextPage,
+    },
+    style::{TextStyle, TextTone},
 };
-
-use crate::style::{TextStyle, TextTone};
 
 /// Below an answer: the columns that its keys take.
 const INDENT: &str = "          ";

@@ -4,12 +4,14 @@ use std::{collections::VecDeque, time::Duration};
 
 use crossterm::event::{Event, KeyEvent, KeyEventKind};
 
-use super::{
-    AskError,
-    prompt_state::{is_cancel_key, is_enter_key},
-    terminal::TerminalIo,
+use crate::{
+    inline::{
+        ask_error::AskError,
+        prompt_state::{is_cancel_key, is_enter_key},
+        terminal::TerminalIo,
+    },
+    text_wrap::{display_width, wrap_words},
 };
-use crate::text_wrap::{display_width, wrap_words};
 
 /// The time without input that is required before the question is shown.
 const QUIET_PERIOD: Duration = Duration::from_millis(50);

@@ -4,13 +4,10 @@ use std::cmp::Reverse;
 
 use openoxide_protocol::{ApprovalRequest, Finding, FindingKind, Obligation, PresentationKind};
 
-use super::{
-    prompt_options::COVERS_KEY,
-    render::{RenderOptions, TextPage},
-};
 use openoxide_protocol::escape::{DisplayGlyph, GlyphContent, LineMode, escaped_glyphs};
 
 use crate::{
+    inline::{prompt_options::COVERS_KEY, render_options::RenderOptions, text_page::TextPage},
     style::TextTone,
     text_wrap::{WrappedRow, display_width, wrap_rows},
 };

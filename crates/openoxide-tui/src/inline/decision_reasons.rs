@@ -4,13 +4,16 @@ use openoxide_protocol::{
     Access, AccessDecision, ApprovalRequest, Decision, Effect, RuleBreadth, RuleRef,
 };
 
-use super::{
-    content::show_limited,
-    hidden_content::sort_by_danger,
-    prompt_options::{PromptOptions, session_coverage},
-    render::{RenderOptions, TextPage},
+use crate::{
+    inline::{
+        content::show_limited,
+        hidden_content::sort_by_danger,
+        prompt_options::{PromptOptions, session_coverage},
+        render_options::RenderOptions,
+        text_page::TextPage,
+    },
+    style::TextTone,
 };
-use crate::style::TextTone;
 
 /// Below a decision: the columns that its word takes.
 const INDENT: &str = "         ";

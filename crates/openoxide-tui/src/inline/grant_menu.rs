@@ -8,8 +8,10 @@ use openoxide_protocol::{
     PathAccess, RuleBreadth, RuleChoice,
 };
 
-use super::{prompt_options::KeyHints, render::TextPage};
-use crate::style::TextTone;
+use crate::{
+    inline::{prompt_options::KeyHints, text_page::TextPage},
+    style::TextTone,
+};
 
 /// Below a rule: the columns that its number and its word take.
 const INDENT: &str = "                 ";

@@ -6,9 +6,9 @@ use openoxide_protocol::{
     Access, AccessDecision, ApprovalRequest, CommandClass, Effect, Finding, FindingKind, Span,
 };
 
-use super::{
+use crate::inline::{
     content::MAX_ITEMS,
-    render::{BatchPosition, RenderOptions},
+    render_options::{BatchPosition, RenderOptions},
 };
 
 /// The content that is not on the screen. An approving key shows it first.

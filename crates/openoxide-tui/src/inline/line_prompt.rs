@@ -7,18 +7,24 @@ use std::{
 
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse, GrantScope};
 
-use super::{
-    AskError, AskOptions, HistoryLookup, InputMode,
-    batch::{PromptAnswer, answer_each},
-    console::discard_input,
-    grant_menu::GrantMenu,
-    hidden_content::HiddenContent,
-    line_editor::LineEditor,
-    prompt_options::PromptOptions,
-    render::{BatchPosition, RenderOptions, TextPage, render_prompt},
-    terminal::{RawTerminal, terminal_width},
+use crate::{
+    inline::{
+        ask_error::AskError,
+        ask_options::AskOptions,
+        batch::{PromptAnswer, answer_each},
+        console::discard_input,
+        grant_menu::{GrantMenu, HistoryLookup},
+        hidden_content::HiddenContent,
+        input_mode::InputMode,
+        line_editor::LineEditor,
+        prompt_options::PromptOptions,
+        render::render_prompt,
+        render_options::{BatchPosition, RenderOptions},
+        terminal::{RawTerminal, terminal_width},
+        text_page::TextPage,
+    },
+    style::{TextStyle, TextTone},
 };
-use crate::{TextStyle, style::TextTone};
 
 /// The number of further attempts before missing answers cancel the request.
 pub(super) const MAX_RETRIES: usize = 3;

@@ -2,11 +2,12 @@
 
 use openoxide_protocol::ApprovalRequest;
 
-use super::{
-    InputMode,
-    render::{BatchPosition, RenderOptions, TextPage},
-};
 use crate::{
+    inline::{
+        input_mode::InputMode,
+        render_options::{BatchPosition, RenderOptions},
+        text_page::TextPage,
+    },
     style::TextTone,
     text_wrap::{display_width, wrap_words},
 };
@@ -116,15 +117,4 @@ impl KeyHints {
 pub(crate) fn session_coverage(request: &ApprovalRequest) -> impl Iterator<Item = &str> {
     let listed = request.presentation.metadata.get(COVERS_KEY).and_then(|covers| covers.as_array());
     listed.into_iter().flatten().filter_map(|key| key.as_str())
-}
-
-impl InputMode {
-    /// Returns the input that approves all: a capital letter where keys are read, a word where
-    /// lines are.
-    pub(crate) const fn approve_all_key(self) -> &'static str {
-        match self {
-            Self::Keys => "A",
-            Self::Lines => "all",
-        }
-    }
 }

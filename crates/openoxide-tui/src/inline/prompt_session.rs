@@ -2,16 +2,20 @@
 
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse, ChoiceHistory};
 
-use super::{
-    AskError, AskOptions, HistoryLookup, InputMode,
+use crate::inline::{
+    ask_error::AskError,
+    ask_options::AskOptions,
     batch::{PromptAnswer, answer_each},
     console::{ConsoleInput, PromptConsole, discard_input},
-    grant_menu::GrantMenu,
+    grant_menu::{GrantMenu, HistoryLookup},
     hidden_content::HiddenContent,
+    input_mode::InputMode,
     prompt_options::PromptOptions,
     prompt_state::{PromptState, PromptStep},
-    render::{BatchPosition, RenderOptions, TextPage, render_prompt},
+    render::render_prompt,
+    render_options::{BatchPosition, RenderOptions},
     terminal::{RawTerminal, TerminalIo},
+    text_page::TextPage,
 };
 
 /// Asks about each of `requests` at the terminal of this process.

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use openoxide_protocol::{ApprovalResponse, GrantScope};
 
-use super::{
+use crate::inline::{
     batch::PromptAnswer,
     grant_menu::{GrantMenu, GrantMenuStep},
     hidden_content::HiddenContent,

@@ -12,7 +12,7 @@ use crossterm::{
     terminal::{disable_raw_mode, enable_raw_mode, window_size},
 };
 
-use super::AskError;
+use crate::inline::ask_error::AskError;
 
 /// The width that is used if the terminal's width is unknown.
 const DEFAULT_WIDTH: u16 = 80;

@@ -1,7 +1,7 @@
 //! Tests of the second step: its expected screens and the answers of its keys.
 
 use super::*;
-use crate::{inline::render::RenderOptions, samples::command_request};
+use crate::{inline::render_options::RenderOptions, samples::command_request};
 
 fn request() -> ApprovalRequest {
     let mut request = command_request("npm run build");

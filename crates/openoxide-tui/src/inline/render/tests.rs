@@ -6,6 +6,7 @@ use super::*;
 use crate::samples::{
     command_request, patch_request, with_explicit_approval, with_finding, with_group, with_parts,
 };
+use crate::{inline::render_options::BatchPosition, style::TextStyle, text_wrap::display_width};
 
 fn at(width: u16, request: &ApprovalRequest) -> String {
     render_prompt(request, &RenderOptions { width, ..RenderOptions::default() })
