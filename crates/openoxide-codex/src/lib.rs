@@ -17,6 +17,7 @@ pub mod approval_review;
 pub mod exact_semantics;
 pub mod file_change;
 pub mod hook;
+pub mod mode_table;
 mod plain_rules;
 pub mod review_decision;
 mod rule_arguments;

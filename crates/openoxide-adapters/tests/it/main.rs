@@ -5,6 +5,4 @@ mod aider;
 #[cfg(test)]
 mod claude;
 #[cfg(test)]
-mod modes;
-#[cfg(test)]
 mod opencode;

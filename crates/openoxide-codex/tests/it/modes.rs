@@ -1,9 +1,8 @@
 //! Modes of other programs. Each row of the tables has the same result as the other program's own
 //! table.
 
-use openoxide_adapters::mode_tables::{
-    CODEX_MODE_TABLE, CODEX_PRESETS, ConfinementMode, GateSettings, LLM_DO_MODES, codex_settings,
-};
+use openoxide_adapters::mode_tables::{ConfinementMode, GateSettings, LLM_DO_MODES};
+use openoxide_codex::mode_table::{CODEX_MODE_TABLE, CODEX_PRESETS, codex_settings};
 use openoxide_permission::{
     CombiningAlgorithm, EvaluationContext, Layer, LayerKind, PathAnchors, PolicyStack,
     default_layer, evaluate_effect, parse_rule,
