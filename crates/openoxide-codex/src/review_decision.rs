@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// An answer to an approval request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ReviewDecision {
+pub enum CodexReviewDecision {
     /// Once.
     Approved,
     /// And a rule is written that allows what begins with these words.
@@ -38,7 +38,7 @@ pub enum ReviewDecision {
     Abort,
 }
 
-impl ReviewDecision {
+impl CodexReviewDecision {
     /// Returns the denial after which the model goes on, without a message.
     #[must_use]
     pub const fn new_denial() -> Self {

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{decision_words, request_origin::RequestOrigin};
-use crate::review_decision::{NetworkPolicyAmendment, ReviewDecision};
+use crate::review_decision::{CodexReviewDecision, NetworkPolicyAmendment};
 use openoxide_adapters::quote_words;
 
 /// The answers to a question about a command that does not list its answers.
-pub(crate) static PLAIN_DECISIONS: [ReviewDecision; 3] =
-    [ReviewDecision::Approved, ReviewDecision::new_denial(), ReviewDecision::Abort];
+pub(crate) static PLAIN_DECISIONS: [CodexReviewDecision; 3] =
+    [CodexReviewDecision::Approved, CodexReviewDecision::new_denial(), CodexReviewDecision::Abort];
 
 /// A request to approve a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub struct CommandApproval {
     pub proposed_network_policy_amendments: Option<Vec<NetworkPolicyAmendment>>,
     /// The possible answers; `accept`, `decline` and `cancel` if the field is missing.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "decision_words")]
-    pub available_decisions: Option<Vec<ReviewDecision>>,
+    pub available_decisions: Option<Vec<CodexReviewDecision>>,
     /// The machine that it would run on: `local`, unless it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment_id: Option<String>,
@@ -101,11 +101,11 @@ impl CommandApproval {
 
     /// Returns whether Codex offers this answer.
     #[must_use]
-    pub fn allows_decision(&self, decision: &ReviewDecision) -> bool {
+    pub fn allows_decision(&self, decision: &CodexReviewDecision) -> bool {
         match &self.available_decisions {
             // Codex always accepts an answer that declines and lets the model go on.
             Some(offered) => {
-                offered.contains(decision) || matches!(decision, ReviewDecision::Denied { .. })
+                offered.contains(decision) || matches!(decision, CodexReviewDecision::Denied { .. })
             }
             None => PLAIN_DECISIONS.contains(decision),
         }

@@ -5,10 +5,10 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::review_decision::{NetworkPolicyAmendment, ReviewDecision};
+use crate::review_decision::{CodexReviewDecision, NetworkPolicyAmendment};
 
 /// A decision on the wire. The app server has other names than the core for variants and for
-/// fields, and its denial has no message, so serde attributes on [`ReviewDecision`] do not suffice.
+/// fields, and its denial has no message, so serde attributes on [`CodexReviewDecision`] do not suffice.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum WireDecision {
@@ -20,7 +20,7 @@ enum WireDecision {
     Cancel,
 }
 
-impl From<WireDecision> for ReviewDecision {
+impl From<WireDecision> for CodexReviewDecision {
     fn from(decision: WireDecision) -> Self {
         match decision {
             WireDecision::Accept => Self::Approved,
@@ -39,30 +39,30 @@ impl From<WireDecision> for ReviewDecision {
     }
 }
 
-impl From<ReviewDecision> for WireDecision {
-    fn from(decision: ReviewDecision) -> Self {
+impl From<CodexReviewDecision> for WireDecision {
+    fn from(decision: CodexReviewDecision) -> Self {
         match decision {
-            ReviewDecision::Approved => Self::Accept,
-            ReviewDecision::ApprovedForSession => Self::AcceptForSession,
-            ReviewDecision::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment } => {
+            CodexReviewDecision::Approved => Self::Accept,
+            CodexReviewDecision::ApprovedForSession => Self::AcceptForSession,
+            CodexReviewDecision::ApprovedExecpolicyAmendment { proposed_execpolicy_amendment } => {
                 Self::AcceptWithExecpolicyAmendment {
                     execpolicy_amendment: proposed_execpolicy_amendment,
                 }
             }
-            ReviewDecision::NetworkPolicyAmendment { network_policy_amendment } => {
+            CodexReviewDecision::NetworkPolicyAmendment { network_policy_amendment } => {
                 Self::ApplyNetworkPolicyAmendment { network_policy_amendment }
             }
             // The app server has no words for the last two. A denial is the safe answer.
-            ReviewDecision::Denied { .. }
-            | ReviewDecision::TimedOut
-            | ReviewDecision::ApprovedMcpPolicyAmendment => Self::Decline,
-            ReviewDecision::Abort => Self::Cancel,
+            CodexReviewDecision::Denied { .. }
+            | CodexReviewDecision::TimedOut
+            | CodexReviewDecision::ApprovedMcpPolicyAmendment => Self::Decline,
+            CodexReviewDecision::Abort => Self::Cancel,
         }
     }
 }
 
 /// Returns a decision in the words of the app server.
-pub(super) fn to_json(decision: &ReviewDecision) -> Value {
+pub(super) fn to_json(decision: &CodexReviewDecision) -> Value {
     json!(WireDecision::from(decision.clone()))
 }
 
@@ -72,7 +72,7 @@ pub(super) fn to_json(decision: &ReviewDecision) -> Value {
 /// Returns the error of the serializer.
 #[expect(clippy::ref_option, reason = "serde passes the field")]
 pub(crate) fn serialize<S: Serializer>(
-    decisions: &Option<Vec<ReviewDecision>>,
+    decisions: &Option<Vec<CodexReviewDecision>>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let words = decisions
@@ -87,7 +87,7 @@ pub(crate) fn serialize<S: Serializer>(
 /// Returns an error if the app server has no such decision.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<Option<Vec<ReviewDecision>>, D::Error> {
+) -> Result<Option<Vec<CodexReviewDecision>>, D::Error> {
     let words = Option::<Vec<WireDecision>>::deserialize(deserializer)?;
-    Ok(words.map(|words| words.into_iter().map(ReviewDecision::from).collect()))
+    Ok(words.map(|words| words.into_iter().map(CodexReviewDecision::from).collect()))
 }

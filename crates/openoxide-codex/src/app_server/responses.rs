@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{decision_words, request_origin::RequestId};
-use crate::review_decision::ReviewDecision;
+use crate::review_decision::CodexReviewDecision;
 
 /// An answer to a request for more permissions: the granted permissions and their duration. A
 /// denial grants none.
@@ -32,6 +32,6 @@ pub enum PermissionsScope {
 
 /// Returns the line that answers a request.
 #[must_use]
-pub fn render_response(id: &RequestId, decision: &ReviewDecision) -> Value {
+pub fn render_response(id: &RequestId, decision: &CodexReviewDecision) -> Value {
     json!({ "id": id, "result": { "decision": decision_words::to_json(decision) } })
 }

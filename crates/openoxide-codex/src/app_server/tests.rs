@@ -3,7 +3,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{file_change::PatchChangeKind, review_decision::ReviewDecision};
+use crate::{file_change::PatchChangeKind, review_decision::CodexReviewDecision};
 
 /// Messages of app server 0.169 and its client, recorded; ids as they were, directories shortened.
 const RECORDED: &str = include_str!("../../../../corpus/codex/app_server.ndjson");
@@ -59,10 +59,10 @@ fn recorded_answers_are_read_and_written_alike() {
         seen.push(read);
     }
     for plain in [
-        ReviewDecision::Approved,
-        ReviewDecision::ApprovedForSession,
-        ReviewDecision::new_denial(),
-        ReviewDecision::Abort,
+        CodexReviewDecision::Approved,
+        CodexReviewDecision::ApprovedForSession,
+        CodexReviewDecision::new_denial(),
+        CodexReviewDecision::Abort,
     ] {
         assert!(seen.contains(&plain), "{plain:?}");
     }
@@ -120,12 +120,12 @@ fn only_offered_decisions_are_allowed() {
     let of = |decisions: Value| command(&json!({ "availableDecisions": decisions }));
     let some = of(json!(["accept", "cancel"]));
     assert!(
-        some.allows_decision(&ReviewDecision::Approved)
-            && some.allows_decision(&ReviewDecision::new_denial())
+        some.allows_decision(&CodexReviewDecision::Approved)
+            && some.allows_decision(&CodexReviewDecision::new_denial())
     );
-    assert!(!some.allows_decision(&ReviewDecision::ApprovedForSession));
-    assert!(!command(&json!({})).allows_decision(&ReviewDecision::ApprovedForSession));
-    let amendment = ReviewDecision::ApprovedExecpolicyAmendment {
+    assert!(!some.allows_decision(&CodexReviewDecision::ApprovedForSession));
+    assert!(!command(&json!({})).allows_decision(&CodexReviewDecision::ApprovedForSession));
+    let amendment = CodexReviewDecision::ApprovedExecpolicyAmendment {
         proposed_execpolicy_amendment: vec!["ls".into()],
     };
     assert!(

@@ -10,7 +10,7 @@ use crate::{
         PermissionsScope, PersistScope, RequestId, ToolApproval, ToolDecision, render_response,
     },
     exact_semantics::{longest_banned_prefix, render_prefix_rule},
-    review_decision::{NetworkPolicyAmendment, NetworkPolicyRuleAction, ReviewDecision},
+    review_decision::{CodexReviewDecision, NetworkPolicyAmendment, NetworkPolicyRuleAction},
 };
 use openoxide_adapters::quote_words;
 
@@ -28,7 +28,7 @@ const ESCAPE: char = '\u{1b}';
 #[derive(Clone, Debug, PartialEq)]
 pub enum CodexAnswer {
     /// To a question about a command or about files.
-    Review(ReviewDecision),
+    Review(CodexReviewDecision),
     /// To a wish for more permissions.
     Permissions(PermissionsAnswer),
     /// To a question about a tool.
@@ -76,7 +76,7 @@ impl CodexAnswer {
     /// Returns the answer in our words, for the gate and the audit.
     #[must_use]
     pub fn to_approval_response(&self) -> ApprovalResponse {
-        use ReviewDecision as R;
+        use CodexReviewDecision as R;
         let scope = match self {
             Self::Review(R::Approved) => GrantScope::Once,
             Self::Review(R::ApprovedForSession) => GrantScope::Session,
@@ -106,10 +106,10 @@ impl CodexAnswer {
     #[must_use]
     pub fn rule_to_save(&self) -> Option<String> {
         match self {
-            Self::Review(ReviewDecision::ApprovedExecpolicyAmendment {
+            Self::Review(CodexReviewDecision::ApprovedExecpolicyAmendment {
                 proposed_execpolicy_amendment: words,
             }) => render_prefix_rule(words).ok(),
-            Self::Review(ReviewDecision::NetworkPolicyAmendment {
+            Self::Review(CodexReviewDecision::NetworkPolicyAmendment {
                 network_policy_amendment: NetworkPolicyAmendment { action, host },
             }) => Some(format!("network_rule(host={}, decision={})", json!(host), json!(action))),
             Self::Tool { rule_to_save: keeps, .. } => keeps.clone(),
@@ -122,9 +122,9 @@ impl CodexAnswer {
     pub fn find_once_approval(asked: &ApprovalParams) -> Option<Self> {
         match asked {
             ApprovalParams::Command(approval) => approval
-                .allows_decision(&ReviewDecision::Approved)
-                .then_some(Self::Review(ReviewDecision::Approved)),
-            ApprovalParams::FileChange(_) => Some(Self::Review(ReviewDecision::Approved)),
+                .allows_decision(&CodexReviewDecision::Approved)
+                .then_some(Self::Review(CodexReviewDecision::Approved)),
+            ApprovalParams::FileChange(_) => Some(Self::Review(CodexReviewDecision::Approved)),
             ApprovalParams::Permissions(_) => None,
             ApprovalParams::Tool(_) => Some(Self::from_tool_decision(ToolDecision::Accept(None))),
         }
@@ -135,7 +135,7 @@ impl CodexAnswer {
     pub fn new_decline(asked: &ApprovalParams) -> Self {
         match asked {
             ApprovalParams::Command(_) | ApprovalParams::FileChange(_) => {
-                Self::Review(ReviewDecision::new_denial())
+                Self::Review(CodexReviewDecision::new_denial())
             }
             ApprovalParams::Permissions(_) => {
                 Self::Permissions(permissions_answer(json!({}), PermissionsScope::Turn, None))
@@ -167,7 +167,7 @@ impl CodexAnswerOptions {
     }
 
     fn add_command_options(&mut self, approval: &CommandApproval, facts: &OperationFacts) {
-        use ReviewDecision as R;
+        use CodexReviewDecision as R;
         let offered = approval.available_decisions.as_deref().unwrap_or(&PLAIN_DECISIONS);
         let human = approval.kind == CommandApprovalKind::HumanCommand;
         for decision in offered {
@@ -201,7 +201,7 @@ impl CodexAnswerOptions {
     }
 
     fn add_file_options(&mut self) {
-        use ReviewDecision as R;
+        use CodexReviewDecision as R;
         let session = "yes, and Codex asks no more about these files in this conversation";
         for (decision, key, meaning) in [
             (R::Approved, 'y', "yes, this once"),

@@ -300,7 +300,7 @@ fn answers_are_written_as_codex_takes_them() {
         json!({ "id": 6, "result": { "decision": "decline" } })
     );
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let amendment = crate::review_decision::ReviewDecision::ApprovedExecpolicyAmendment {
+    let amendment = crate::review_decision::CodexReviewDecision::ApprovedExecpolicyAmendment {
         proposed_execpolicy_amendment: words(&["echo", "a b"]),
     };
     // As 0.169 writes lines into its default.rules.

@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 
 use super::{call_decision::SandboxPermissions, dialect::CodexDialect, script_commands};
-use crate::review_decision::ReviewDecision;
+use crate::review_decision::CodexReviewDecision;
 
 /// The keys under which approvals for the session are remembered, as JSON. They last as long as the
 /// session, and are never written to disk.
@@ -38,16 +38,16 @@ impl ApprovalStore {
 pub async fn with_cached_approval<K: Serialize + Sync>(
     store: &ApprovalStore,
     keys: &[K],
-    ask: impl AsyncFnOnce() -> ReviewDecision,
-) -> ReviewDecision {
+    ask: impl AsyncFnOnce() -> CodexReviewDecision,
+) -> CodexReviewDecision {
     // What cannot be written as a key is not remembered.
     let keys: Vec<String> =
         keys.iter().map(serde_json::to_string).collect::<Result<_, _>>().unwrap_or_default();
     if store.contains_all(&keys) {
-        return ReviewDecision::ApprovedForSession;
+        return CodexReviewDecision::ApprovedForSession;
     }
     let decision = ask().await;
-    if decision == ReviewDecision::ApprovedForSession {
+    if decision == CodexReviewDecision::ApprovedForSession {
         store.lock_keys().extend(keys);
     }
     decision
@@ -158,12 +158,12 @@ mod tests {
 
     #[test]
     fn only_session_approvals_of_all_keys_are_reused() {
-        use ReviewDecision::{Approved, ApprovedForSession};
+        use CodexReviewDecision::{Approved, ApprovedForSession};
         let store = ApprovalStore::default();
         let files = |names: &[&str]| {
             FileKey::for_patch(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
         };
-        let ask = |names: &[&str], answer: ReviewDecision| {
+        let ask = |names: &[&str], answer: CodexReviewDecision| {
             let mut asked = false;
             let keys = files(names);
             let found = now(with_cached_approval(&store, &keys, async || {

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::{
     file_change::FileUpdateChange,
-    review_decision::{NetworkPolicyAmendment, NetworkPolicyRuleAction, ReviewDecision},
+    review_decision::{CodexReviewDecision, NetworkPolicyAmendment, NetworkPolicyRuleAction},
 };
 
-/// A question of the core.
+/// An approval request of the core.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ApprovalEvent {
@@ -20,7 +20,7 @@ pub enum ApprovalEvent {
     ApplyPatchApprovalRequest(Box<ApplyPatchApprovalRequest>),
 }
 
-/// A command waits for an answer.
+/// A request to approve a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExecApprovalRequest {
     /// The call.
@@ -53,7 +53,7 @@ pub struct ExecApprovalRequest {
     pub additional_permissions: Option<Value>,
     /// The possible answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub available_decisions: Option<Vec<ReviewDecision>>,
+    pub available_decisions: Option<Vec<CodexReviewDecision>>,
     /// The command as a client shows it.
     pub parsed_cmd: Vec<ParsedCommand>,
     /// All else.
@@ -97,7 +97,7 @@ pub enum ParsedCommand {
     },
 }
 
-/// Changes of files wait for an answer.
+/// A request to approve changes of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApplyPatchApprovalRequest {
     /// The call.
@@ -184,15 +184,15 @@ impl ExecApprovalRequest {
     /// Returns the possible answers. If the event does not list them, they follow from the
     /// question: about a host, about more permissions, or about a command.
     #[must_use]
-    pub fn available_decisions(&self) -> Vec<ReviewDecision> {
-        use ReviewDecision::{Abort, Approved, ApprovedForSession};
+    pub fn available_decisions(&self) -> Vec<CodexReviewDecision> {
+        use CodexReviewDecision::{Abort, Approved, ApprovedForSession};
         if let Some(told) = &self.available_decisions {
             return told.clone();
         }
         if self.network_approval_context.is_some() {
             let allow = self.proposed_network_policy_amendments.iter().flatten();
             let allow = allow.filter(|rule| rule.action == NetworkPolicyRuleAction::Allow).take(1);
-            let allow = allow.map(|rule| ReviewDecision::NetworkPolicyAmendment {
+            let allow = allow.map(|rule| CodexReviewDecision::NetworkPolicyAmendment {
                 network_policy_amendment: rule.clone(),
             });
             return [Approved, ApprovedForSession]
@@ -203,7 +203,7 @@ impl ExecApprovalRequest {
         }
         let words = self.proposed_execpolicy_amendment.as_ref();
         let words = words.filter(|_| self.additional_permissions.is_none());
-        let rule = words.map(|words| ReviewDecision::ApprovedExecpolicyAmendment {
+        let rule = words.map(|words| CodexReviewDecision::ApprovedExecpolicyAmendment {
             proposed_execpolicy_amendment: words.clone(),
         });
         [Approved].into_iter().chain(rule).chain([Abort]).collect()
@@ -257,19 +257,21 @@ mod tests {
     fn recorded_decisions_are_read_and_written_alike() {
         let told = lines("client").into_iter().map(|line| line["result"]["decision"].clone());
         let read = told.map(|told| {
-            let read: ReviewDecision = serde_json::from_value(told.clone()).unwrap();
+            let read: CodexReviewDecision = serde_json::from_value(told.clone()).unwrap();
             assert_eq!(json!(read), told);
             read
         });
         let read: Vec<_> = read.collect();
         assert_eq!(read.len(), 7);
-        for wanted in
-            [ReviewDecision::Approved, ReviewDecision::ApprovedForSession, ReviewDecision::Abort]
-        {
+        for wanted in [
+            CodexReviewDecision::Approved,
+            CodexReviewDecision::ApprovedForSession,
+            CodexReviewDecision::Abort,
+        ] {
             assert!(read.contains(&wanted), "{wanted:?}");
         }
         for not in [json!("denied"), json!("yes"), json!({ "denied": {} })] {
-            assert!(serde_json::from_value::<ReviewDecision>(not.clone()).is_err(), "{not}");
+            assert!(serde_json::from_value::<CodexReviewDecision>(not.clone()).is_err(), "{not}");
         }
     }
 
@@ -281,7 +283,7 @@ mod tests {
             request.additional_permissions = Some(json!({ "network": { "enabled": true } }));
             assert_eq!(
                 request.available_decisions(),
-                [ReviewDecision::Approved, ReviewDecision::Abort]
+                [CodexReviewDecision::Approved, CodexReviewDecision::Abort]
             );
         }
         let mut host = commands().swap_remove(0);

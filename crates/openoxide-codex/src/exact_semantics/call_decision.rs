@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     app_server::{CommandApprovalKind, PLAIN_DECISIONS, decision_words},
-    review_decision::ReviewDecision,
+    review_decision::CodexReviewDecision,
 };
 
 /// The arguments of Codex's shell tool, as far as they decide.
@@ -81,7 +81,7 @@ pub struct CallOutcome {
     pub kind: Option<CommandApprovalKind>,
     /// The possible answers.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "decision_words::serialize")]
-    pub avail: Option<Vec<ReviewDecision>>,
+    pub avail: Option<Vec<CodexReviewDecision>>,
     /// The files that are changed, where Codex takes the call for a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<PatchedFile>>,
@@ -171,10 +171,10 @@ impl CallOutcome {
     }
 
     fn with_amendment(self, amend: Option<Vec<String>>) -> Self {
-        let rule = amend.clone().map(|words| ReviewDecision::ApprovedExecpolicyAmendment {
+        let rule = amend.clone().map(|words| CodexReviewDecision::ApprovedExecpolicyAmendment {
             proposed_execpolicy_amendment: words,
         });
-        let all = [Some(ReviewDecision::Approved), rule, Some(ReviewDecision::Abort)];
+        let all = [Some(CodexReviewDecision::Approved), rule, Some(CodexReviewDecision::Abort)];
         Self { amend, avail: Some(all.into_iter().flatten().collect()), ..self }
     }
 }

@@ -9,7 +9,9 @@ use super::{
     approval_policy::AskForApproval, policy_amendment::render_network_rule,
     prompt_coalescing::PromptCoalescer,
 };
-use crate::review_decision::{NetworkPolicyAmendment, NetworkPolicyRuleAction, ReviewDecision};
+use crate::review_decision::{
+    CodexReviewDecision, NetworkPolicyAmendment, NetworkPolicyRuleAction,
+};
 
 /// The protocol by which a host is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -124,15 +126,15 @@ impl NetworkApprovals {
     pub fn record_answer(
         &self,
         key: &HostKey,
-        decision: &ReviewDecision,
+        decision: &CodexReviewDecision,
     ) -> (HostDecision, Option<String>) {
         match decision {
-            ReviewDecision::Approved => (HostDecision::Allowed, None),
-            ReviewDecision::ApprovedForSession => {
+            CodexReviewDecision::Approved => (HostDecision::Allowed, None),
+            CodexReviewDecision::ApprovedForSession => {
                 self.lock_decisions().allowed.insert(key.clone());
                 (HostDecision::Allowed, None)
             }
-            ReviewDecision::NetworkPolicyAmendment { network_policy_amendment } => {
+            CodexReviewDecision::NetworkPolicyAmendment { network_policy_amendment } => {
                 self.apply_amendment(key, network_policy_amendment)
             }
             _ => (HostDecision::Denied, None),
@@ -169,10 +171,10 @@ mod tests {
         HostKey::new(host, NetworkProtocol::Https, port)
     }
 
-    fn amendment(action: NetworkPolicyRuleAction) -> ReviewDecision {
+    fn amendment(action: NetworkPolicyRuleAction) -> CodexReviewDecision {
         let host = "a.example".to_owned();
         let network_policy_amendment = NetworkPolicyAmendment { host, action };
-        ReviewDecision::NetworkPolicyAmendment { network_policy_amendment }
+        CodexReviewDecision::NetworkPolicyAmendment { network_policy_amendment }
     }
 
     const ASK: AskForApproval = AskForApproval::OnRequest;
@@ -183,11 +185,11 @@ mod tests {
         let a = key("A.example", 443);
         assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Ask);
         assert_eq!(
-            approvals.record_answer(&a, &ReviewDecision::Approved),
+            approvals.record_answer(&a, &CodexReviewDecision::Approved),
             (HostDecision::Allowed, None)
         );
         assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Ask);
-        let session = approvals.record_answer(&a, &ReviewDecision::ApprovedForSession);
+        let session = approvals.record_answer(&a, &CodexReviewDecision::ApprovedForSession);
         assert_eq!(session, (HostDecision::Allowed, None));
         assert_eq!(
             approvals.decide_host(&key("a.EXAMPLE", 443), AskForApproval::Never, false),
@@ -213,7 +215,7 @@ mod tests {
         let a = key("a.example", 443);
         assert_eq!(approvals.decide_host(&a, AskForApproval::Never, true), HostDecision::Denied);
         assert_eq!(approvals.decide_host(&a, ASK, false), HostDecision::Denied);
-        for no in [ReviewDecision::Abort, ReviewDecision::TimedOut] {
+        for no in [CodexReviewDecision::Abort, CodexReviewDecision::TimedOut] {
             assert_eq!(approvals.record_answer(&a, &no), (HostDecision::Denied, None));
         }
         assert_eq!(approvals.decide_host(&a, ASK, true), HostDecision::Ask, "a no counts once");
