@@ -4,7 +4,10 @@ use openoxide_engine::{OpenError, ProfileError};
 use openoxide_store::audit::AuditError;
 use thiserror::Error;
 
-use crate::program_exit::ProgramExit;
+use crate::{
+    commands::{run::run_args_error::RunArgsError, sandbox::sandbox_run_error::SandboxRunError},
+    program_exit::ProgramExit,
+};
 
 /// The reason that a command cannot be carried out.
 #[derive(Debug, Error)]
@@ -18,6 +21,12 @@ pub(crate) enum CliError {
     /// The journal cannot be read.
     #[error(transparent)]
     Audit(#[from] AuditError),
+    /// The arguments of `run` are wrong.
+    #[error(transparent)]
+    Run(#[from] RunArgsError),
+    /// No sandbox can be made from the arguments of `sandbox run`.
+    #[error(transparent)]
+    SandboxRun(#[from] SandboxRunError),
     /// The arguments, or what they name, are wrong.
     #[error("{0}")]
     Usage(String),
@@ -27,9 +36,12 @@ impl CliError {
     /// Returns the exit code.
     pub(crate) const fn exit_code(&self) -> ProgramExit {
         match self {
-            Self::Open(_) | Self::Profile(_) | Self::Audit(_) | Self::Usage(_) => {
-                ProgramExit::Usage
-            }
+            Self::Open(_)
+            | Self::Profile(_)
+            | Self::Audit(_)
+            | Self::Run(_)
+            | Self::SandboxRun(_)
+            | Self::Usage(_) => ProgramExit::Usage,
         }
     }
 }

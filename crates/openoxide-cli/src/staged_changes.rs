@@ -2,14 +2,16 @@
 
 mod change_list;
 mod content_diff;
+mod displayed_path;
 
 use std::{collections::BTreeMap, io};
 
 use openoxide_protocol::{AbsPath, PresentationKind, RequestPresentation};
 use openoxide_sandbox::{CommitResult, SkippedChange, StagedChange, StagedChanges, StagingArea};
-use openoxide_tui::{LineMode, escape_text};
 
-use crate::{commands::sandbox::post_run_findings, user_messages};
+use displayed_path::display_path;
+
+use crate::{confinement_report::post_run_findings, user_messages};
 
 /// A question in one line, and the presentation that is shown with it.
 #[derive(Clone, Debug)]
@@ -19,10 +21,6 @@ pub(crate) struct StagedPresentation {
     pub(crate) file_list: String,
     pub(crate) presentation: RequestPresentation,
 }
-
-/// The maximum number of files that are listed and shown. A person would not read a longer list.
-/// The prompt has the paths of all files.
-const MAX_SHOWN_FILES: usize = 100;
 
 /// The effect of a denial, as it is shown to the person.
 pub(crate) const NO_CHANGE_MESSAGE: &str = "no file was changed";
@@ -54,13 +52,13 @@ pub(crate) fn present_changes(
     files.sort_by_key(|change| (change.before.is_none(), change.after.is_none()));
     let texts: Vec<_> = files
         .iter()
-        .take(MAX_SHOWN_FILES)
+        .take(change_list::MAX_SHOWN_FILES)
         .map(|change| content_diff::diff_change(stage, change))
         .collect();
     let list = change_list::render_list(&files, &texts, &changes.skipped, cwd);
     let content = list.clone() + &content_diff::render_diffs(&files, &texts, cwd);
     let title = match files.as_slice() {
-        [one] => format!("Let {} change", change_list::display_path(&one.path, cwd)),
+        [one] => format!("Let {} change", display_path(&one.path, cwd)),
         several => format!("Let {} staged files change", several.len()),
     };
     let kind = PresentationKind::Diff;
@@ -106,9 +104,4 @@ fn print_skipped(left_out: &[SkippedChange]) {
     for line in change_list::render_skipped(left_out) {
         user_messages::print_note(&line);
     }
-}
-
-/// A path that a person can read, whatever it holds.
-fn to_visible_line(text: &str) -> String {
-    escape_text(text, LineMode::SingleLine)
 }

@@ -4,6 +4,7 @@ mod approval;
 pub(crate) mod confined_run;
 mod explicit_approval;
 mod quarantine_restore;
+pub(crate) mod run_args_error;
 mod run_endings;
 mod staged_commit;
 
@@ -18,20 +19,22 @@ use openoxide_engine::{
 };
 use openoxide_protocol::{Action, Effect, NetworkAccess, Operation};
 use openoxide_sandbox::SandboxError;
-use openoxide_store::{UserEnvironment, audit::RequestedConfinement};
+use openoxide_store::UserEnvironment;
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
 use crate::{
     args::{GlobalArgs, RunArgs, RunSandboxMode},
-    commands::{call_operation, sandbox::HOST_NETWORK_NOTE, trust},
+    commands::{call_operation, trust},
+    confined_launch::{HOST_NETWORK_NOTE, SUPERVISOR_ARGS},
     error::CliError,
     policy_args,
     program_exit::ProgramExit,
     user_messages,
 };
 use approval::{ApprovalResult, ApprovalVerdict};
-use confined_run::RunContext;
+use confined_run::{RunContext, requested_confinement};
+use run_args_error::RunArgsError;
 use run_endings::{report_interruption, report_refusal, report_unanswerable, report_unanswered};
 
 /// Judges a command, asks about it if need be, and runs it.
@@ -106,19 +109,17 @@ struct EarlyRefusal {
 fn early_refusal(engine: &Engine, args: &RunArgs) -> Result<Option<EarlyRefusal>, CliError> {
     let is_usual = args.sandbox == RunSandboxMode::Auto;
     if args.live && !is_usual {
-        let why = "`--live` requires `--sandbox auto`";
-        return Err(why.into());
+        return Err(RunArgsError::RequiresSandbox("--live").into());
     }
     if let Some(error) = engine.managed_policy_error() {
         let (reason, shown) = (error.to_owned(), error.to_owned());
         return Ok(Some(EarlyRefusal { reason, message: shown }));
     }
     if !std::path::Path::new(engine.cwd().as_str()).is_dir() {
-        return Err(format!("`{}` is not a directory", engine.cwd()).into());
+        return Err(RunArgsError::NotADirectory(engine.cwd().clone()).into());
     }
     if args.stage && !is_usual {
-        let why = "`--stage` requires `--sandbox auto`";
-        return Err(why.into());
+        return Err(RunArgsError::RequiresSandbox("--stage").into());
     }
     let required = engine.sandbox_requirement().filter(|_| args.sandbox == RunSandboxMode::Off);
     Ok(required.map(|why| {
@@ -142,9 +143,7 @@ impl RunTarget {
         match (&args.script, args.command.is_empty()) {
             (Some(script), _) => Ok(Self::Script(script.clone())),
             (None, false) => Ok(Self::Program(args.command.clone())),
-            (None, true) => Err("no command given; use `openoxide run -c 'SCRIPT'` or \
-                                 `openoxide run -- PROG ARG…`"
-                .into()),
+            (None, true) => Err(RunArgsError::NoCommand.into()),
         }
     }
 
@@ -177,7 +176,7 @@ impl RunTarget {
             environment,
             stage: context.args.stage,
             live: context.args.live,
-            supervisor: &confined_run::SUPERVISOR_ARGS,
+            supervisor: &SUPERVISOR_ARGS,
         };
         let planned = permit.plan(context.engine, options, context)?;
         announce(&planned, context.engine);
@@ -262,14 +261,6 @@ fn not_confined(error: &SandboxError, engine: &Engine) -> ProgramExit {
         "`openoxide sandbox status` shows what this machine can enforce; {off}"
     ));
     ProgramExit::RunFailed
-}
-
-/// Returns the confinement for the record of a decision.
-pub(crate) const fn requested_confinement(args: &RunArgs) -> RequestedConfinement {
-    match args.sandbox {
-        RunSandboxMode::Off => RequestedConfinement::NotConfined,
-        RunSandboxMode::Auto | RunSandboxMode::ReadOnly => RequestedConfinement::Confined,
-    }
 }
 
 /// A program that a signal ended has, for shells, the status 128 and its number.

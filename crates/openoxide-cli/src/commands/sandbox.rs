@@ -1,14 +1,14 @@
 //! `sandbox`: confinement alone.
 
 mod live_prompt;
-pub(crate) mod post_run_findings;
 mod sandbox_run;
+pub(crate) mod sandbox_run_error;
 mod sandbox_status;
 mod staged_commit;
 
-pub(crate) use sandbox_run::{HOST_NETWORK_NOTE, with_added_variables};
-
 use openoxide_sandbox::supervisor_main;
+
+use sandbox_run_error::SandboxRunError;
 
 use crate::{
     args::{GlobalArgs, SandboxCommand},
@@ -20,7 +20,7 @@ use crate::{
 pub(crate) fn run_sandbox_command(
     verb: &SandboxCommand,
     global: GlobalArgs,
-) -> Result<ProgramExit, String> {
+) -> Result<ProgramExit, SandboxRunError> {
     match verb {
         SandboxCommand::Run(args) => sandbox_run::run_in_sandbox(args, global),
         SandboxCommand::Supervise { launch, wire } => Ok(match supervisor_main(launch, wire) {

@@ -3,7 +3,14 @@
 use openoxide_protocol::AbsPath;
 use openoxide_sandbox::{EntryKind, EntryState, SkippedChange, StagedChange};
 
-use super::{MAX_SHOWN_FILES, content_diff::ContentDiff, to_visible_line};
+use super::{
+    content_diff::ContentDiff,
+    displayed_path::{display_path, to_visible_line},
+};
+
+/// The maximum number of files that are listed and shown. A person would not read a longer list.
+/// The prompt has the paths of all files.
+pub(super) const MAX_SHOWN_FILES: usize = 100;
 
 /// Returns the lines. None begins with a sign of a difference, so that no line of a file can pass for one of these.
 pub(super) fn render_list(
@@ -48,11 +55,6 @@ fn render_change(change: &StagedChange, text: &ContentDiff, cwd: &AbsPath) -> St
         }
         (None, None) => name,
     }
-}
-
-/// The path from the working directory on, as a person can read it.
-pub(super) fn display_path(path: &AbsPath, cwd: &AbsPath) -> String {
-    to_visible_line(path.strip_prefix(cwd).filter(|rest| !rest.is_empty()).unwrap_or(path.as_str()))
 }
 
 fn describe_kind(thing: &EntryState) -> String {

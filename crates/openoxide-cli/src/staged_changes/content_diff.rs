@@ -6,7 +6,7 @@ use openoxide_protocol::AbsPath;
 use openoxide_sandbox::{EntryKind, EntryState, StagedChange, StagingArea};
 use similar::{ChangeTag, TextDiff};
 
-use super::change_list;
+use super::displayed_path::display_path;
 
 /// Larger files are shown by their size.
 const MAX_FILE_BYTES: u64 = 1 << 18;
@@ -80,7 +80,7 @@ pub(super) fn render_diffs(
             continue;
         }
         // Writing into a string does not fail.
-        _ = writeln!(all, "\n{}", change_list::display_path(&change.path, cwd));
+        _ = writeln!(all, "\n{}", display_path(&change.path, cwd));
         hunks.split_inclusive('\n').take(shown).for_each(|line| all.push_str(line));
         if shown < count {
             _ = writeln!(all, "… {} more lines of this file", count - shown);

@@ -1,123 +1,17 @@
 //! Running permitted commands in the sandbox.
 
-pub(crate) mod live_changes;
+mod live_changes;
 mod run_context;
+mod run_host;
 mod sandbox_settings;
 
-use openoxide_engine::{ConfinementRecord, lost_temporary};
+use openoxide_engine::lost_temporary;
 use openoxide_protocol::{AbsPath, Decision};
-use openoxide_sandbox::{self as sandbox, Backend, EnforcementPlan, SandboxDenial, SandboxReport};
-use openoxide_store::audit::EnforcementRecord;
 use openoxide_tui::{LineMode, escape_text};
 
-use crate::{commands::sandbox::post_run_findings, user_messages};
-pub(super) use run_context::RunContext;
+pub(super) use run_context::{RunContext, requested_confinement};
 pub(super) use sandbox_settings::build_environment;
 pub(crate) use sandbox_settings::render_text;
-
-/// The words by which this program is started again, to supervise.
-pub(crate) const SUPERVISOR_ARGS: [&str; 2] = ["sandbox", "supervise"];
-
-/// Returns the record of a command's confinement.
-pub(super) fn confinement_record(report: &SandboxReport) -> ConfinementRecord {
-    let stricter =
-        report.plan.clauses.iter().filter(|(_, held, _)| *held != sandbox::Enforcement::Enforced);
-    let stricter = stricter.map(|(clause, ..)| clause.as_str().to_owned()).collect();
-    ConfinementRecord {
-        enforcement: Some(EnforcementRecord {
-            backend: report.plan.backend.as_str().to_owned(),
-            stricter,
-        }),
-        denials: report.denials.iter().map(describe_denial).collect(),
-        findings: report.findings.iter().map(post_run_findings::describe_finding).collect(),
-    }
-}
-
-/// Reports the fallback backend if one was used, the denials, and the findings to review.
-pub(crate) fn print_report(report: &SandboxReport) {
-    if Backend::HERE.first() != Some(&report.plan.backend) {
-        user_messages::print_note(&fallback_note(&report.plan));
-    }
-    for denial in &report.denials {
-        user_messages::print_line(&format!(
-            "openoxide: refused: {}{}",
-            describe_denial(denial),
-            remedy_hint(denial)
-        ));
-    }
-    for one in &report.findings {
-        user_messages::print_note(&post_run_findings::describe_finding(one));
-    }
-    if let Some(note) = listening_note(&report.listening_ports) {
-        user_messages::print_note(&note);
-    }
-    if let Some(unlimited) = &report.unenforced_limits {
-        user_messages::print_note(unlimited);
-    }
-    if let Some(why) = &report.run_error {
-        user_messages::print_note(&format!(
-            "the program was started and has ended, but the sandbox was interrupted, so this report is incomplete: {}",
-            escape_text(why, LineMode::SingleLine)
-        ));
-    }
-}
-
-/// Returns a note that programs listened on ports which cannot be reached from outside.
-fn listening_note(ports: &[u16]) -> Option<String> {
-    let ports: Vec<_> = ports.iter().map(ToString::to_string).collect();
-    let plural = if ports.len() == 1 { "" } else { "s" };
-    (!ports.is_empty()).then(|| {
-        format!(
-            "a program listened on port{plural} {}: the sandbox has its own network, so programs outside cannot connect to it",
-            ports.join(", ")
-        )
-    })
-}
-
-/// Returns a note about the differences of a fallback backend.
-fn fallback_note(plan: &EnforcementPlan) -> String {
-    let stricter =
-        plan.clauses.iter().filter(|(_, held, _)| *held == sandbox::Enforcement::Stricter);
-    let stricter = stricter
-        .filter_map(|(clause, _, why)| Some(format!("; {}: {}", clause.as_str(), why.as_deref()?)));
-    let name = plan.backend.as_str();
-    stricter.fold(format!("it was confined by the backend `{name}`"), |text, one| text + &one)
-}
-
-fn describe_denial(denial: &SandboxDenial) -> String {
-    match denial {
-        SandboxDenial::Connect { host, port } => {
-            format!("a connection to {}:{port}", escape_text(host, LineMode::SingleLine))
-        }
-        SandboxDenial::Write { path } => {
-            format!("changing `{}`", escape_text(path.as_str(), LineMode::SingleLine))
-        }
-        SandboxDenial::Read { path } => {
-            format!("reading `{}`", escape_text(path.as_str(), LineMode::SingleLine))
-        }
-        SandboxDenial::UnixSocket { path } => {
-            format!(
-                "the socket of a service outside, `{}`",
-                escape_text(path, LineMode::SingleLine)
-            )
-        }
-    }
-}
-
-/// Returns a hint at a rule that would allow the denied access.
-fn remedy_hint(denial: &SandboxDenial) -> String {
-    match denial {
-        SandboxDenial::Connect { host, .. } => {
-            format!(
-                "; a rule `WebFetch(domain:{})` would allow it",
-                escape_text(host, LineMode::SingleLine)
-            )
-        }
-        SandboxDenial::Write { .. }
-        | SandboxDenial::Read { .. }
-        | SandboxDenial::UnixSocket { .. } => String::new(),
-    }
-}
 
 /// Returns a note about files that the decision names below a temporary directory and that do not
 /// exist yet. They are lost after the run.

@@ -10,7 +10,10 @@ use openoxide_sandbox::{PostRunFinding, restore};
 use openoxide_tui::{LineMode, can_ask, escape_text};
 use serde_json::{Map, json};
 
-use super::{confined_run::RunContext, explicit_approval, requested_confinement};
+use super::{
+    confined_run::{RunContext, requested_confinement},
+    explicit_approval,
+};
 use crate::{commands::call_operation, user_messages};
 
 /// Of how many files the beginning is shown, and how much of each.

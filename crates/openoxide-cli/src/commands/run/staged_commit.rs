@@ -11,12 +11,13 @@ use serde_json::{Value, json};
 
 use super::{
     approval::{ApprovalResult, ApprovalVerdict},
-    confined_run::RunContext,
-    quarantine_restore, requested_confinement,
+    confined_run::{RunContext, requested_confinement},
+    quarantine_restore,
     run_endings::{report_interruption, report_refusal, report_unanswerable, report_unanswered},
 };
 use crate::{
-    commands::{call_operation, sandbox::post_run_findings},
+    commands::call_operation,
+    confinement_report::post_run_findings,
     program_exit::ProgramExit,
     staged_changes::{
         NO_CHANGE_MESSAGE, changes_to_show, present_changes, print_result, read_staged_changes,

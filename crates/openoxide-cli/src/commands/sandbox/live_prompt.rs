@@ -21,9 +21,7 @@ use openoxide_tui::{AskError, AskOptions, ask, can_ask};
 
 use crate::{
     args::GlobalArgs,
-    commands::run::confined_run::live_changes::{
-        changed_paths, edit_operation, is_always_unchangeable,
-    },
+    live_edits::{changed_paths, edit_operation, is_always_unchangeable},
     prompt_options::ask_options,
     user_messages,
 };

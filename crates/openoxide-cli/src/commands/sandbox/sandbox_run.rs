@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    ffi::OsString,
     fs,
     path::{Path, PathBuf},
 };
@@ -16,22 +15,19 @@ use openoxide_sandbox::{
 };
 use openoxide_store::UserEnvironment;
 
-use super::staged_commit;
+use super::{live_prompt::answer_request, sandbox_run_error::SandboxRunError, staged_commit};
 use crate::{
     args::{GlobalArgs, SandboxRunArgs},
-    commands::run::confined_run::{SUPERVISOR_ARGS, print_report},
+    confined_launch::{HOST_NETWORK_NOTE, SUPERVISOR_ARGS, with_added_variables},
+    confinement_report::print_report,
     program_exit::ProgramExit,
     user_messages,
 };
 
-/// The note about the risks of the host's network.
-pub(crate) const HOST_NETWORK_NOTE: &str = "it has this machine's own network: services on its loopback, the local network, the metadata of a cloud \
-and every protocol are open to it";
-
 pub(crate) fn run_in_sandbox(
     args: &SandboxRunArgs,
     global: GlobalArgs,
-) -> Result<ProgramExit, String> {
+) -> Result<ProgramExit, SandboxRunError> {
     let mut launch = new_launch_config(args)?;
     let stage = match args.stage.then(|| prepare_staging(&mut launch)).transpose() {
         Ok(stage) => stage,
@@ -43,7 +39,7 @@ pub(crate) fn run_in_sandbox(
     let report = match args.backend {
         // Asking needs additional threads, so this process cannot supervise.
         _ if args.live => run_confined(&launch, &SUPERVISOR_ARGS, &mut |question, gone| {
-            super::live_prompt::answer_request(&question, &launch, global, gone)
+            answer_request(&question, &launch, global, gone)
         }),
         None => supervise(&launch),
         Some(by) => supervise_with_backend(&launch, by.into()),
@@ -66,7 +62,7 @@ fn prepare_staging(launch: &mut LaunchConfig) -> Result<StagingArea, SandboxErro
     Ok(stage)
 }
 
-fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, String> {
+fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunError> {
     let cwd = resolve_directory(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
     let profile = new_restrictions(args, &cwd)?;
     let environment = UserEnvironment::from_process();
@@ -87,12 +83,15 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, String> {
             memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
             processes: args.processes,
         },
-        registry: registry(&environment).map_err(|error| error.to_string())?,
+        registry: registry(&environment)?,
         cwd,
     })
 }
 
-fn new_restrictions(args: &SandboxRunArgs, cwd: &AbsPath) -> Result<SandboxRestrictions, String> {
+fn new_restrictions(
+    args: &SandboxRunArgs,
+    cwd: &AbsPath,
+) -> Result<SandboxRestrictions, SandboxRunError> {
     let writable: BTreeSet<_> = match (args.read_only, args.root.as_slice()) {
         (true, _) => BTreeSet::new(),
         (false, []) => [cwd.clone()].into(),
@@ -101,7 +100,7 @@ fn new_restrictions(args: &SandboxRunArgs, cwd: &AbsPath) -> Result<SandboxRestr
         }
     };
     if writable.contains(&AbsPath::root()) {
-        return Err("`/` cannot be writable: the sandbox would have no effect".to_owned());
+        return Err(SandboxRunError::RootWritable);
     }
     let protected = protected_paths(args, &writable)?;
     let unreadable = unreadable_paths(args, &writable)?;
@@ -120,7 +119,7 @@ fn new_restrictions(args: &SandboxRunArgs, cwd: &AbsPath) -> Result<SandboxRestr
 fn protected_paths(
     args: &SandboxRunArgs,
     writable: &BTreeSet<AbsPath>,
-) -> Result<BTreeSet<AbsPath>, String> {
+) -> Result<BTreeSet<AbsPath>, SandboxRunError> {
     let environment = UserEnvironment::from_process();
     let user = environment.home_directories();
     let start_up = with_resolved_directories(&user).protected_paths();
@@ -150,8 +149,8 @@ fn with_resolved_directories(user: &HomeDirectories) -> HomeDirectories {
 fn unreadable_paths(
     args: &SandboxRunArgs,
     writable: &BTreeSet<AbsPath>,
-) -> Result<BTreeSet<AbsPath>, String> {
-    let each = |paths: &[PathBuf]| -> Result<Vec<_>, String> {
+) -> Result<BTreeSet<AbsPath>, SandboxRunError> {
+    let each = |paths: &[PathBuf]| -> Result<Vec<_>, SandboxRunError> {
         Ok(paths.iter().map(|path| path_and_target(path)).collect::<Result<Vec<_>, _>>()?.concat())
     };
     let allowed = each(&args.allow_read)?;
@@ -175,24 +174,25 @@ fn resolve_existing(path: &AbsPath) -> Option<AbsPath> {
 }
 
 /// The places of something that is not to be read: itself, and where it leads.
-fn path_and_target(path: &Path) -> Result<Vec<AbsPath>, String> {
+fn path_and_target(path: &Path) -> Result<Vec<AbsPath>, SandboxRunError> {
     let end = fs::canonicalize(path).ok().map(|end| to_absolute_path(&end)).transpose()?;
     Ok(end.into_iter().chain([resolve_parent(path)?]).collect())
 }
 
 /// Returns the real path of a directory. The kernel is given real paths, because links could be
 /// replaced.
-fn resolve_directory(path: &Path) -> Result<AbsPath, String> {
-    let real = fs::canonicalize(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+fn resolve_directory(path: &Path) -> Result<AbsPath, SandboxRunError> {
+    let real = fs::canonicalize(path)
+        .map_err(|error| SandboxRunError::Unresolved { path: path.to_owned(), error })?;
     if !real.is_dir() {
-        return Err(format!("`{}` is not a directory", path.display()));
+        return Err(SandboxRunError::NotADirectory(path.to_owned()));
     }
     to_absolute_path(&real)
 }
 
 /// The place of something that need not be there: its directory is resolved, and it itself is not.
-fn resolve_parent(path: &Path) -> Result<AbsPath, String> {
-    let absolute_path = std::path::absolute(path).map_err(|error| error.to_string())?;
+fn resolve_parent(path: &Path) -> Result<AbsPath, SandboxRunError> {
+    let absolute_path = std::path::absolute(path).map_err(SandboxRunError::NotAbsolute)?;
     let (mut above, mut below) = (absolute_path.as_path(), PathBuf::new());
     while let (Some(parent), Some(name)) = (above.parent(), above.file_name()) {
         below =
@@ -205,25 +205,9 @@ fn resolve_parent(path: &Path) -> Result<AbsPath, String> {
     to_absolute_path(&absolute_path)
 }
 
-fn to_absolute_path(path: &Path) -> Result<AbsPath, String> {
-    let text = path.to_str().ok_or_else(|| format!("`{}` is not UTF-8", path.display()))?;
-    AbsPath::new(text).map_err(|error| error.to_string())
-}
-
-/// Returns the environment with the variables that the person adds.
-pub(crate) fn with_added_variables(
-    mut environment: Vec<(OsString, OsString)>,
-    added: &[String],
-) -> Vec<(OsString, OsString)> {
-    for one in added {
-        let (name, value) = match one.split_once('=') {
-            Some((name, value)) => (name, Some(OsString::from(value))),
-            None => (one.as_str(), std::env::var_os(one)),
-        };
-        environment.retain(|(known, _)| known != name);
-        environment.extend(value.map(|value| (OsString::from(name), value)));
-    }
-    environment
+fn to_absolute_path(path: &Path) -> Result<AbsPath, SandboxRunError> {
+    let text = path.to_str().ok_or_else(|| SandboxRunError::NotUtf8(path.to_owned()))?;
+    Ok(AbsPath::new(text)?)
 }
 
 fn exit_for_report(launch: &LaunchConfig, report: &SandboxReport) -> ProgramExit {

@@ -3,13 +3,11 @@
 use std::{fs, path::Path};
 
 use openoxide_engine::ProfileContext;
-use openoxide_protocol::{AbsPath, Action, Operation, SandboxRestrictions};
-use openoxide_sandbox::{FileOperation, RequestedChange, RuntimeDecision};
-use openoxide_store::UserEnvironment;
-use serde_json::{Value, json};
+use openoxide_protocol::{AbsPath, Operation, SandboxRestrictions};
+use openoxide_sandbox::{RequestedChange, RuntimeDecision};
 
-use super::RunContext;
-use crate::commands::call_operation;
+use super::run_context::RunContext;
+use crate::live_edits::{changed_paths, edit_operation, is_always_unchangeable};
 
 impl RunContext<'_> {
     /// Decides whether a file may be changed. Changes of protected files, secret files and
@@ -51,51 +49,5 @@ impl RunContext<'_> {
         let mut named =
             self.args.policy.policy.iter().filter_map(|file| fs::canonicalize(file).ok());
         named.any(|file| file == Path::new(path.as_str()))
-    }
-}
-
-/// Returns whether a change of this path is denied without a question under every policy.
-pub(crate) fn is_always_unchangeable(around: ProfileContext<'_>, path: &AbsPath) -> bool {
-    let own = UserEnvironment::from_process().openoxide_directories();
-    around.write_refusal_reason(path).is_some()
-        || own.iter().any(|place| path.strip_prefix(place).is_some())
-}
-
-/// Returns the edit that a change is.
-pub(crate) fn edit_operation(change: &RequestedChange, cwd: &AbsPath) -> Operation {
-    let paths = changed_paths(change).iter().map(AbsPath::to_string).collect();
-    call_operation::new_person_operation(
-        "Edit".to_owned(),
-        Action::Edit { paths },
-        change_input(change),
-        cwd,
-    )
-}
-
-/// The paths that change.
-pub(crate) fn changed_paths(change: &RequestedChange) -> Vec<AbsPath> {
-    [change.path.clone()].into_iter().chain(change.target.clone()).collect()
-}
-
-/// Returns the input that a person is shown and that the audit journal keeps.
-fn change_input(change: &RequestedChange) -> Value {
-    let mut input = json!({ "file_path": change.path, "wants": describe_change(change) });
-    if let (Value::Object(all), Some(to)) = (&mut input, &change.target) {
-        all.insert("to".to_owned(), json!(to));
-    }
-    input
-}
-
-/// Returns a description of the change, without the file's name.
-fn describe_change(change: &RequestedChange) -> String {
-    let what = match change.operation {
-        FileOperation::Write => "write this file",
-        FileOperation::MakeDirectory => "make this directory",
-        FileOperation::Remove => "remove this file or directory",
-        FileOperation::Rename => "rename this file, replacing the existing one",
-    };
-    match change.other_links {
-        0 => what.to_owned(),
-        more => format!("{what}, which has {more} more hard links elsewhere"),
     }
 }

@@ -6,25 +6,25 @@ use openoxide_engine::{is_injection_variable, sandbox_env, select_env};
 use openoxide_protocol::AbsPath;
 use openoxide_store::SandboxSettings;
 
-use crate::commands::sandbox;
+use crate::{commands::run::run_args_error::RunArgsError, confined_launch::with_added_variables};
 
 /// Returns the environment variables of a command: the default ones, those that the policy names,
 /// and those that the person adds.
 ///
 /// # Errors
 /// When an added variable would make bash run something other than the checked command.
-pub(in crate::commands::run) fn build_environment(
+pub(crate) fn build_environment(
     said: &SandboxSettings,
     added: &[String],
-) -> Result<Vec<(OsString, OsString)>, String> {
+) -> Result<Vec<(OsString, OsString)>, RunArgsError> {
     let mut usual: Vec<_> = select_env(&said.environment).collect();
     usual.extend(
         sandbox_env().filter(|(name, _)| !said.environment.contains(&*name.to_string_lossy())),
     );
-    let all = sandbox::with_added_variables(usual, added);
+    let all = with_added_variables(usual, added);
     match all.iter().find(|(name, value)| is_injection_variable(name, value)) {
         Some((name, _)) => {
-            Err(format!("`--env {}` would make bash run something else", name.to_string_lossy()))
+            Err(RunArgsError::InjectionVariable(name.to_string_lossy().into_owned()))
         }
         None => Ok(all),
     }

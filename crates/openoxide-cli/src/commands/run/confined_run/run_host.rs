@@ -1,0 +1,150 @@
+//! Requests of a confined command while it runs: for a host, or for a file (`changes`). Each one
+//! passes hooks, rules, a person and the audit journal.
+
+use openoxide_engine::{
+    CheckHost, CheckOptions, ConfinementRecord, EngineWarning, ExecutionPermit, InterruptWatch,
+    RecordOrigin, Remedy, ReviewRecord, RunHost,
+};
+use openoxide_protocol::{
+    AbsPath, Action, ApprovalResponse, GrantScope, Operation, SandboxRestrictions,
+};
+use openoxide_sandbox::{PostRunFinding, RuntimeDecision, RuntimeRequest, SandboxReport};
+use openoxide_store::audit::RequestedConfinement;
+use openoxide_tui::{LineMode, can_ask, escape_text};
+use serde_json::json;
+
+use super::run_context::{RunContext, requested_confinement};
+use crate::{
+    commands::{
+        call_operation,
+        run::{approval::ApprovalVerdict, explicit_approval, quarantine_restore},
+    },
+    confinement_report::{confinement_record, print_report},
+    terminal_host::TerminalHost,
+    user_messages,
+};
+
+impl RunContext<'_> {
+    /// Decides about an operation in the same way as about any other.
+    pub(super) fn decide_operation(
+        &self,
+        operation: &Operation,
+        gone: &dyn Fn() -> bool,
+    ) -> RuntimeDecision {
+        let options = CheckOptions::new(RecordOrigin::RUN, requested_confinement(self.args));
+        let Ok(approval) = self.check_operation(operation, options, Some(gone)) else {
+            return RuntimeDecision::Rejected;
+        };
+        match (approval.verdict, approval.review) {
+            (ApprovalVerdict::Allowed(_), review) => decision_from_review(review.as_ref()),
+            (_, None) => RuntimeDecision::DeniedByRule,
+            (_, Some(_)) => RuntimeDecision::Rejected,
+        }
+    }
+
+    fn fetch_operation(&self, host: &str, port: u16) -> Operation {
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        let url = match port {
+            443 => format!("https://{host}/"),
+            80 => format!("http://{host}/"),
+            _ => format!("tcp://{host}:{port}/"),
+        };
+        let input = json!({ "url": url });
+        let action = Action::Fetch { url };
+        let operation = call_operation::new_person_operation(
+            "WebFetch".to_owned(),
+            action,
+            input,
+            self.engine.cwd(),
+        );
+        Operation { session: self.session, ..operation }
+    }
+}
+
+impl CheckHost for RunContext<'_> {
+    fn warn(&self, warning: EngineWarning) {
+        TerminalHost.warn(warning);
+    }
+
+    fn watch_interrupts(&self) -> Box<dyn InterruptWatch + '_> {
+        TerminalHost.watch_interrupts()
+    }
+}
+
+impl RunHost for RunContext<'_> {
+    fn answer(
+        &self,
+        question: &RuntimeRequest,
+        held: &SandboxRestrictions,
+        gone: &dyn Fn() -> bool,
+    ) -> RuntimeDecision {
+        match question {
+            RuntimeRequest::Host { host, port } => {
+                self.decide_operation(&self.fetch_operation(host, *port), gone)
+            }
+            RuntimeRequest::Change(change) => self.review_change(change, held, gone),
+        }
+    }
+
+    fn attempt_ended(&self, report: &SandboxReport) {
+        print_report(report);
+    }
+
+    fn describe(&self, report: &SandboxReport) -> ConfinementRecord {
+        confinement_record(report)
+    }
+
+    fn quarantined(&self, found: &[PostRunFinding]) {
+        quarantine_restore::offer_restore(self, found);
+    }
+
+    fn can_ask(&self) -> bool {
+        !self.global.no_input && can_ask()
+    }
+
+    fn was_refused(&self, path: &AbsPath) -> bool {
+        self.refused_paths.borrow().contains(path)
+    }
+
+    fn advise(&self, remedy: &Remedy) {
+        advise(remedy);
+    }
+
+    fn approve_retry(
+        &self,
+        operation: &Operation,
+        title: String,
+        enforced: RequestedConfinement,
+    ) -> Option<ExecutionPermit> {
+        let permit = explicit_approval::ask_explicit_approval(self, operation, title, enforced);
+        if permit.is_none() {
+            user_messages::print_line("openoxide: not retried");
+        }
+        permit
+    }
+}
+
+/// Prints advice where no person can be asked.
+fn advise(remedy: &Remedy) {
+    let Remedy::WritablePath(path) = remedy else {
+        return user_messages::print_note(&"in a terminal you would be asked whether to retry");
+    };
+    let place = std::path::Path::new(path.as_str());
+    let directory = if place.is_dir() { Some(path.clone()) } else { path.parent() };
+    let directory = directory.as_ref().map_or("", AbsPath::as_str);
+    user_messages::print_note(&format!(
+        "in a terminal you would be asked to allow changes to `{}`; `--add-dir {}` allows them",
+        escape_text(path.as_str(), LineMode::SingleLine),
+        escape_text(directory, LineMode::SingleLine),
+    ));
+}
+
+/// Returns the runtime decision for an allowed operation. A rule's decision applies to the whole
+/// run; a person chooses the scope.
+fn decision_from_review(review: Option<&ReviewRecord>) -> RuntimeDecision {
+    match review.map(ReviewRecord::response) {
+        Some(ApprovalResponse::Approved { scope: GrantScope::Once, .. }) => RuntimeDecision::Once,
+        Some(_) => RuntimeDecision::Session,
+        None => RuntimeDecision::AllowedByRule,
+    }
+}

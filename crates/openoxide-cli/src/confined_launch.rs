@@ -1,0 +1,26 @@
+//! What `run` and `sandbox run` share when they start a confined program.
+
+use std::ffi::OsString;
+
+/// The words by which this program is started again, to supervise.
+pub(crate) const SUPERVISOR_ARGS: [&str; 2] = ["sandbox", "supervise"];
+
+/// The note about the risks of the host's network.
+pub(crate) const HOST_NETWORK_NOTE: &str = "it has this machine's own network: services on its loopback, the local network, the metadata of a cloud \
+and every protocol are open to it";
+
+/// Returns the environment with the variables that the person adds.
+pub(crate) fn with_added_variables(
+    mut environment: Vec<(OsString, OsString)>,
+    added: &[String],
+) -> Vec<(OsString, OsString)> {
+    for one in added {
+        let (name, value) = match one.split_once('=') {
+            Some((name, value)) => (name, Some(OsString::from(value))),
+            None => (one.as_str(), std::env::var_os(one)),
+        };
+        environment.retain(|(known, _)| known != name);
+        environment.extend(value.map(|value| (OsString::from(name), value)));
+    }
+    environment
+}
