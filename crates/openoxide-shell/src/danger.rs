@@ -1,17 +1,13 @@
 //! The circuit breakers: commands that cannot be undone and are hardly ever meant.
 
+mod danger_context;
 mod directory_emptying;
+mod known_operands;
 
 use openoxide_protocol::{AbsPath, CommandWord, CommandWords, Finding, FindingKind, Span};
 
-/// The directories that a command runs in.
-#[derive(Clone, Copy, Debug)]
-pub struct DangerContext<'a> {
-    /// The directories that relative paths can start from and that must not get lost.
-    pub bases: &'a [AbsPath],
-    /// The home of the person, if it is known.
-    pub home: Option<&'a AbsPath>,
-}
+pub use self::danger_context::DangerContext;
+use self::known_operands::known_operands;
 
 /// Returns whether a program of this name can be dangerous.
 #[must_use]
@@ -139,17 +135,11 @@ fn check_mv(argv: &CommandWords, place: &DangerContext<'_>) -> Option<&'static s
     }
 }
 
-/// Returns the operands that are wholly known. What looks like an option is one up to `--`.
-fn known_operands(argv: &CommandWords) -> impl Iterator<Item = &str> {
-    let mut ended = false;
-    argv.iter().skip(1).filter_map(move |word| match word {
-        CommandWord::Known("--") if !ended => {
-            ended = true;
-            None
-        }
-        CommandWord::Known(text) if ended || !text.starts_with('-') => Some(text),
-        _ => None,
-    })
+/// Returns whether a path is the directory `.git` or, if `recursive` is set, is inside of one.
+fn is_git_directory(path: &str, recursive: bool) -> bool {
+    let mut names = path.split('/').filter(|name| !matches!(*name, "" | ".")).rev();
+    let is = |name: &str| name.eq_ignore_ascii_case(".git");
+    names.next().is_some_and(is) || (recursive && names.any(is))
 }
 
 /// Returns whether there is an `-r` or `-R`, in a cluster or as an abbreviation of `--recursive`.
@@ -163,52 +153,6 @@ fn is_recursive(argv: &CommandWords) -> bool {
         }
         CommandWord::AnyWords => false,
     })
-}
-
-/// Returns whether a path is the directory `.git` or, if `recursive` is set, is inside of one.
-fn is_git_directory(path: &str, recursive: bool) -> bool {
-    let mut names = path.split('/').filter(|name| !matches!(*name, "" | ".")).rev();
-    let is = |name: &str| name.eq_ignore_ascii_case(".git");
-    names.next().is_some_and(is) || (recursive && names.any(is))
-}
-
-impl DangerContext<'_> {
-    /// Returns whether a path is the root, a directory directly in it, or a home or base directory
-    /// or one of their parents.
-    fn is_critical_path(&self, path: &str) -> bool {
-        let absolute = match (path.strip_prefix('~'), self.home) {
-            (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
-                return self.contains_critical_path(&home.join(rest.trim_start_matches('/')));
-            }
-            _ => path.starts_with('/'),
-        };
-        match AbsPath::new(path) {
-            Ok(path) if absolute => self.contains_critical_path(&path),
-            _ => self.bases.iter().any(|base| self.contains_critical_path(&base.join(path))),
-        }
-    }
-
-    /// Like [`Self::is_critical_path`], without the base directories and those of their parents that do not
-    /// contain the home directory.
-    fn is_system_path(&self, path: &str) -> bool {
-        DangerContext { bases: &[], home: self.home }.is_critical_path(path)
-            || (!path.starts_with(['/', '~'])
-                && self.bases.iter().any(|base| {
-                    DangerContext { bases: &[], home: self.home }
-                        .contains_critical_path(&base.join(path))
-                }))
-    }
-
-    fn contains_critical_path(&self, path: &AbsPath) -> bool {
-        let top = path.parent().is_none_or(|parent| parent.parent().is_none());
-        // `/x/*` is all that `/x` holds.
-        let whole = path.parent().filter(|_| path.file_name() == Some("*"));
-        let holds = |held: &AbsPath| {
-            held.strip_prefix(path).is_some()
-                || whole.as_ref().is_some_and(|all| held.strip_prefix(all).is_some())
-        };
-        top || self.bases.iter().any(holds) || self.home.is_some_and(holds)
-    }
 }
 
 /// `find … -delete`: of a place that must not get lost, or of all of the project.

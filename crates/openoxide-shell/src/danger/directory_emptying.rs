@@ -2,7 +2,7 @@
 
 use openoxide_protocol::{CommandWord, CommandWords};
 
-use super::{DangerContext, known_operands};
+use super::{danger_context::DangerContext, known_operands::known_operands};
 
 /// A way in which a program empties a directory.
 #[derive(Clone, Copy, Debug)]

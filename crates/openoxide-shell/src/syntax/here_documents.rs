@@ -3,18 +3,9 @@
 use std::borrow::Cow;
 
 use super::{
-    parser_cursor::{ParseResult, ScriptParser},
+    parser_cursor::{ParseResult, PendingHeredoc, ScriptParser},
     syntax_tree::WordPiece,
 };
-
-/// A here-document whose body is still to come.
-#[derive(Debug)]
-pub(super) struct PendingHeredoc<'a> {
-    delimiter: Cow<'a, str>,
-    is_quoted: bool,
-    strips_tabs: bool,
-    index: usize,
-}
 
 impl<'a> ScriptParser<'a> {
     /// Reads the delimiter after `<<` or `<<-`, and returns the index of the body.

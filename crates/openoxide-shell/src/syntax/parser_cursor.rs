@@ -1,10 +1,11 @@
 //! The place in the text, and how to move it.
 
+use std::borrow::Cow;
+
 use openoxide_protocol::Span;
 
 use super::{
     byte_classes,
-    here_documents::PendingHeredoc,
     syntax_tree::{CommandList, SyntaxTree, WordPiece},
 };
 
@@ -21,6 +22,15 @@ pub(crate) struct ScriptSyntaxError {
 
 /// The result of reading something.
 pub(super) type ParseResult<T> = Result<T, ScriptSyntaxError>;
+
+/// A here-document whose body is still to come.
+#[derive(Debug)]
+pub(super) struct PendingHeredoc<'a> {
+    pub(super) delimiter: Cow<'a, str>,
+    pub(super) is_quoted: bool,
+    pub(super) strips_tabs: bool,
+    pub(super) index: usize,
+}
 
 /// A reader of one script.
 #[derive(Debug)]

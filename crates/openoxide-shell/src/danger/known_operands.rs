@@ -1,0 +1,16 @@
+//! The operands of a command.
+
+use openoxide_protocol::{CommandWord, CommandWords};
+
+/// Returns the operands that are wholly known. What looks like an option is one up to `--`.
+pub(super) fn known_operands(argv: &CommandWords) -> impl Iterator<Item = &str> {
+    let mut ended = false;
+    argv.iter().skip(1).filter_map(move |word| match word {
+        CommandWord::Known("--") if !ended => {
+            ended = true;
+            None
+        }
+        CommandWord::Known(text) if ended || !text.starts_with('-') => Some(text),
+        _ => None,
+    })
+}
