@@ -17,6 +17,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod analysis_context;
 pub mod arity;
 pub mod danger;
 mod effect_phrases;
@@ -25,34 +26,24 @@ pub mod findings;
 mod notation;
 mod patch;
 mod programs;
+mod script_properties;
 mod script_sequence;
 mod script_text;
 mod syntax;
-mod traits;
 mod walk;
 
-use openoxide_protocol::{AbsPath, OperationFacts};
+use openoxide_protocol::OperationFacts;
 
+pub use analysis_context::AnalysisContext;
 pub use patch::{applies_patch, patched_files};
 pub use programs::extends_own_settings;
+pub use script_properties::ScriptTraits;
 pub use script_sequence::ScriptSequence;
-pub use traits::ScriptTraits;
+pub use script_text::MAX_SCRIPT_SIZE;
 pub use walk::environment_variables::keeps_ascii;
-
-/// Longer scripts are not read.
-pub const MAX_SCRIPT_SIZE: usize = 64 * 1024;
 
 /// Longer scripts are seldom one plain command.
 const MAX_PLAIN_SCRIPT_SIZE: usize = 4096;
-
-/// The directories that a script would run in.
-#[derive(Clone, Copy, Debug)]
-pub struct AnalysisContext<'a> {
-    /// The working directory that it starts in.
-    pub cwd: &'a AbsPath,
-    /// The home directory of who runs it, if that is known.
-    pub home: Option<&'a AbsPath>,
-}
 
 /// Returns what `script` would do if bash ran it.
 ///
@@ -86,6 +77,8 @@ fn analyze_fully(script: &str, setting: &AnalysisContext<'_>) -> OperationFacts 
 
 #[cfg(test)]
 mod tests {
+    use openoxide_protocol::AbsPath;
+
     use super::*;
 
     const WORDS: &[&str] = &[

@@ -2,10 +2,10 @@
 
 use openoxide_protocol::{Access, Finding, OperationFacts, Span};
 
-use crate::{
-    MAX_SCRIPT_SIZE,
-    findings::{self, FindingCode},
-};
+use crate::findings::{self, FindingCode};
+
+/// Longer scripts are not read.
+pub const MAX_SCRIPT_SIZE: usize = 64 * 1024;
 
 /// Returns the facts of a script that is rejected without parsing, or `None` if it is accepted.
 pub(crate) fn reject_unreadable(script: &str) -> Option<OperationFacts> {

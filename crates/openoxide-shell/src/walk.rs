@@ -10,13 +10,19 @@ mod assignments;
 mod brace_expansion;
 mod builtins;
 mod carried_commands;
+mod command_call;
 mod command_causes;
+mod command_effects;
+mod command_text;
 mod compound_commands;
 mod declarations;
+mod environment_changes;
 pub(crate) mod environment_variables;
+mod expanded_word;
 mod expansion_walk;
 mod loop_facts;
 mod numeric_output;
+mod parameter_lookup;
 mod patched;
 mod path_resolution;
 mod piped_input;
@@ -25,90 +31,35 @@ mod printf_builtin;
 mod program_execution;
 mod redirections;
 mod script_scan;
+mod script_walk;
 mod simple_commands;
 mod state;
 mod test_builtin;
+mod value_text;
 mod word_expansion;
 mod working_directories;
 
 use openoxide_protocol::{Access, OperationFacts, Span};
 
 use self::{
-    piped_input::PipedInput, script_scan::ScriptScan, simple_commands::CommandCall,
+    command_call::CommandCall,
+    script_scan::ScriptScan,
+    script_walk::{PipedInput, ScriptWalk, WalkSource},
     state::WalkState,
 };
 use crate::{
-    AnalysisContext, ScriptTraits,
+    analysis_context::AnalysisContext,
     findings::{self, FindingCode},
-    programs::WordSource,
     syntax::{
         self, MAX_DEPTH,
         syntax_tree::{
             CommandList, ListItem, ListOperator, Pipeline, ShellCommand, SimpleCommand, SyntaxTree,
-            WordPiece,
         },
     },
 };
 
 /// The maximum amount of text that may be parsed again, such as the argument of `eval`.
 const MAX_NESTED_TEXT: usize = 256 * 1024;
-
-/// The origin of a tree.
-#[derive(Clone, Copy, Debug)]
-struct WalkSource<'a, 't> {
-    text: &'a str,
-    /// The place in the outermost script, when the text is not a part of it.
-    outer: Option<Span>,
-    heredocs: &'t [Vec<WordPiece<'a>>],
-}
-
-/// One walk through a script.
-#[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-struct ScriptWalk<'s> {
-    context: &'s AnalysisContext<'s>,
-    facts: OperationFacts,
-    /// The facts about the whole script from an earlier walk.
-    previous_scan: ScriptScan,
-    /// The facts about the whole script that this walk has found so far.
-    current_scan: ScriptScan,
-    state: WalkState,
-    depth: u8,
-    nested_text: usize,
-    /// The functions whose bodies are being walked.
-    active_functions: Vec<String>,
-    /// The number of loops and functions around this point, up to the next subshell.
-    repetition_depth: u32,
-    /// The number of times that this point is walked, in the rounds of the loops around it.
-    loop_rounds: usize,
-    /// Whether this command is one of several in a pipeline or runs in the background.
-    is_parallel: bool,
-    /// Whether this command reads the output of another command.
-    reads_pipe: bool,
-    /// The files that are named by the lines that this command reads, if they are known.
-    stdin: Option<PipedInput>,
-    /// Whether the simple command that comes next writes into a pipe.
-    writes_pipe: bool,
-    /// The files that are named by the lines that the last simple command has printed, if they are
-    /// known.
-    printed_files: Option<WordSource>,
-    /// The substitutions whose output is known to name files, by their position in the tree.
-    substitution_outputs: Vec<(usize, WordSource)>,
-    /// The certain state if an expansion has failed. bash then abandons the line and continues with
-    /// the next one.
-    expansion_failure_state: Option<WalkState>,
-    /// Whether something was used that bash and a plain shell interpret differently.
-    is_bash_only: bool,
-    /// Whether something was used that zsh interprets differently from bash and a plain shell.
-    only_without_zsh: bool,
-    /// The index of the access of the command whose rules cover the tools that run now.
-    carrier: Option<usize>,
-    /// Whether a secret of the environment was expanded anywhere except in the words of a command.
-    reveals: bool,
-    /// The writes to standard output or standard error by their names in `/dev`. They are opaque if
-    /// such a descriptor exists.
-    descriptor_writes: Vec<Access>,
-}
 
 /// Returns the facts of `script`, if it consists only of a few literal words.
 pub(crate) fn analyze_plain_script(
@@ -160,55 +111,21 @@ fn through<'s>(
     walk
 }
 
-/// Returns the properties of `script`.
-pub(crate) fn traits(script: &str, setting: &AnalysisContext<'_>) -> ScriptTraits {
+/// Walks `script` as a whole. Returns `None` if the script is not understood.
+pub(crate) fn walk_whole_script<'s>(
+    script: &str,
+    setting: &'s AnalysisContext<'s>,
+) -> Option<ScriptWalk<'s>> {
     let (tree, fault) = syntax::parse_script(script, 0);
     if fault.is_some() || tree.unusual_offset.is_some() {
-        return ScriptTraits::default();
+        return None;
     }
-    let walk = through(script, &tree, setting);
-    let is_portable = !tree.uses_bashisms && !walk.is_bash_only && !walk.only_without_zsh;
-    let last = walk
-        .state
-        .working_directories
-        .known_directories(setting.cwd)
-        .map(|bases| bases.cloned().collect());
-    let known = walk.previous_scan.assigned_names();
-    let assigned = walk.current_scan.assigned_names().zip(known).map(|(mut names, known)| {
-        names.extend(known);
-        names
-    });
-    ScriptTraits { is_portable, assigned, last_directories: last }
+    let mut walk = through(script, &tree, setting);
+    walk.is_bash_only |= tree.uses_bashisms;
+    Some(walk)
 }
 
-impl<'s> ScriptWalk<'s> {
-    fn new(context: &'s AnalysisContext<'s>, previous_scan: ScriptScan) -> Self {
-        Self {
-            context,
-            facts: OperationFacts::default(),
-            previous_scan,
-            current_scan: ScriptScan::default(),
-            state: WalkState::default(),
-            depth: 0,
-            nested_text: 0,
-            active_functions: Vec::new(),
-            repetition_depth: 0,
-            loop_rounds: 1,
-            is_parallel: false,
-            reads_pipe: false,
-            stdin: None,
-            writes_pipe: false,
-            printed_files: None,
-            substitution_outputs: Vec::new(),
-            expansion_failure_state: None,
-            is_bash_only: false,
-            only_without_zsh: false,
-            carrier: None,
-            reveals: false,
-            descriptor_writes: Vec::new(),
-        }
-    }
-
+impl ScriptWalk<'_> {
     fn walk_tree<'a>(&mut self, text: &'a str, tree: &SyntaxTree<'a>) {
         let source = WalkSource { text, outer: None, heredocs: &tree.heredocs };
         self.walk_lines(source, &tree.list);
@@ -228,37 +145,6 @@ impl<'s> ScriptWalk<'s> {
         self.merge_failure(failed);
     }
 
-    /// Notes that an expansion may fail here.
-    fn note_possible_failure(&mut self) {
-        let state = self.state.clone();
-        match &mut self.expansion_failure_state {
-            Some(escaped) => escaped.merge_branch(state),
-            None => self.expansion_failure_state = Some(state),
-        }
-    }
-
-    /// Returns the facts. A change of programs also affects the programs before it, because it may
-    /// be in a loop.
-    fn into_facts(mut self) -> OperationFacts {
-        if self.current_scan.changes_programs || self.reveals {
-            for access in &mut self.facts.accesses {
-                if let Access::Exec(exec) = access {
-                    exec.class = openoxide_protocol::CommandClass::Unknown;
-                }
-            }
-        }
-        let runs = |access: &Access| matches!(access, Access::Exec(_));
-        if self.reveals && !self.facts.accesses.iter().any(runs) {
-            // Errors of the shell itself hold it: `${x?$TOKEN}`.
-            let text = "a secret of the environment".to_owned();
-            self.facts.accesses.push(Access::Opaque { text, span: Span::default() });
-        }
-        if self.current_scan.reads_on_descriptor {
-            self.facts.accesses.append(&mut self.descriptor_writes);
-        }
-        self.facts
-    }
-
     /// Walks a list. Afterwards the state is that of success; the returned one is that of failure, if it is another.
     fn walk_list<'a>(
         &mut self,
@@ -271,13 +157,6 @@ impl<'s> ScriptWalk<'s> {
             failed = self.walk_item(source, item);
         }
         failed
-    }
-
-    /// Goes on, whether the last command succeeded or not.
-    fn merge_failure(&mut self, failed: Option<WalkState>) {
-        if let Some(failed) = failed {
-            self.state.merge_branch(failed);
-        }
     }
 
     fn walk_item<'a>(
@@ -375,17 +254,6 @@ impl<'s> ScriptWalk<'s> {
         None
     }
 
-    /// Walks a part that runs in a separate process. Its changes to the shell are discarded.
-    fn walk_in_subprocess(&mut self, walk: impl FnOnce(&mut Self)) {
-        let before = self.state.clone();
-        let repeats = std::mem::take(&mut self.repetition_depth);
-        let escaped = self.expansion_failure_state.take(); // Where an expansion fails in there, that process ends.
-        walk(self);
-        self.repetition_depth = repeats;
-        self.expansion_failure_state = escaped;
-        self.state = before;
-    }
-
     fn walk_command<'a>(
         &mut self,
         source: WalkSource<'a, '_>,
@@ -454,24 +322,5 @@ impl<'s> ScriptWalk<'s> {
                 if fault.too_deep { FindingCode::TooLong } else { FindingCode::Syntax },
             );
         }
-    }
-
-    /// Records that something was not understood, and the reason.
-    fn add_opaque_access(&mut self, text: &str, span: Span, code: FindingCode) {
-        self.facts.accesses.push(Access::Opaque { text: text.to_owned(), span });
-        self.facts.findings.push(findings::new_finding(code, span));
-    }
-
-    /// Returns the place of `span` in the outermost script.
-    fn outer_span(&self, source: WalkSource<'_, '_>, span: Span) -> Span {
-        source.outer.unwrap_or(span)
-    }
-}
-
-impl<'a> WalkSource<'a, '_> {
-    /// Returns the text at `span`.
-    fn text_at(&self, span: Span) -> &'a str {
-        let at = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
-        self.text.get(at(span.start)..at(span.end)).unwrap_or(self.text)
     }
 }

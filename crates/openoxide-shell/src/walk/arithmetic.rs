@@ -9,8 +9,11 @@
 use openoxide_protocol::Span;
 
 use super::{
-    ScriptWalk, WalkSource, assignments::AssignedValue, numeric_output,
-    word_expansion::ParameterValue,
+    assignments::AssignedValue,
+    expanded_word::ParameterValue,
+    numeric_output,
+    script_walk::{ScriptWalk, WalkSource},
+    value_text::is_arithmetic_number,
 };
 use crate::{
     findings::FindingCode,
@@ -101,7 +104,7 @@ impl ScriptWalk<'_> {
     /// number is tainted.
     fn is_number_in(&self, name: &str) -> bool {
         match self.lookup_variable(name) {
-            ParameterValue::Known(value) => super::assignments::is_arithmetic_number(&value),
+            ParameterValue::Known(value) => is_arithmetic_number(&value),
             ParameterValue::Number | ParameterValue::Environment => true,
             // File names can hold anything: `a[$(id)]`.
             ParameterValue::Files(_) | ParameterValue::Tainted => false,

@@ -3,8 +3,11 @@
 use openoxide_protocol::Span;
 
 use super::{
-    ScriptWalk, WalkSource, brace_expansion, environment_variables, state::KnownValue,
-    word_expansion::ExpandedWord,
+    brace_expansion, environment_variables,
+    expanded_word::ExpandedWord,
+    script_walk::{ScriptWalk, WalkSource},
+    state::KnownValue,
+    value_text::{is_arithmetic_number, stays_one_word},
 };
 use crate::{
     findings::FindingCode,
@@ -257,7 +260,7 @@ impl ScriptWalk<'_> {
                 pattern = text.file_source().cloned();
                 match text.known_text() {
                     // The unquoted name stays one word.
-                    Some(name) if super::word_expansion::stays_one_word(name) => {
+                    Some(name) if stays_one_word(name) => {
                         roots.push(name.to_owned());
                     }
                     _ => return false,
@@ -271,11 +274,6 @@ impl ScriptWalk<'_> {
             _ => None,
         }
     }
-}
-
-/// Returns whether `text` is a number, or contains no name that arithmetic would look up.
-pub(super) fn is_arithmetic_number(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit() || b" +-.,:%".contains(&byte))
 }
 
 /// Returns how many words these are once their braces are expanded.

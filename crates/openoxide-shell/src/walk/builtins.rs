@@ -3,10 +3,10 @@
 use openoxide_protocol::{Access, CommandWord, CommandWords, PathAccess};
 
 use super::{
-    ScriptWalk,
     assignments::AssignedValue,
+    command_call::{CommandCall, StdinSource, WordMask},
     piped_input,
-    simple_commands::{CommandCall, StdinSource},
+    script_walk::ScriptWalk,
     state::WalkState,
 };
 use crate::findings::FindingCode;
@@ -93,8 +93,8 @@ impl ScriptWalk<'_> {
             paths: command.paths,
             sources: later.map(|(at, source)| (at - index, *source)).collect(),
             // The masks belong to the words at their earlier positions.
-            tainted: super::simple_commands::WordMask::all_words(),
-            numbers: super::simple_commands::WordMask::default(),
+            tainted: WordMask::all_words(),
+            numbers: WordMask::default(),
             has_altered_environment: call.has_altered_environment,
             reveals_secret: call.reveals_secret,
             obscure: call.obscure,

@@ -2,7 +2,7 @@
 
 use openoxide_protocol::{Access, CommandWords, PathAccess};
 
-use super::{ScriptWalk, program_execution::render_command, simple_commands::CommandCall};
+use super::{ScriptWalk, command_call::CommandCall, command_text::render_command};
 use crate::{
     findings::{self, FindingCode},
     programs::{Argv, PossibleOption, WordSource},

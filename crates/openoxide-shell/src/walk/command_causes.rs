@@ -2,7 +2,7 @@
 
 use openoxide_protocol::{CauseCode, CommandCause, CommandClass};
 
-use super::{ScriptWalk, simple_commands::CommandCall};
+use super::{ScriptWalk, command_call::CommandCall};
 use crate::{
     effect_phrases,
     programs::{self, ArgvRef, CommandEffect, CommandMeaning},

@@ -3,9 +3,9 @@
 use openoxide_protocol::Span;
 
 use super::{
-    ScriptWalk, WalkSource,
     assignments::{AssignedValue, brace_word_count},
     loop_facts::LoopFacts,
+    script_walk::{ScriptWalk, WalkSource},
     state::{KnownValue, WalkState},
 };
 use crate::syntax::syntax_tree::{

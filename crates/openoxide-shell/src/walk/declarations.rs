@@ -3,9 +3,8 @@
 use openoxide_protocol::{CommandWord, CommandWords};
 
 use super::{
-    ScriptWalk,
-    assignments::{AssignedValue, is_arithmetic_number},
-    simple_commands::CommandCall,
+    assignments::AssignedValue, command_call::CommandCall, script_walk::ScriptWalk,
+    value_text::is_arithmetic_number,
 };
 use crate::{findings::FindingCode, syntax::is_name};
 

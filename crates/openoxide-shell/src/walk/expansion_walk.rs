@@ -3,10 +3,11 @@
 use openoxide_protocol::Span;
 
 use super::{
-    ScriptWalk, WalkSource,
     arithmetic::assigns_variable,
-    assignments::{AssignedValue, is_arithmetic_number},
-    word_expansion::ParameterValue,
+    assignments::AssignedValue,
+    expanded_word::ParameterValue,
+    script_walk::{ScriptWalk, WalkSource},
+    value_text::is_arithmetic_number,
 };
 use crate::{
     findings::FindingCode,

@@ -1,5 +1,6 @@
 //! The commands whose output is numbers, whatever they are given.
 
+use super::value_text::is_arithmetic_number;
 use crate::syntax::syntax_tree::{
     CommandList, ListItem, RedirectionTarget, ShellCommand, ShellWord, SimpleCommand, WordPiece,
 };
@@ -30,9 +31,7 @@ fn is_numeric_program(simple: &SimpleCommand<'_>) -> bool {
         ["date", format] => format.strip_prefix('+').is_some_and(|format| {
             format.bytes().all(|byte| b"%sNYmdHMSju".contains(&byte)) && !format.contains("%%")
         }),
-        ["seq", numbers @ ..] => {
-            numbers.iter().all(|number| super::assignments::is_arithmetic_number(number))
-        }
+        ["seq", numbers @ ..] => numbers.iter().all(|number| is_arithmetic_number(number)),
         _ => false,
     }
 }

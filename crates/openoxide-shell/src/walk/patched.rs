@@ -3,8 +3,8 @@
 use openoxide_protocol::{Access, AccessRoute, CommandWords, PathAccess};
 
 use super::{
-    ScriptWalk,
-    simple_commands::{CommandCall, StdinSource},
+    command_call::{CommandCall, StdinSource},
+    script_walk::ScriptWalk,
 };
 use crate::{
     findings,

@@ -4,25 +4,13 @@
 use openoxide_protocol::CommandWord;
 
 use super::{
-    ScriptWalk,
-    simple_commands::{CommandCall, StdinSource},
-    working_directories::CwdSet,
+    command_call::{CommandCall, StdinSource},
+    script_walk::{PipedInput, ScriptWalk},
 };
 use crate::{
     programs::{CommandEffect, CommandMeaning, WordSource},
     syntax::syntax_tree::ShellRedirection,
 };
-
-/// The data that comes through a pipe.
-#[derive(Clone, Debug)]
-pub(super) struct PipedInput {
-    /// The files that the lines name.
-    pub(super) paths: WordSource,
-    pub(super) working_directories: CwdSet,
-    /// Several commands read from it, one after the other: the next one begins where the last one stopped, and that may be in
-    /// the middle of a name.
-    pub(super) is_shared: bool,
-}
 
 impl ScriptWalk<'_> {
     /// Walks what reads from elsewhere than the commands around it.

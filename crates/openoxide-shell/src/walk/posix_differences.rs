@@ -2,10 +2,7 @@
 
 use openoxide_protocol::{CommandWord, CommandWords};
 
-use super::{
-    ScriptWalk,
-    word_expansion::{ParameterValue, stays_one_word},
-};
+use super::{expanded_word::ParameterValue, script_walk::ScriptWalk, value_text::stays_one_word};
 use crate::syntax::syntax_tree::{ExpansionForm, ParameterExpansion, WordPiece};
 
 /// Builtins of bash that are programs to a plain shell, or nothing.

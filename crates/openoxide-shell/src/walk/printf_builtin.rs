@@ -3,10 +3,10 @@
 use openoxide_protocol::CommandWord;
 
 use super::{
-    ScriptWalk,
     assignments::AssignedValue,
     builtins::{known_word, may_be_option},
-    simple_commands::CommandCall,
+    command_call::CommandCall,
+    script_walk::ScriptWalk,
 };
 
 impl ScriptWalk<'_> {

@@ -1,23 +1,21 @@
 //! Execution of functions, builtins, programs, and the programs that other programs run.
 
 use openoxide_protocol::{
-    AbsPath, Access, AccessRoute, CommandClass, CommandWord, CommandWords, ExecAccess, FileSearch,
-    PathAccess, Span, VersionControl,
+    AbsPath, Access, CommandClass, CommandWord, CommandWords, ExecAccess, Span, VersionControl,
 };
 
 use super::{
-    ScriptWalk,
     carried_commands::CommandRole,
-    environment_variables, posix_differences,
-    simple_commands::{CommandCall, StdinSource},
+    command_call::{CommandCall, StdinSource},
+    environment_changes::alters_environment,
+    posix_differences,
+    script_walk::ScriptWalk,
     state::WalkState,
 };
 use crate::{
     arity, danger,
     findings::{self, FindingCode},
-    programs::{
-        self, ArgvRef, CommandEffect, CommandMeaning, EffectTarget, OutputKind, WordSource,
-    },
+    programs::{self, ArgvRef, CommandEffect, CommandMeaning},
 };
 
 /// The maximum number of programs that start each other.
@@ -120,11 +118,6 @@ impl ScriptWalk<'_> {
         None
     }
 
-    /// Adds a finding without a separate access.
-    pub(super) fn add_finding(&mut self, code: FindingCode, span: Span) {
-        self.facts.findings.push(findings::new_finding(code, span));
-    }
-
     /// Adds a program that runs, and what it touches.
     pub(super) fn add_exec_access(
         &mut self,
@@ -202,206 +195,6 @@ impl ScriptWalk<'_> {
             Some(place) => CommandDirectory::Known(base.join(place)),
             None if base == self.context.cwd => CommandDirectory::Start,
             None => CommandDirectory::Known(base.clone()),
-        }
-    }
-
-    /// Adds what a program reads, writes and reaches.
-    fn add_effects(
-        &mut self,
-        call: &CommandCall<'_>,
-        meaning: &CommandMeaning,
-        class: CommandClass,
-        outer: bool,
-    ) {
-        if let Some(place) = &meaning.working_directory {
-            self.climbs(place, call.span);
-            // The contents of the directory determine what the program does.
-            let here = EffectTarget::File(".".to_owned());
-            self.add_target_access(
-                call,
-                meaning,
-                &here,
-                Access::Read,
-                AccessRoute::Metadata,
-                class,
-            );
-        }
-        for effect in &meaning.effects {
-            match effect {
-                CommandEffect::Reads(target) => {
-                    self.add_target_access(
-                        call,
-                        meaning,
-                        target,
-                        Access::Read,
-                        AccessRoute::Program,
-                        class,
-                    );
-                }
-                CommandEffect::ReadsMetadata(target) => {
-                    self.add_target_access(
-                        call,
-                        meaning,
-                        target,
-                        Access::Read,
-                        AccessRoute::Metadata,
-                        class,
-                    );
-                }
-                CommandEffect::Searches(target, search) => {
-                    self.add_search(call, meaning, target, search);
-                }
-                CommandEffect::Writes(target) => {
-                    self.add_target_access(
-                        call,
-                        meaning,
-                        target,
-                        Access::Edit,
-                        AccessRoute::Program,
-                        class,
-                    );
-                }
-                CommandEffect::WritesDescriptor(device) => {
-                    self.add_descriptor_write(device, call.span);
-                }
-                CommandEffect::Reaches(url) => {
-                    let (host, touch) = (String::new(), AccessRoute::Program);
-                    self.facts.accesses.push(Access::Fetch {
-                        host,
-                        url: url.clone(),
-                        route: touch,
-                    });
-                }
-                CommandEffect::MayBeOption(option) => self.add_possible_option(call, option, outer),
-                CommandEffect::Runs(_)
-                | CommandEffect::Tool(_)
-                | CommandEffect::GuestCommand(_)
-                | CommandEffect::Script(_)
-                | CommandEffect::Unknown(_) => {}
-            }
-        }
-    }
-
-    /// Adds that a program works in a directory whose path leads up: what comes before a `..` must not be a link.
-    fn climbs(&mut self, place: &str, span: Span) {
-        let paths = self.candidate_paths(place, span).filter(|_| place.contains(".."));
-        let climbed = |path| PathAccess { route: AccessRoute::Metadata, ..path };
-        let paths = paths.into_iter().flatten().map(climbed);
-        self.facts.accesses.extend(paths.map(Access::ExternalDirectory));
-    }
-
-    /// Adds that the files below a directory are searched.
-    fn add_search(
-        &mut self,
-        call: &CommandCall<'_>,
-        meaning: &CommandMeaning,
-        target: &EffectTarget,
-        search: &FileSearch,
-    ) {
-        let (EffectTarget::File(text) | EffectTarget::Pattern(text) | EffectTarget::Printed(text)) =
-            target;
-        let moved = match &meaning.working_directory {
-            Some(place) if !text.starts_with('/') => &format!("{place}/{text}"),
-            _ => text,
-        };
-        let pattern = matches!(target, EffectTarget::Pattern(_));
-        for path in self.candidate_paths(moved, call.span).into_iter().flatten() {
-            let (touch, search) = (AccessRoute::Program, Some(Box::new(search.clone())));
-            self.facts.accesses.push(Access::Read(PathAccess {
-                route: touch,
-                is_pattern: pattern,
-                search,
-                ..path
-            }));
-        }
-    }
-
-    fn add_target_access(
-        &mut self,
-        call: &CommandCall<'_>,
-        meaning: &CommandMeaning,
-        target: &EffectTarget,
-        access: fn(PathAccess) -> Access,
-        touch: AccessRoute,
-        class: CommandClass,
-    ) {
-        let (EffectTarget::File(text) | EffectTarget::Pattern(text) | EffectTarget::Printed(text)) =
-            target;
-        let moved = match &meaning.working_directory {
-            Some(place) if !text.starts_with('/') => &format!("{place}/{text}"),
-            _ => text,
-        };
-        let (pattern, printed) = (
-            matches!(target, EffectTarget::Pattern(_)),
-            matches!(target, EffectTarget::Printed(_)),
-        );
-        match self.candidate_paths(moved, call.span) {
-            Some(paths) => {
-                let paths = paths.into_iter().map(|path| PathAccess {
-                    route: touch,
-                    is_pattern: pattern,
-                    has_piped_names: printed,
-                    ..path
-                });
-                self.facts.accesses.extend(paths.map(access));
-            }
-            // A command that is known to be harmless must be known to read nothing else.
-            None if class != CommandClass::Unknown
-                || matches!(access(PathAccess::new(self.context.cwd.clone())), Access::Edit(_)) =>
-            {
-                let access = Access::Opaque { text: call.text.to_owned(), span: call.span };
-                self.facts.accesses.push(access);
-            }
-            None => {}
-        }
-    }
-
-    /// Returns the directories of the files whose names a command prints, if it prints nothing
-    /// else.
-    fn find_printed_files(
-        &self,
-        call: &CommandCall<'_>,
-        meaning: &CommandMeaning,
-    ) -> Option<WordSource> {
-        match meaning.output {
-            OutputKind::Anything => None,
-            OutputKind::InputLines => self.find_inherited_files(call),
-            OutputKind::Tokens => Some(WordSource::Tokens),
-            OutputKind::FileNames { bare } => {
-                let mut roots = Vec::new();
-                for effect in &meaning.effects {
-                    let (CommandEffect::Reads(
-                        EffectTarget::File(text) | EffectTarget::Printed(text),
-                    )
-                    | CommandEffect::ReadsMetadata(
-                        EffectTarget::File(text) | EffectTarget::Printed(text),
-                    )) = effect
-                    else {
-                        return None;
-                    };
-                    let paths = self.candidate_paths(text, Span::default())?;
-                    roots.extend(paths.into_iter().map(|path| path.path.to_string()));
-                }
-                let search = meaning
-                    .printed_files
-                    .clone()
-                    .unwrap_or_else(|| Box::new(FileSearch::all_files()));
-                Some(WordSource::DescendantsOf { roots, bare, search: Some(search) })
-            }
-        }
-    }
-
-    pub(super) fn add_dangers(&mut self, call: &CommandCall<'_>, argv: &CommandWords) {
-        // The project must not get lost, also from elsewhere.
-        let mut bases =
-            self.state.working_directories.candidate_directories(self.context.cwd).into_owned();
-        if !bases.contains(self.context.cwd) {
-            bases.push(self.context.cwd.clone());
-        }
-        let place = danger::DangerContext { bases: &bases, home: self.context.home };
-        for mut finding in danger::find_dangers(argv, &place) {
-            finding.span = call.span;
-            self.facts.findings.push(finding);
         }
     }
 
@@ -487,55 +280,6 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Returns whether `env NAME=value` or a similar command changes what the program inside does.
-    fn alters_inner_program(
-        &mut self,
-        call: &CommandCall<'_>,
-        name: &str,
-        argv: &CommandWords,
-    ) -> bool {
-        let mut altered = false;
-        if matches!(name, "sudo" | "doas" | "su" | "runuser") {
-            // It is the other user's.
-            self.current_scan.assign_for_program("HOME");
-        }
-        if !matches!(name, "env" | "sudo" | "doas") {
-            return altered;
-        }
-        for word in argv.iter().skip(1) {
-            let (CommandWord::Known(text) | CommandWord::KnownPrefix(text)) = word else {
-                continue;
-            };
-            let Some((variable, value)) = text.split_once('=') else { continue };
-            let whole = matches!(word, CommandWord::Known(_));
-            self.current_scan.assign_for_program(variable);
-            if environment_variables::is_program_variable(variable) {
-                self.add_finding(FindingCode::Environment, call.span);
-            }
-            self.note_alteration(variable, call.span);
-            let encodes = environment_variables::chooses_encoding(variable)
-                && !(whole && environment_variables::keeps_ascii(value));
-            if environment_variables::is_shell_startup_variable(variable)
-                || environment_variables::names_place(variable)
-                || encodes
-            {
-                self.add_opaque_access(call.text, call.span, FindingCode::Environment);
-            }
-            altered |= !environment_variables::is_harmless_variable(variable);
-        }
-        altered || name == "env" && takes_away(argv)
-    }
-
-    /// Notes that a program is given a variable that is not known to leave it as it is. Those that are known to change it
-    /// are noted wherever they are assigned.
-    pub(super) fn note_alteration(&mut self, variable: &str, span: Span) {
-        if !environment_variables::is_harmless_variable(variable)
-            && !environment_variables::is_program_variable(variable)
-        {
-            self.add_finding(FindingCode::Environment, span);
-        }
-    }
-
     /// Walks the script that another shell runs.
     fn walk_shell_script(&mut self, name: &str, script: &str, span: Span) {
         let was = std::mem::take(&mut self.is_bash_only);
@@ -604,91 +348,4 @@ fn is_visible_shell_script(name: &str, argv: &CommandWords, meaning: &CommandMea
         && argv.len() == 3
         && matches!(argv.known_word(1), Some("-c" | "-lc" | "-ec" | "-euc"))
         && matches!(meaning.effects.as_slice(), [CommandEffect::Script(_)])
-}
-
-/// Returns whether `env` sets or removes a variable that is not known to leave the program
-/// unchanged.
-fn alters_environment(argv: &CommandWords) -> bool {
-    takes_away(argv)
-        || argv.iter().any(|word| match word {
-            CommandWord::Known(text) | CommandWord::KnownPrefix(text) => {
-                text.split_once('=').is_some_and(|(variable, _)| {
-                    !environment_variables::is_harmless_variable(variable)
-                })
-            }
-            CommandWord::AnyWords => true,
-        })
-}
-
-/// Returns whether `env` removes all variables, or one that affects programs. Without `PAGER=cat`,
-/// they start a pager of their choice.
-fn takes_away(argv: &CommandWords) -> bool {
-    let mut words = argv.iter().skip(1);
-    while let Some(word) = words.next() {
-        let CommandWord::Known(text) = word else { return false };
-        let (letters, removed) = match text.strip_prefix("--") {
-            None if text == "-" => return true,
-            None if text.contains('=') => continue,
-            None => match text.strip_prefix('-') {
-                None => return false,
-                Some(letters) => {
-                    letters.split_once('u').map_or((letters, None), |(letters, name)| {
-                        (letters, Some(name).filter(|name| !name.is_empty()))
-                    })
-                }
-            },
-            Some(long) => {
-                let (name, value) =
-                    long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
-                let all = !name.is_empty() && "ignore-environment".starts_with(name);
-                let one = !name.is_empty() && "unset".starts_with(name);
-                (
-                    if all {
-                        "i"
-                    } else if one {
-                        "u"
-                    } else {
-                        ""
-                    },
-                    value.filter(|_| one),
-                )
-            }
-        };
-        let takes_next = removed.is_none() && (text.ends_with('u') || letters == "u");
-        let next = if takes_next { words.next() } else { None };
-        let name = removed.map(CommandWord::Known).or(next);
-        let obeyed = match name {
-            Some(CommandWord::Known(name)) => environment_variables::is_program_variable(name),
-            Some(_) => true,
-            None => false,
-        };
-        if letters.contains('i') || obeyed {
-            return true;
-        }
-    }
-    false
-}
-
-/// Returns a command for a person to read, its words quoted where that is needed.
-pub(super) fn render_command(argv: &CommandWords) -> String {
-    let mut text = String::new();
-    for word in argv.iter() {
-        if !text.is_empty() {
-            text.push(' ');
-        }
-        match word {
-            CommandWord::Known(word) if needs_no_quotes(word) => text.push_str(word),
-            CommandWord::Known(word) => {
-                text.extend(["'", &word.replace('\'', "'\\''"), "'"]);
-            }
-            CommandWord::KnownPrefix(word) => text.extend([word, "…"]),
-            CommandWord::AnyWords => text.push('…'),
-        }
-    }
-    text
-}
-
-fn needs_no_quotes(word: &str) -> bool {
-    !word.is_empty()
-        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./:,@%+=-".contains(&byte))
 }

@@ -2,7 +2,11 @@
 
 use openoxide_protocol::{Access, AccessRoute, PathAccess, Span};
 
-use super::{ScriptWalk, WalkSource, assignments::AssignedValue, word_expansion::ExpandedWord};
+use super::{
+    assignments::AssignedValue,
+    expanded_word::ExpandedWord,
+    script_walk::{ScriptWalk, WalkSource},
+};
 use crate::{
     programs::WordSource,
     syntax::syntax_tree::{RedirectionTarget, ShellRedirection, ShellWord, WordPiece},

@@ -3,111 +3,22 @@
 use openoxide_protocol::{CommandWords, Span};
 
 use super::{
-    ScriptWalk, WalkSource, assignments::AssignedValue, environment_variables, posix_differences,
+    assignments::AssignedValue,
+    brace_expansion,
+    command_call::{CommandCall, StdinSource, WordMask},
+    environment_variables,
+    expanded_word::ExpandedWord,
+    posix_differences,
+    script_walk::{ScriptWalk, WalkSource},
     state::WalkState,
 };
 use crate::{
     findings::FindingCode,
-    programs::{ArgvRef, WordSource},
     syntax::{
         is_name,
         syntax_tree::{RedirectionTarget, ShellRedirection, ShellWord, SimpleCommand, WordPiece},
     },
 };
-
-/// A command about to run.
-#[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct CommandCall<'c> {
-    pub(super) text: &'c str,
-    pub(super) span: Span,
-    /// The standard input, if the script determines it.
-    pub(super) input: StdinSource,
-    pub(super) argv: CommandWords,
-    /// The unknown words that are names of files.
-    pub(super) paths: Vec<(usize, WordSource)>,
-    /// The source of the words that are not known.
-    pub(super) sources: Vec<(usize, &'c str)>,
-    /// The words that may contain text that the script does not show.
-    pub(super) tainted: WordMask,
-    /// The words that are assignments of unknown numbers.
-    pub(super) numbers: WordMask,
-    /// Variables are assigned for this command that may change what it does.
-    pub(super) has_altered_environment: bool,
-    /// Whether its words contain a variable of the environment that looks like a secret.
-    pub(super) reveals_secret: bool,
-    /// One of its words is in the script, but what it expands to is not worked out.
-    pub(super) obscure: bool,
-    /// Whether its standard output is certainly a file or pipe, and no terminal.
-    pub(super) redirects_output: bool,
-}
-
-impl<'c> CommandCall<'c> {
-    /// Returns the call of known words, which are the whole script.
-    pub(super) fn from_plain_words(text: &'c str, argv: CommandWords) -> Self {
-        Self {
-            text,
-            span: Span::new(0, text.len()),
-            input: StdinSource::Inherited,
-            argv,
-            paths: Vec::new(),
-            sources: Vec::new(),
-            tainted: WordMask::default(),
-            numbers: WordMask::default(),
-            has_altered_environment: false,
-            reveals_secret: false,
-            obscure: false,
-            redirects_output: false,
-        }
-    }
-
-    /// Returns the source of a word that is not known, shortened.
-    pub(super) fn word_text(&self, index: usize) -> Option<&'c str> {
-        const MOST: usize = 60;
-        let (_, source) = self.sources.iter().find(|(at, _)| *at == index)?;
-        let end = source.char_indices().nth(MOST).map_or(source.len(), |(end, _)| end);
-        source.get(..end)
-    }
-
-    /// Returns the words, and the facts about those that stand for files.
-    pub(super) fn as_argv(&self) -> ArgvRef<'_> {
-        ArgvRef { words: &self.argv, paths: &self.paths }
-    }
-}
-
-/// The standard input of a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum StdinSource {
-    /// The standard input of the script.
-    Inherited,
-    /// A file.
-    File,
-    /// Text that is not known.
-    Other,
-    /// This text.
-    Text(String),
-}
-
-/// A set of the first words of a command; beyond those, every word is in it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct WordMask(u64);
-
-impl WordMask {
-    /// Returns the set of all words.
-    pub(super) const fn all_words() -> Self {
-        Self(u64::MAX)
-    }
-
-    pub(super) fn contains(self, index: usize) -> bool {
-        index >= 64 || self.0 >> index & 1 == 1
-    }
-
-    fn insert(&mut self, index: usize, value: bool) {
-        if index < 64 && value {
-            self.0 |= 1 << index;
-        }
-    }
-}
 
 impl ScriptWalk<'_> {
     /// Walks a simple command.
@@ -222,10 +133,7 @@ impl ScriptWalk<'_> {
                 continue;
             }
             // Braces make several assignments of it, as they do not before a command.
-            if declares
-                && is_assignment_word(word)
-                && !super::brace_expansion::may_expand(&word.pieces)
-            {
+            if declares && is_assignment_word(word) && !brace_expansion::may_expand(&word.pieces) {
                 // A plain shell splits the value.
                 self.is_bash_only |= word.pieces.iter().any(|piece| {
                     !matches!(
@@ -238,7 +146,7 @@ impl ScriptWalk<'_> {
                 push_argument(&text, source.text_at(word.span), &mut count, call);
                 continue;
             }
-            self.is_bash_only |= super::brace_expansion::may_expand(&word.pieces);
+            self.is_bash_only |= brace_expansion::may_expand(&word.pieces);
             self.expand_each_word(word, &mut |text| {
                 push_argument(text, source.text_at(word.span), &mut count, call);
                 true
@@ -300,7 +208,7 @@ impl ScriptWalk<'_> {
 
 /// Adds a word to a command that has `count` words.
 fn push_argument<'a>(
-    text: &super::word_expansion::ExpandedWord,
+    text: &ExpandedWord,
     source: &'a str,
     count: &mut usize,
     call: &mut CommandCall<'a>,

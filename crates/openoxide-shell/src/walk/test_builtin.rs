@@ -2,7 +2,10 @@
 
 use openoxide_protocol::CommandWord;
 
-use super::{ScriptWalk, WalkSource, simple_commands::CommandCall};
+use super::{
+    command_call::CommandCall,
+    script_walk::{ScriptWalk, WalkSource},
+};
 use crate::{findings::FindingCode, syntax};
 
 impl ScriptWalk<'_> {

@@ -1,9 +1,11 @@
 //! From a word to the words that a program gets.
 
-use openoxide_protocol::CommandWords;
-
 use super::{
-    ScriptWalk, brace_expansion, environment_variables, numeric_output, state::KnownValue,
+    brace_expansion,
+    expanded_word::{ExpandedWord, ParameterValue},
+    numeric_output,
+    script_walk::ScriptWalk,
+    value_text::is_unsplit_byte,
 };
 use crate::{
     programs::WordSource,
@@ -14,178 +16,6 @@ use crate::{
         },
     },
 };
-
-/// The expansion of one word, or of one of the words that its braces produce.
-#[derive(Clone, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct ExpandedWord {
-    text: String,
-    /// The positions of unknown text in `text`.
-    gaps: Vec<usize>,
-    /// Whether it may become any number of words.
-    may_be_many_words: bool,
-    /// Something in it may be text that the script does not show.
-    is_tainted: bool,
-    /// A gap may be empty, or hold blanks.
-    may_have_blank_gap: bool,
-    /// Its gaps hold more than digits.
-    has_text_gap: bool,
-    is_quoted: bool,
-    /// Whether it contains an unquoted `[`. It is a pattern if a `]` follows.
-    has_open_bracket: bool,
-    /// The files that are meant, if it is a pattern or comes from one.
-    paths: Option<WordSource>,
-    /// Whether it contains a variable of the environment that looks like a secret.
-    reveals_secret: bool,
-    /// Whether its source is in the script, but its expansion is not computed.
-    obscure: bool,
-    /// Whether it contains an unquoted `*` or `?`.
-    is_pattern: bool,
-    /// Whether it may become several words for another reason, or contains quoted text that looks
-    /// like a pattern.
-    may_split_otherwise: bool,
-    /// The first position in `text` that may be subject to word splitting or pathname expansion.
-    split_from: Option<usize>,
-}
-
-/// The known facts about the value of a parameter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ParameterValue {
-    Known(String),
-    Number,
-    /// The name of one of these files.
-    Files(WordSource),
-    /// A value from the environment that the script is started in. No script writes it.
-    Environment,
-    /// Possibly any text.
-    Tainted,
-}
-
-impl ExpandedWord {
-    /// Returns the text, if it is wholly known and one word.
-    pub(super) fn known_text(&self) -> Option<&str> {
-        (self.gaps.is_empty() && !self.may_be_many_words).then_some(self.text.as_str())
-    }
-
-    /// Returns whether it contains only numbers.
-    pub(super) fn has_only_numbers(&self) -> bool {
-        !self.has_text_gap && super::assignments::is_arithmetic_number(&self.text)
-    }
-
-    /// Returns whether it is one number, which is never empty and stays one word even if it is not
-    /// quoted.
-    pub(super) fn is_single_number(&self) -> bool {
-        let empty = self.text.is_empty() && self.gaps.is_empty();
-        self.has_only_numbers()
-            && !self.may_be_empty()
-            && !empty
-            && !self.text.contains([' ', '\t', '\n'])
-    }
-
-    /// Returns whether it may be empty or several words.
-    pub(super) const fn may_be_empty(&self) -> bool {
-        self.may_have_blank_gap || self.may_be_many_words
-    }
-
-    /// Returns whether it is `name=` and a number.
-    pub(super) fn is_number_assigned(&self) -> bool {
-        let value = self.text.split_once('=').map(|(_, value)| value);
-        !self.may_be_many_words
-            && !self.has_text_gap
-            && value.is_some_and(super::assignments::is_arithmetic_number)
-    }
-
-    /// Returns whether it may contain text that the script does not show.
-    pub(super) fn is_tainted(&self) -> bool {
-        self.is_tainted || self.mixes_syntax_and_unknown()
-    }
-
-    /// Returns whether it contains an option, a subscript or code next to something unknown that
-    /// may be empty: `"$nothing"-v`, `"$nothing"'a[$(b)]'`.
-    fn mixes_syntax_and_unknown(&self) -> bool {
-        let code = self.text.starts_with('-') || self.text.contains(['[', '(', '$', '`']);
-        code && !self.gaps.is_empty()
-    }
-
-    /// Returns whether it contains a variable of the environment that looks like a secret.
-    pub(super) const fn reveals_secret(&self) -> bool {
-        self.reveals_secret
-    }
-
-    /// Returns whether its source is in the script, but its expansion is not computed.
-    pub(super) const fn is_obscure(&self) -> bool {
-        self.obscure
-    }
-
-    /// Returns the files that it stands for, if it stands only for files.
-    pub(super) fn file_source(&self) -> Option<&WordSource> {
-        self.paths.as_ref()
-    }
-
-    /// Returns the facts about it as the word of a command, if it is not wholly known.
-    pub(super) fn to_word_source(&self) -> Option<WordSource> {
-        self.paths.clone().or_else(|| self.is_unknown_number().then_some(WordSource::Number))
-    }
-
-    /// Returns whether it is one word that is not known, and a number.
-    fn is_unknown_number(&self) -> bool {
-        !self.gaps.is_empty()
-            && !self.may_be_many_words
-            && !self.has_text_gap
-            && matches!(self.text.as_str(), "" | "-")
-    }
-
-    /// Returns the beginning of an option that the first of several words begins with for certain.
-    fn option_prefix(&self) -> Option<&str> {
-        let gap = self.gaps.first().copied().unwrap_or(self.text.len());
-        let end = self.split_from.map_or(gap, |from| from.min(gap));
-        self.text.get(..end).filter(|text| text.starts_with('-') && self.paths.is_none())
-    }
-
-    /// Records that the text that is added next may be subject to word splitting or pathname
-    /// expansion.
-    fn mark_split(&mut self, at: usize) {
-        self.split_from.get_or_insert(at);
-    }
-
-    /// Adds text that the script does not show, in one word or in many.
-    fn push_unknown(&mut self, one_word: bool) {
-        self.push_gap(true);
-        self.is_tainted = true;
-        self.may_be_many_words |= !one_word;
-    }
-
-    fn push_gap(&mut self, wordy: bool) {
-        self.gaps.push(self.text.len());
-        self.has_text_gap |= wordy;
-    }
-
-    /// Adds the word to a command. Returns how many words that makes.
-    pub(super) fn append_to(&self, words: &mut CommandWords) -> usize {
-        if self.may_be_many_words {
-            let beginning = self.option_prefix();
-            if let Some(beginning) = beginning {
-                words.push_known_text(beginning);
-                words.push_unknown_text();
-                words.end_word();
-            }
-            words.push_any_words();
-            return 1 + usize::from(beginning.is_some());
-        }
-        if self.text.is_empty() && self.gaps.is_empty() && !self.is_quoted {
-            return 0;
-        }
-        let mut from = 0;
-        for gap in &self.gaps {
-            words.push_known_text(self.text.get(from..*gap).unwrap_or_default());
-            words.push_unknown_text();
-            from = *gap;
-        }
-        words.push_known_text(self.text.get(from..).unwrap_or_default());
-        words.end_word();
-        1
-    }
-}
 
 impl ScriptWalk<'_> {
     /// Expands a word where bash neither splits it nor looks for files: after `=`, in quotes, after `<<<`.
@@ -252,7 +82,7 @@ impl ScriptWalk<'_> {
 
     /// Notes which files a word means that is a pattern.
     fn note_pattern_files(&self, text: &mut ExpandedWord) {
-        finish_bracket_pattern(text);
+        text.finish_bracket_pattern();
         if text.is_pattern && text.gaps.is_empty() {
             let changed = text.may_split_otherwise || self.has_changed_globbing();
             text.paths = (!changed).then(|| WordSource::Pattern(text.text.clone()));
@@ -421,13 +251,6 @@ impl ScriptWalk<'_> {
         rest
     }
 
-    /// Returns the home directory, if it is known and the script leaves it alone.
-    pub(super) fn home_directory(&self) -> Option<&str> {
-        let touched = self.previous_scan.assigns_variable("HOME")
-            || self.current_scan.assigns_variable("HOME");
-        self.context.home.filter(|_| !touched).map(openoxide_protocol::AbsPath::as_str)
-    }
-
     fn push_piece(&self, piece: &WordPiece<'_>, quoted: bool, text: &mut ExpandedWord) {
         match piece {
             WordPiece::Unquoted(plain) => {
@@ -520,107 +343,8 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Returns whether a variable may contain a secret of the environment that the script is
-    /// started in.
-    pub(super) fn is_secret(&self, name: &str) -> bool {
-        environment_variables::is_secret_variable(name) && self.state.variables.get(name).is_none()
-    }
-
     fn has_changed_ifs(&self) -> bool {
         self.current_scan.assigns_variable("IFS") || self.previous_scan.assigns_variable("IFS")
-    }
-
-    /// Returns the value of a parameter expansion, as far as it is known.
-    pub(super) fn lookup_parameter(&self, parameter: &ParameterExpansion<'_>) -> ParameterValue {
-        match parameter.form {
-            ExpansionForm::Length => ParameterValue::Number,
-            ExpansionForm::Value if parameter.subscript.is_none() => {
-                self.lookup_variable(parameter.name)
-            }
-            ExpansionForm::Value => self.classify_unknown_variable(parameter.name),
-            ExpansionForm::Other | ExpansionForm::Assign | ExpansionForm::Substring => {
-                match self.classify_unknown_variable(parameter.name) {
-                    ParameterValue::Environment
-                        if self.has_only_number_values(&parameter.operand) =>
-                    {
-                        ParameterValue::Environment
-                    }
-                    _ => ParameterValue::Tainted,
-                }
-            }
-            _ => ParameterValue::Tainted,
-        }
-    }
-
-    fn has_only_number_values(&self, pieces: &[WordPiece<'_>]) -> bool {
-        pieces.iter().all(|piece| match piece {
-            WordPiece::Unquoted(text) => super::assignments::is_arithmetic_number(text),
-            WordPiece::Literal(text) => super::assignments::is_arithmetic_number(text),
-            WordPiece::Parameter(parameter) => match self.lookup_parameter(parameter) {
-                ParameterValue::Known(text) => super::assignments::is_arithmetic_number(&text),
-                ParameterValue::Number | ParameterValue::Environment => true,
-                ParameterValue::Files(_) | ParameterValue::Tainted => false,
-            },
-            _ => false,
-        })
-    }
-
-    /// Returns the value of a variable or special parameter, as far as it is known.
-    pub(super) fn lookup_variable(&self, name: &str) -> ParameterValue {
-        match self.state.variables.get(name) {
-            Some(KnownValue::Text(text)) => return ParameterValue::Known(text.clone()),
-            Some(KnownValue::Number) => return ParameterValue::Number,
-            Some(KnownValue::Files(paths)) => return ParameterValue::Files(paths.clone()),
-            Some(KnownValue::Own) | None => {}
-        }
-        let assigned =
-            self.current_scan.assigns_variable(name) || self.previous_scan.assigns_variable(name);
-        match name {
-            "#" | "?" | "$" => ParameterValue::Number,
-            _ if environment_variables::is_shell_number(name) && !assigned => {
-                ParameterValue::Number
-            }
-            "HOME" => self.home_directory().map_or_else(
-                || self.classify_unknown_variable(name),
-                |home| ParameterValue::Known(home.to_owned()),
-            ),
-            "PWD" if !assigned => self.working_directory(),
-            _ => self.classify_unknown_variable(name),
-        }
-    }
-
-    fn working_directory(&self) -> ParameterValue {
-        let Some(mut bases) = self.state.working_directories.known_directories(self.context.cwd)
-        else {
-            return ParameterValue::Environment;
-        };
-        match (bases.next(), bases.next()) {
-            (Some(base), None) => ParameterValue::Known(base.to_string()),
-            _ => ParameterValue::Environment,
-        }
-    }
-
-    fn classify_unknown_variable(&self, name: &str) -> ParameterValue {
-        let argument = matches!(name, "@" | "*") || name.bytes().all(|byte| byte.is_ascii_digit());
-        let arguments = !self.active_functions.is_empty()
-            || self.current_scan.changes_arguments
-            || self.previous_scan.changes_arguments
-            || self.depth > 0;
-        let tainted = self.current_scan.is_tainted_variable(name)
-            || self.previous_scan.is_tainted_variable(name)
-            || environment_variables::may_hold_script_text(name)
-            || argument && arguments;
-        if tainted { ParameterValue::Tainted } else { ParameterValue::Environment }
-    }
-}
-
-/// Decides whether the brackets that were noted are a pattern.
-fn finish_bracket_pattern(text: &mut ExpandedWord) {
-    if text.has_open_bracket && (text.text.contains(']') || !text.gaps.is_empty()) {
-        text.is_pattern = true;
-        text.may_be_many_words = true;
-        text.is_tainted = true;
-        text.has_text_gap = true;
     }
 }
 
@@ -644,15 +368,4 @@ fn is_multi_word_parameter(parameter: &ParameterExpansion<'_>) -> bool {
         // The variable that is named may be `$@`.
         || matches!(parameter.form, ExpansionForm::Names | ExpansionForm::Indirect)
         || has_multi_word_parameter(&parameter.operand)
-}
-
-/// Returns whether an unquoted value stays a single, unchanged word.
-pub(super) fn stays_one_word(value: &str) -> bool {
-    !value.is_empty() && value.bytes().all(is_unsplit_byte)
-}
-
-/// Returns whether an unquoted value with this byte stays one word.
-const fn is_unsplit_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(byte, b'_' | b'.' | b'/' | b':' | b',' | b'@' | b'%' | b'+' | b'=' | b'-')
 }

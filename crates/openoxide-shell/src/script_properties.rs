@@ -2,7 +2,7 @@
 
 use openoxide_protocol::AbsPath;
 
-use crate::{AnalysisContext, script_text, walk};
+use crate::{analysis_context::AnalysisContext, script_text, walk};
 
 /// Properties of a script as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,12 @@ impl ScriptTraits {
         if script_text::reject_unreadable(script).is_some() {
             return Self::default();
         }
-        walk::traits(script, setting)
+        let Some(walk) = walk::walk_whole_script(script, setting) else { return Self::default() };
+        Self {
+            is_portable: walk.is_portable(),
+            assigned: walk.assigned_variables(),
+            last_directories: walk.last_directories(),
+        }
     }
 
     /// Returns whether programs are known to do the same whatever `variable` holds, as far as rules can tell: `CI`, `TERM`.

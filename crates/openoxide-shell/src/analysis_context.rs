@@ -1,0 +1,12 @@
+//! The directories that an analysis starts from.
+
+use openoxide_protocol::AbsPath;
+
+/// The directories that a script would run in.
+#[derive(Clone, Copy, Debug)]
+pub struct AnalysisContext<'a> {
+    /// The working directory that it starts in.
+    pub cwd: &'a AbsPath,
+    /// The home directory of who runs it, if that is known.
+    pub home: Option<&'a AbsPath>,
+}
