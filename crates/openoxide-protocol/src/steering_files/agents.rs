@@ -125,6 +125,12 @@ pub(super) const SETTINGS: &[SteeringFile] = &[
     settings_file(".ruler/", "Ruler: README of intellectronica/ruler"),
     settings_file(".serena/", "Serena: README of oraios/serena"),
     settings_file(".llm-do/", "llm-do: README"),
+    settings_file(".bob/", "IBM Bob: bob.ibm.com/docs"),
+    settings_file(".mux/", "Mux: mux.coder.com"),
+    settings_file(".pearai/", "PearAI: README of trypear/pearai-app"),
+    settings_file(".qodo/", "Qodo: docs.qodo.ai"),
+    settings_file(".zencoder/", "Zencoder: docs.zencoder.ai"),
+    settings_file("hooks/hooks.json", "Claude Code: code.claude.com/docs/en/plugins"),
     settings_file("llm-do.toml", "llm-do: README"),
 ];
 

@@ -13,6 +13,8 @@ const fn job_file(pattern: &'static str, source: &'static str) -> SteeringFile {
 pub(super) const FILES: &[SteeringFile] = &[
     job_file(".github/workflows/", "GitHub Actions: workflow syntax"),
     job_file(".github/actions/", "GitHub Actions: composite actions"),
+    job_file("action.yml", "GitHub Actions: metadata syntax"),
+    job_file("action.yaml", "GitHub Actions: metadata syntax"),
     steering_file(
         ".github/dependabot.yml",
         ContinuousIntegration,
@@ -22,6 +24,7 @@ pub(super) const FILES: &[SteeringFile] = &[
     steering_file(".github/CODEOWNERS", ContinuousIntegration, Obeys, "GitHub: code owners"),
     steering_file("CODEOWNERS", ContinuousIntegration, Obeys, "GitHub: code owners"),
     job_file(".gitlab-ci.yml", "GitLab: CI/CD YAML syntax"),
+    job_file("*.gitlab-ci.yml", "GitLab: files that a pipeline includes"),
     job_file(".gitlab/", "GitLab: agents, CI templates"),
     job_file(".gitea/workflows/", "Gitea Actions"),
     job_file(".forgejo/workflows/", "Forgejo Actions"),
@@ -44,7 +47,11 @@ pub(super) const FILES: &[SteeringFile] = &[
     job_file(".woodpecker.yml", "Woodpecker CI: workflow syntax"),
     job_file(".woodpecker.yaml", "Woodpecker CI: workflow syntax"),
     job_file(".buildkite/", "Buildkite: pipelines, hooks"),
+    job_file("buildkite.yml", "Buildkite: pipeline upload"),
+    job_file("buildkite.yaml", "Buildkite: pipeline upload"),
+    job_file("buildkite.json", "Buildkite: pipeline upload"),
     job_file(".semaphore/", "Semaphore: pipeline YAML"),
+    job_file(".harness/", "Harness: pipelines as code"),
     job_file(".teamcity/", "TeamCity: Kotlin DSL"),
     job_file(".appveyor.yml", "AppVeyor: appveyor.yml reference"),
     job_file("appveyor.yml", "AppVeyor: appveyor.yml reference"),

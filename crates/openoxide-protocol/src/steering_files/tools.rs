@@ -22,6 +22,12 @@ const fn package_manager_file(pattern: &'static str, source: &'static str) -> St
 /// Files that are rarely edited, and whose content is run or selects the source of programs.
 pub(super) const PROTECTED: &[SteeringFile] = &[
     tool_file(".envrc", "direnv(1)").with_programs(&["direnv"]),
+    // `cd` runs them in a shell with the plug-in.
+    tool_file(".autoenv", "autoenv: README of hyperupcall/autoenv"),
+    tool_file(".autoenv.zsh", "zsh-autoenv: README of Tarrasch/zsh-autoenv"),
+    tool_file(".autoenv_leave.zsh", "zsh-autoenv: README of Tarrasch/zsh-autoenv"),
+    tool_file(".shadowenv.d/", "shadowenv: shopify.github.io/shadowenv")
+        .with_programs(&["shadowenv"]),
     tool_file(".config/direnv/", "direnv(1)").with_home_location().with_programs(&["direnv"]),
     package_manager_file("mise.toml", "mise.jdx.dev/configuration.html")
         .with_programs(SHIMMED)
@@ -32,6 +38,8 @@ pub(super) const PROTECTED: &[SteeringFile] = &[
     package_manager_file("mise.*.toml", "mise.jdx.dev/configuration.html").with_programs(SHIMMED),
     package_manager_file(".mise.*.toml", "mise.jdx.dev/configuration.html").with_programs(SHIMMED),
     package_manager_file(".mise/", "mise.jdx.dev/configuration.html").with_programs(SHIMMED),
+    package_manager_file("mise/config.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED),
     package_manager_file(".config/mise/", "mise.jdx.dev/configuration.html")
         .with_home_location()
         .with_programs(SHIMMED),

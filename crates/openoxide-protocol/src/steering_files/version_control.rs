@@ -28,6 +28,7 @@ pub(super) const FILES: &[SteeringFile] = &[
         .with_programs(GIT)
         .without_protection(),
     repository_file(".githooks/", "git-config(1): a common core.hooksPath").with_programs(&["git"]),
+    repository_file(".hooks/", "git-config(1): a common core.hooksPath").with_programs(&["git"]),
     repository_file(".git-hooks/", "git-config(1): a common core.hooksPath")
         .with_programs(&["git"]),
     repository_file(".hg/", "hgrc(5)").with_programs(HG),
