@@ -2,64 +2,34 @@
 
 mod command;
 mod escalation;
+mod evaluation_context;
 mod mode_effect;
 mod path;
+mod rule_outcome;
 
 use openoxide_protocol::{
-    AbsPath, Access, AccessDecision, AccessRoute, Decision, Effect, Obligation, OperationFacts,
-    PermissionMode,
+    Access, AccessDecision, AccessRoute, Decision, Effect, Obligation, OperationFacts,
 };
 
-pub(crate) use self::command::strip_program_directory;
+pub use self::evaluation_context::EvaluationContext;
+pub(crate) use self::{command::strip_program_directory, mode_effect::apply_dont_ask};
 use self::{
     command::{decide_command, decide_opaque},
     escalation::{apply_policy_error, escalate_access, escalate_findings, find_escalation},
     mode_effect::apply_mode,
     path::decide_path,
+    rule_outcome::{CHECKED_SEPARATELY, find_rule_match, outcome_or_default, requires_human},
 };
 use crate::{
     access_outcome::{AccessOutcome, ReasonCode},
-    hook,
-    layer::{LayerKind, RuleMatch},
+    hook::allow_scope::{HookAllowScope, apply_hook_allow},
     match_subject,
     policy_stack::PolicyStack,
     reason_text::to_access_decision,
     rule::SubjectKind,
-    rule_index::{LayerRanks, MAX_LAYERS, MatchSubject},
+    rule_index::MatchSubject,
     suggested_rules,
 };
-
-/// The facts of the moment.
-#[derive(Clone, Copy, Debug)]
-pub struct EvaluationContext<'a> {
-    /// The mode in force.
-    pub mode: PermissionMode,
-    /// The working directory. Relative rules that ask or deny count from it, from the project, and from the directories of the
-    /// project between them; relative rules that allow count from the project alone.
-    pub cwd: &'a AbsPath,
-    /// The directories of the project.
-    pub roots: &'a [AbsPath],
-    /// The error that occurred while the policy was loaded. Rules that ask or deny may be missing,
-    /// so nothing is allowed.
-    pub policy_error: Option<&'a str>,
-}
-
-impl<'a> EvaluationContext<'a> {
-    /// Returns the base directory of relative rules: the first directory of the project, or the
-    /// working directory without a project. A `cd` therefore does not widen a rule that allows.
-    pub(crate) fn base(&self) -> &'a AbsPath {
-        self.roots.first().unwrap_or(self.cwd)
-    }
-
-    /// Returns the other directories that relative rules which ask or deny count from: the working directory, and the directories
-    /// of the project above it.
-    pub(crate) fn other_bases(&self) -> impl Iterator<Item = &'a AbsPath> {
-        let (cwd, roots, base) = (self.cwd, self.roots, self.base());
-        let above =
-            roots.iter().filter(move |root| *root != cwd && cwd.strip_prefix(root).is_some());
-        above.chain([cwd]).filter(move |each| *each != base)
-    }
-}
 
 /// Returns the decision on an operation: the strictest among its accesses, under the safety floor.
 ///
@@ -77,7 +47,7 @@ pub(crate) fn evaluate_with_hook_allow(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
     facts: &OperationFacts,
-    hook: Option<hook::HookAllowScope>,
+    hook: Option<HookAllowScope>,
 ) -> Decision {
     let outcomes: Vec<_> = decide_accesses(policy, context, facts, hook).collect();
     let parts: Vec<_> = facts
@@ -135,7 +105,7 @@ fn decide_accesses<'a>(
     policy: &'a PolicyStack,
     context: &'a EvaluationContext<'a>,
     facts: &'a OperationFacts,
-    hook: Option<hook::HookAllowScope>,
+    hook: Option<HookAllowScope>,
 ) -> impl Iterator<Item = AccessOutcome> + 'a {
     let mut anywhere = false;
     facts.accesses.iter().map(move |access| {
@@ -168,14 +138,6 @@ fn find_deciding_part(parts: &[AccessDecision]) -> Option<&AccessDecision> {
     strictest.clone().find(|part| part.rule.is_some()).or_else(|| strictest.next())
 }
 
-/// Turns an ask into a deny in mode `dont_ask`.
-pub(crate) const fn apply_dont_ask(effect: Effect, mode: PermissionMode) -> Effect {
-    match (effect, mode) {
-        (Effect::Ask, PermissionMode::DontAsk) => Effect::Deny,
-        (effect, _) => effect,
-    }
-}
-
 /// Returns the decision on one access. It allocates nothing, but for paths and hosts of unusual length and for commands
 /// that are only partly known.
 #[must_use]
@@ -192,7 +154,7 @@ fn decide_with_hook_allow(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
     access: &Access,
-    hook: Option<hook::HookAllowScope>,
+    hook: Option<HookAllowScope>,
 ) -> AccessOutcome {
     let outcome = decide_by_policy(policy, context, access, hook);
     let Some(before) = policy.last_good() else { return outcome };
@@ -213,7 +175,7 @@ fn decide_by_policy(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
     access: &Access,
-    hook: Option<hook::HookAllowScope>,
+    hook: Option<HookAllowScope>,
 ) -> AccessOutcome {
     let outcome = match access {
         Access::Exec(exec) => decide_command(policy, exec, hook),
@@ -238,7 +200,7 @@ fn decide_by_policy(
     };
     let outcome = apply_mode(policy, context, access, outcome);
     let outcome = match hook {
-        Some(lift) => hook::apply_hook_allow(lift, access, outcome),
+        Some(lift) => apply_hook_allow(lift, access, outcome),
         None => outcome,
     };
     let outcome = escalate_access(context.mode, access, outcome);
@@ -246,36 +208,6 @@ fn decide_by_policy(
         effect if effect == outcome.effect => outcome,
         effect => AccessOutcome { effect, reason: ReasonCode::Mode(context.mode), ..outcome },
     }
-}
-
-#[inline]
-fn find_rule_match(policy: &PolicyStack, subject: MatchSubject<'_>) -> Option<RuleMatch> {
-    let mut ranks: LayerRanks = [0; MAX_LAYERS];
-    policy.collect_ranks(subject, &mut ranks);
-    policy.combine_ranks(&ranks)
-}
-
-fn outcome_or_default(ruling: Option<RuleMatch>, default: (Effect, ReasonCode)) -> AccessOutcome {
-    match ruling {
-        Some(found) => {
-            AccessOutcome { effect: found.effect, rule_match: ruling, reason: ReasonCode::Rule }
-        }
-        None => AccessOutcome { effect: default.0, rule_match: None, reason: default.1 },
-    }
-}
-
-/// Returns the stricter outcome. Between two rules that ask, a rule that only a person can answer
-/// takes precedence, and then the rule of the more precedent layer.
-fn stricter_outcome(found: RuleMatch, outcome: AccessOutcome) -> AccessOutcome {
-    let outranks = |ruling: RuleMatch| {
-        ruling.requires_human && !found.requires_human
-            || ruling.requires_human == found.requires_human && ruling.layer < found.layer
-    };
-    let stays = outcome.effect == found.effect && outcome.rule_match.is_some_and(outranks);
-    if found.effect == Effect::Allow || found.effect < outcome.effect || stays {
-        return outcome;
-    }
-    AccessOutcome { effect: found.effect, rule_match: Some(found), reason: ReasonCode::Rule }
 }
 
 fn decide_name(policy: &PolicyStack, space: SubjectKind, bytes: &[u8]) -> AccessOutcome {
@@ -292,29 +224,6 @@ fn decide_host(policy: &PolicyStack, touch: AccessRoute, bytes: &[u8]) -> Access
         }
         outcome => outcome,
     }
-}
-
-/// The outcome of an access that a program makes and no rule matches: the decision on the program
-/// applies.
-const CHECKED_SEPARATELY: AccessOutcome = AccessOutcome {
-    effect: Effect::Allow,
-    rule_match: None,
-    reason: ReasonCode::CheckedSeparately,
-};
-
-/// Returns whether a rule written by a person decided, or could have decided.
-const fn is_decided_by_user_rule(outcome: &AccessOutcome) -> bool {
-    match (outcome.reason, outcome.rule_match) {
-        (ReasonCode::PartialMatch(_), _) => true,
-        (ReasonCode::Rule, Some(ruling)) => !matches!(ruling.layer, LayerKind::Default),
-        _ => false,
-    }
-}
-
-/// Returns whether a rule that only a person can answer decided.
-fn requires_human(outcome: &AccessOutcome) -> bool {
-    outcome.effect == Effect::Ask
-        && matches!(outcome.rule_match, Some(ruling) if ruling.requires_human)
 }
 
 #[cfg(test)]

@@ -6,17 +6,17 @@
 //! stay denied, and the safety floor, rules that only a person can answer, and opaque accesses
 //! still ask.
 
+pub(crate) mod allow_scope;
 mod matcher;
 
 use std::time::Duration;
 
 use openoxide_protocol::{
-    AbsPath, Access, Decision, Effect, HookAnswer, HookDecision, Obligation, OperationFacts,
-    RuleRef,
+    AbsPath, Decision, Effect, HookAnswer, HookDecision, Obligation, OperationFacts, RuleRef,
 };
 
+use self::allow_scope::hook_allow_scope;
 use crate::{
-    access_outcome::{AccessOutcome, ReasonCode},
     evaluation::{EvaluationContext, apply_dont_ask, evaluate, evaluate_with_hook_allow},
     layer::LayerKind,
     policy_stack::PolicyStack,
@@ -191,28 +191,6 @@ const fn decision_effect(said: HookDecision) -> Option<Effect> {
     }
 }
 
-/// The questions that allowing hooks may answer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HookAllowScope {
-    /// The layer of the hooks.
-    layer: LayerKind,
-    /// True if the hooks also answer questions of rules.
-    answers_ask_rules: bool,
-}
-
-/// Returns what the hooks that allow may answer: the most that one of them may.
-fn hook_allow_scope(answers: &[HookAnswer]) -> HookAllowScope {
-    let above =
-        |answer: &&HookAnswer| answer.decision == HookDecision::Allow && !answer.respects_ask_rules;
-    let mut above = answers.iter().filter(above).peekable();
-    let rules = above.peek().is_some();
-    let managed = above.any(|answer| answer.hook.layer == LayerKind::Managed.as_str());
-    HookAllowScope {
-        layer: if managed { LayerKind::Managed } else { LayerKind::User },
-        answers_ask_rules: rules,
-    }
-}
-
 /// Returns the decision that this answer makes.
 fn apply_answer(decision: Decision, answer: &HookAnswer, effect: Effect) -> Decision {
     let rule = Some(answer.hook.clone());
@@ -248,32 +226,6 @@ fn answer_reason(answer: &HookAnswer) -> String {
     };
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     format!("{} {verb}{why}", hook.text)
-}
-
-/// Takes a question away that hooks may answer. What an administrator wants asked, only a hook of the
-/// administrator answers; what the built-in layer asks about is part of the safety floor; and a hook sees one call, no loop.
-pub(crate) fn apply_hook_allow(
-    hook: HookAllowScope,
-    access: &Access,
-    outcome: AccessOutcome,
-) -> AccessOutcome {
-    let ruling = outcome.rule_match;
-    let binds = |layer, human| {
-        human || layer == LayerKind::Default || layer == LayerKind::Managed && hook.layer != layer
-    };
-    let bound = ruling.is_some_and(|ruling| binds(ruling.layer, ruling.requires_human));
-    let open = match outcome.reason {
-        ReasonCode::Rule => hook.answers_ask_rules,
-        why => {
-            matches!(why, ReasonCode::NoRule | ReasonCode::Unproved | ReasonCode::OutsideProject)
-        }
-    };
-    let a_loop = matches!(access, Access::Repetition { .. });
-    if outcome.effect != Effect::Ask || bound || !open || a_loop {
-        return outcome;
-    }
-    // No rule has allowed it: what the safety floor leaves to an exact rule is not left to a hook.
-    AccessOutcome { effect: Effect::Allow, rule_match: None, reason: ReasonCode::Hook }
 }
 
 #[cfg(test)]

@@ -7,20 +7,9 @@ use std::sync::OnceLock;
 
 use openoxide_protocol::AbsPath;
 
+use self::known_secret_files::KNOWN_SECRET_FILES;
+pub use self::known_secret_files::SecretFile;
 use crate::HomeDirectories;
-
-use known_secret_files::KNOWN_SECRET_FILES;
-
-/// A file or directory that usually holds secrets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SecretFile {
-    /// The path below a home directory, or from the root if it begins with `/`.
-    pub path: &'static str,
-    /// The programs whose own file it is, and which do not work without it: for these it is not hidden.
-    pub programs: &'static [&'static str],
-    /// The source that documents the location.
-    pub source: &'static str,
-}
 
 /// Returns all places of the table.
 #[must_use]

@@ -2,10 +2,10 @@
 
 use openoxide_protocol::{CommandClass, CommandWords, Effect, ExecAccess};
 
-use super::{find_rule_match, outcome_or_default, stricter_outcome};
+use super::rule_outcome::{find_rule_match, outcome_or_default, stricter_outcome};
 use crate::{
     access_outcome::{AccessOutcome, ReasonCode},
-    hook::HookAllowScope,
+    hook::allow_scope::HookAllowScope,
     partial_match,
     policy_stack::PolicyStack,
     rule::SubjectKind,

@@ -4,7 +4,7 @@ use openoxide_protocol::{
     Access, AccessRoute, Decision, Effect, Finding, FindingKind, PermissionMode,
 };
 
-use super::{EvaluationContext, apply_dont_ask};
+use super::{evaluation_context::EvaluationContext, mode_effect::apply_dont_ask};
 use crate::{
     access_outcome::{AccessOutcome, ReasonCode},
     safety_floor,

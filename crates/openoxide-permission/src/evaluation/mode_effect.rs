@@ -2,7 +2,10 @@
 
 use openoxide_protocol::{Access, CommandClass, Effect, PermissionMode};
 
-use super::{EvaluationContext, is_decided_by_user_rule, path::is_inside_project};
+use super::{
+    evaluation_context::EvaluationContext, path::is_inside_project,
+    rule_outcome::is_decided_by_user_rule,
+};
 use crate::{
     access_outcome::{AccessOutcome, ReasonCode},
     layer::LayerKind,
@@ -59,5 +62,13 @@ fn may_change_state(access: &Access, outcome: &AccessOutcome) -> bool {
         | Access::Delegate { .. }
         | Access::Repetition { .. }
         | Access::ExternalDirectory(_) => false,
+    }
+}
+
+/// Turns an ask into a deny in mode `dont_ask`.
+pub(crate) const fn apply_dont_ask(effect: Effect, mode: PermissionMode) -> Effect {
+    match (effect, mode) {
+        (Effect::Ask, PermissionMode::DontAsk) => Effect::Deny,
+        (effect, _) => effect,
     }
 }

@@ -3,8 +3,10 @@
 use openoxide_protocol::{AbsPath, AccessRoute, Effect, PathAccess};
 
 use super::{
-    CHECKED_SEPARATELY, EvaluationContext, is_decided_by_user_rule, outcome_or_default,
-    requires_human,
+    evaluation_context::EvaluationContext,
+    rule_outcome::{
+        CHECKED_SEPARATELY, is_decided_by_user_rule, outcome_or_default, requires_human,
+    },
 };
 use crate::{
     access_outcome::{AccessOutcome, ReasonCode},

@@ -1,9 +1,12 @@
 use openoxide_protocol::{
-    CommandClass, CommandWords, ExecAccess, Finding, FindingKind, PathAccess,
+    AbsPath, CommandClass, CommandWords, ExecAccess, Finding, FindingKind, PathAccess,
+    PermissionMode,
 };
 
-use super::{path::takes_precedence, *};
-use crate::{CombiningAlgorithm, Layer, PathAnchors, Rule, default_layer, parse_rule};
+use super::{path::takes_precedence, rule_outcome::stricter_outcome, *};
+use crate::{
+    CombiningAlgorithm, Layer, LayerKind, PathAnchors, Rule, RuleMatch, default_layer, parse_rule,
+};
 
 use Effect::{Allow, Ask, Deny};
 

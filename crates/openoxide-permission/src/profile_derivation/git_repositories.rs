@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use openoxide_protocol::{AbsPath, Access, CommandWord, Decision, ExecAccess};
 
 use super::{
-    ConfineInput, granted_accesses,
+    confine_input::ConfineInput,
+    granted_accesses::granted_accesses,
     protected_names::{GIT_POINTER_NAMES, GIT_STEERING_NAMES},
 };
 

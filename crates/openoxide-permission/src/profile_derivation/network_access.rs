@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use openoxide_protocol::{Access, AccessRoute, Decision, Effect, HostPort, NetworkAccess};
 
-use super::{ConfineInput, granted_accesses};
+use super::{confine_input::ConfineInput, granted_accesses::granted_accesses};
 use crate::{
     decide_access,
     glob::{self, GlobStep},

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use openoxide_protocol::{AbsPath, Access, AccessRoute, Decision, PathAccess};
 
-use super::{ConfineInput, PROTECTED_ROOT_NAMES, git_repositories, granted_accesses};
+use super::{
+    confine_input::ConfineInput, git_repositories, granted_accesses::granted_accesses,
+    path_patterns::literal_path, protected_names::PROTECTED_ROOT_NAMES,
+};
 use crate::{
-    PolicyStack,
-    glob::{self, GlobStep},
     rule::SubjectKind,
     secret_files::{hidden_secret_paths, program_secret_paths},
 };
@@ -126,40 +127,6 @@ fn literal_rule_paths(
     }
     paths.remove(&AbsPath::root());
     paths
-}
-
-/// Returns whether a rule that is not built in, and that asks or denies, names paths by a wildcard.
-pub(super) fn has_pattern_rules(policy: &PolicyStack) -> bool {
-    [SubjectKind::Read, SubjectKind::ReadFromCwd, SubjectKind::Edit, SubjectKind::EditFromCwd]
-        .into_iter()
-        .any(|space| {
-            let rules = policy.index().restrictive_rules(space);
-            (0..rules.count).any(|number| is_partial_pattern(rules.get(number).0))
-        })
-}
-
-/// Returns whether a pattern names some paths by a wildcard. A pattern that matches every path does
-/// not qualify, because such a rule is about tools.
-fn is_partial_pattern(code: &[u8]) -> bool {
-    let every = |step| matches!(step, GlobStep::Any | GlobStep::NonEmpty | GlobStep::AnyParts);
-    literal_path(code).is_none() && !glob::decode_steps(code).all(every)
-}
-
-/// Returns the one path that a pattern names, with all below it; nothing for a pattern with a wildcard.
-fn literal_path(code: &[u8]) -> Option<String> {
-    let mut text = Vec::new();
-    for step in glob::decode_steps(code) {
-        match step {
-            GlobStep::Literal(bytes) => text.extend_from_slice(bytes),
-            GlobStep::Any | GlobStep::NonEmpty => break,
-            GlobStep::AnyInPart
-            | GlobStep::AnyChar
-            | GlobStep::AnyParts
-            | GlobStep::Class { .. } => return None,
-        }
-    }
-    let whole = text.strip_suffix(b"/")?;
-    String::from_utf8(whole.to_vec()).ok()
 }
 
 fn is_below_any(paths: &PathSet, path: &AbsPath) -> bool {

@@ -2,10 +2,16 @@ mod git;
 mod hosts;
 mod never_weaker;
 
-use openoxide_protocol::{CommandClass, ExecAccess, NetworkAccess, OperationFacts};
+use openoxide_protocol::{
+    AbsPath, Access, AccessRoute, CommandClass, ExecAccess, NetworkAccess, OperationFacts,
+    PathAccess, PermissionMode,
+};
 
 use super::*;
-use crate::{CombiningAlgorithm, LayerKind, PathAnchors, default_layer, evaluate, parse_rule};
+use crate::{
+    CombiningAlgorithm, EvaluationContext, HomeDirectories, Layer, LayerKind, PathAnchors,
+    PolicyStack, decide_access, default_layer, evaluate, parse_rule,
+};
 
 fn path(text: &str) -> AbsPath {
     AbsPath::new(text).unwrap()

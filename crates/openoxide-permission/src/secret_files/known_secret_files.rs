@@ -1,6 +1,15 @@
 //! The places, with the programs whose own files they are and where each is documented.
 
-use super::SecretFile;
+/// A file or directory that usually holds secrets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecretFile {
+    /// The path below a home directory, or from the root if it begins with `/`.
+    pub path: &'static str,
+    /// The programs whose own file it is, and which do not work without it: for these it is not hidden.
+    pub programs: &'static [&'static str],
+    /// The source that documents the location.
+    pub source: &'static str,
+}
 
 /// All places, by what they belong to.
 pub(super) const KNOWN_SECRET_FILES: &[SecretFile] = &[

@@ -1,0 +1,35 @@
+//! The facts of the moment, in which an operation is evaluated.
+
+use openoxide_protocol::{AbsPath, PermissionMode};
+
+/// The facts of the moment.
+#[derive(Clone, Copy, Debug)]
+pub struct EvaluationContext<'a> {
+    /// The mode in force.
+    pub mode: PermissionMode,
+    /// The working directory. Relative rules that ask or deny count from it, from the project, and from the directories of the
+    /// project between them; relative rules that allow count from the project alone.
+    pub cwd: &'a AbsPath,
+    /// The directories of the project.
+    pub roots: &'a [AbsPath],
+    /// The error that occurred while the policy was loaded. Rules that ask or deny may be missing,
+    /// so nothing is allowed.
+    pub policy_error: Option<&'a str>,
+}
+
+impl<'a> EvaluationContext<'a> {
+    /// Returns the base directory of relative rules: the first directory of the project, or the
+    /// working directory without a project. A `cd` therefore does not widen a rule that allows.
+    pub(crate) fn base(&self) -> &'a AbsPath {
+        self.roots.first().unwrap_or(self.cwd)
+    }
+
+    /// Returns the other directories that relative rules which ask or deny count from: the working directory, and the directories
+    /// of the project above it.
+    pub(crate) fn other_bases(&self) -> impl Iterator<Item = &'a AbsPath> {
+        let (cwd, roots, base) = (self.cwd, self.roots, self.base());
+        let above =
+            roots.iter().filter(move |root| *root != cwd && cwd.strip_prefix(root).is_some());
+        above.chain([cwd]).filter(move |each| *each != base)
+    }
+}

@@ -1,0 +1,128 @@
+//! The input of a profile, and the restrictions of the rules in it.
+
+use openoxide_protocol::{AbsPath, Access, AccessRoute, Effect, PathAccess, PermissionMode};
+
+use super::path_patterns;
+use crate::{
+    EvaluationContext, HomeDirectories, Layer, LayerKind, PolicyStack,
+    additional_directory::forbidden_root_reason, decide_access, layer::RuleMatch,
+    rule::SubjectKind,
+};
+
+/// The input of a profile, in addition to the decision. All paths are resolved.
+#[derive(Clone, Copy, Debug)]
+pub struct ConfineInput<'a> {
+    /// Everything in force.
+    pub policy: &'a PolicyStack,
+    /// The layers that it was compiled from, for the hosts that they allow; without them these are asked about.
+    pub layers: &'a [Layer],
+    /// The facts of the moment.
+    pub context: EvaluationContext<'a>,
+    /// The user's home.
+    pub home: Option<&'a AbsPath>,
+    /// All home directories of the user: secrets in them are hidden, and their start-up files are kept.
+    pub home_directories: &'a HomeDirectories,
+    /// The directories of OpenOxide's settings and state. No command can change them, and no
+    /// command can read them without a rule that allows it.
+    pub openoxide_paths: &'a [AbsPath],
+    /// The paths found by a scan of the file system that may be restricted
+    /// ([`ConfineInput::restricts_read`]). Pattern rules and secrets by name are enforced for these
+    /// paths, because a profile has no patterns.
+    pub restricted_paths: &'a [AbsPath],
+    /// The paths found by the same scan that a rule restricts from being changed, but not from
+    /// being read.
+    pub write_restricted_paths: &'a [AbsPath],
+    /// The directories that a setting makes writable besides the roots.
+    pub writable: &'a [AbsPath],
+    /// True if a setting allows all internet hosts. It has no effect if a rule about hosts asks or
+    /// denies, because a profile cannot express exceptions.
+    pub all_hosts: bool,
+    /// True if a setting allows the network of the host machine. The same condition applies.
+    pub host_network: bool,
+}
+
+impl ConfineInput<'_> {
+    /// Returns whether a rule that is not built in restricts a program from reading a file. A
+    /// caller that scans a directory adds these files to [`ConfineInput::restricted_paths`].
+    #[must_use]
+    pub fn restricts_read(&self, path: &AbsPath) -> bool {
+        // Under a rule about every path, which is about tools, no program could start.
+        self.find_restricting_match(Access::Read, path)
+            .is_some_and(|ruling| !ruling.matches_everything)
+    }
+
+    /// Returns whether a rule that is not built in restricts changing a file, or changing
+    /// everything in a directory. The result is for [`ConfineInput::write_restricted_paths`].
+    #[must_use]
+    pub fn restricts_write(&self, path: &AbsPath, is_directory: bool) -> bool {
+        self.is_restricted(Access::Edit, path) || is_directory && self.restricts_all_edits(path)
+    }
+
+    /// Returns whether a rule that is not built in restricts reads or changes by a pattern. A
+    /// profile cannot express patterns, so the caller has to scan the file system.
+    #[must_use]
+    pub fn has_pattern_rules(&self) -> bool {
+        let mut policies = std::iter::once(self.policy).chain(self.policy.last_good());
+        policies.any(path_patterns::has_pattern_rules)
+    }
+
+    /// Returns whether opening a directory would open more than intended.
+    pub(super) fn is_forbidden_root(&self, path: &AbsPath) -> bool {
+        let homes = self.home.into_iter().chain(&self.home_directories.homes).map(Some);
+        homes.chain([None]).any(|home| forbidden_root_reason(path, home).is_some())
+    }
+
+    /// The directories that are the project's or that a setting makes writable.
+    pub(super) fn writable_roots(&self) -> impl Iterator<Item = &AbsPath> {
+        self.context.roots.iter().chain(self.writable)
+    }
+
+    /// Returns whether a rule denies reads, in this policy or in the last good version. Without
+    /// confinement such files could be read.
+    #[must_use]
+    pub fn has_read_deny(&self) -> bool {
+        let policies = std::iter::once(self.policy).chain(self.policy.last_good());
+        let spaces = policies
+            .flat_map(|policy| [(policy, SubjectKind::Read), (policy, SubjectKind::ReadFromCwd)]);
+        spaces.into_iter().any(|(policy, space)| {
+            let rules = policy.index().restrictive_rules(space);
+            (0..rules.count).any(|number| rules.get(number).1 == Effect::Deny)
+        })
+    }
+
+    /// Returns whether a program may access a file without a question.
+    pub(super) fn is_allowed(&self, access: fn(PathAccess) -> Access, path: &AbsPath) -> bool {
+        let access =
+            access(PathAccess { route: AccessRoute::Program, ..PathAccess::new(path.clone()) });
+        decide_access(self.policy, &self.context, &access).effect == Effect::Allow
+    }
+
+    /// Returns whether a rule asks or denies when a file in a directory changes that no rule names.
+    pub(super) fn restricts_all_edits(&self, directory: &AbsPath) -> bool {
+        self.is_restricted(Access::Edit, &directory.join("nobody-named-this"))
+    }
+
+    pub(super) fn is_restricted(&self, access: fn(PathAccess) -> Access, path: &AbsPath) -> bool {
+        self.find_restricting_match(access, path).is_some()
+    }
+
+    /// Returns the match of a rule that is not built in, if it asks or denies when a program
+    /// accesses a file.
+    pub(super) fn find_restricting_match(
+        &self,
+        access: fn(PathAccess) -> Access,
+        path: &AbsPath,
+    ) -> Option<RuleMatch> {
+        let access =
+            access(PathAccess { route: AccessRoute::Program, ..PathAccess::new(path.clone()) });
+        let outcome = decide_access(self.policy, &self.context, &access);
+        let holds = |ruling: &RuleMatch| {
+            ruling.effect != Effect::Allow && ruling.layer != LayerKind::Default
+        };
+        outcome.rule_match.filter(holds).filter(|_| outcome.effect != Effect::Allow)
+    }
+
+    pub(super) fn is_read_only(&self) -> bool {
+        self.context.mode == PermissionMode::Plan
+    }
+}
