@@ -36,6 +36,34 @@ impl AdditionalDirectory {
     }
 }
 
+/// The reason why a text is not a path that a policy file may name there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyPathError {
+    /// The text is empty, too long or no path.
+    #[error("`{0}` is not a valid path")]
+    Invalid(String),
+    /// The path begins with `~`, and the home directory is not known.
+    #[error("cannot expand `~`: HOME is not set")]
+    UnknownHome,
+    /// The directory can never be part of a project.
+    #[error("`{text}` cannot be an additional directory: {why}")]
+    ForbiddenRoot {
+        /// The text of the policy file.
+        text: String,
+        /// The reason, from [`forbidden_root_reason`].
+        why: &'static str,
+    },
+    /// The path to restrict is the root of the file system.
+    #[error("`{0}` is the whole disk")]
+    WholeDisk(String),
+    /// A pattern is in the place of a directory.
+    #[error("`{0}` is a glob pattern, which is not allowed here; list each directory")]
+    DirectoryPattern(String),
+    /// A pattern is in the place of a path to restrict.
+    #[error("`{0}` is a glob pattern, which is not allowed here; list each path")]
+    PathPattern(String),
+}
+
 /// No path is longer (`PATH_MAX`).
 const MAX_PATH_LENGTH: usize = 4096;
 
@@ -47,14 +75,14 @@ const SYSTEM_DIRECTORIES: &[&str] = &["/proc", "/sys", "/dev"];
 ///
 /// # Errors
 /// Returns the reason why the text is not a valid directory or is not permitted as an additional
-/// directory. The message is lower case without a full stop.
-pub fn parse_directory(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, String> {
+/// directory.
+pub fn parse_directory(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, PolicyPathError> {
     let path = resolve_path(text, anchors)?;
     match forbidden_root_reason(&path, anchors.home) {
-        Some(why) => Err(format!("`{text}` cannot be an additional directory: {why}")),
-        None if text.contains(['*', '?', '[']) => Err(format!(
-            "`{text}` is a glob pattern, which is not allowed here; list each directory"
-        )),
+        Some(why) => Err(PolicyPathError::ForbiddenRoot { text: text.to_owned(), why }),
+        None if text.contains(['*', '?', '[']) => {
+            Err(PolicyPathError::DirectoryPattern(text.to_owned()))
+        }
         None => Ok(path),
     }
 }
@@ -63,32 +91,32 @@ pub fn parse_directory(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, 
 /// [`parse_directory`]. Every path except the root of the file system is accepted.
 ///
 /// # Errors
-/// Returns the reason why the text is not such a path. The message is lower case without a full
-/// stop.
-pub fn parse_protected_path(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, String> {
+/// Returns the reason why the text is not such a path.
+pub fn parse_protected_path(
+    text: &str,
+    anchors: PathAnchors<'_>,
+) -> Result<AbsPath, PolicyPathError> {
     let path = resolve_path(text, anchors)?;
     if path.parent().is_none() {
-        return Err(format!("`{text}` is the whole disk"));
+        return Err(PolicyPathError::WholeDisk(text.to_owned()));
     }
     match text.contains(['*', '?', '[']) {
-        true => {
-            Err(format!("`{text}` is a glob pattern, which is not allowed here; list each path"))
-        }
+        true => Err(PolicyPathError::PathPattern(text.to_owned())),
         false => Ok(path),
     }
 }
 
-fn resolve_path(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, String> {
+fn resolve_path(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, PolicyPathError> {
     let path = match text.strip_prefix('~') {
         _ if text.is_empty() || text.contains('\0') || text.len() > MAX_PATH_LENGTH => None,
         None => Some(anchors.base.join(text)),
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-            let home = anchors.home.ok_or("cannot expand `~`: HOME is not set")?;
+            let home = anchors.home.ok_or(PolicyPathError::UnknownHome)?;
             Some(home.join(rest.trim_start_matches('/')))
         }
         Some(_) => None,
     };
-    path.ok_or_else(|| format!("`{text}` is not a valid path"))
+    path.ok_or_else(|| PolicyPathError::Invalid(text.to_owned()))
 }
 
 /// Returns the reason why a directory can never be part of the project, whatever the policy, or
@@ -123,7 +151,7 @@ mod tests {
         AbsPath::new(text).unwrap()
     }
 
-    fn read(text: &str) -> Result<AbsPath, String> {
+    fn read(text: &str) -> Result<AbsPath, PolicyPathError> {
         let (home, base) = (path("/home/ann"), path("/home/ann/src/project"));
         parse_directory(text, PathAnchors { home: Some(&home), base: &base })
     }
@@ -209,7 +237,7 @@ mod tests {
     fn a_path_has_a_longest_length() {
         let text = |length: usize| format!("/{}", "a".repeat(length - 1));
         assert_eq!(read(&text(4096)), Ok(path(&text(4096))));
-        let error = read(&text(4097)).unwrap_err();
+        let error = read(&text(4097)).unwrap_err().to_string();
         assert!(error.ends_with("` is not a valid path"), "{error}");
     }
 
@@ -221,13 +249,13 @@ mod tests {
         assert_eq!(read("a"), Ok(path("/w/a")));
         assert_eq!(read("~/.ssh"), Ok(path("/h/.ssh")));
         assert_eq!(read("/etc"), Ok(path("/etc")));
-        assert_eq!(read("/").unwrap_err(), "`/` is the whole disk");
+        assert_eq!(read("/").unwrap_err().to_string(), "`/` is the whole disk");
         for pattern in ["/a*", "/a?", "/[a]"] {
             let message =
                 format!("`{pattern}` is a glob pattern, which is not allowed here; list each path");
-            assert_eq!(read(pattern).unwrap_err(), message);
+            assert_eq!(read(pattern).unwrap_err().to_string(), message);
         }
-        assert_eq!(read("").unwrap_err(), "`` is not a valid path");
+        assert_eq!(read("").unwrap_err().to_string(), "`` is not a valid path");
     }
 
     #[test]

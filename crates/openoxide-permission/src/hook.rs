@@ -21,7 +21,7 @@ use crate::{
     layer::LayerKind,
     policy_stack::PolicyStack,
 };
-pub use matcher::HookMatcher;
+pub use matcher::{HookMatcher, HookMatcherError};
 
 /// The event at which a hook is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -70,7 +70,8 @@ mod suggested_rules;
 
 pub use access_outcome::{AccessOutcome, ReasonCode};
 pub use additional_directory::{
-    AdditionalDirectory, forbidden_root_reason, parse_directory, parse_protected_path,
+    AdditionalDirectory, PolicyPathError, forbidden_root_reason, parse_directory,
+    parse_protected_path,
 };
 pub use combining_algorithm::CombiningAlgorithm;
 pub use default_layer::{default_layer, default_rule_texts};
@@ -82,7 +83,7 @@ pub use gate::{
 };
 pub use hidden_tools::{HiddenReason, find_hidden_reason};
 pub use home_directories::HomeDirectories;
-pub use hook::{Hook, HookCommand, HookEvent, HookMatcher, evaluate_with_hooks};
+pub use hook::{Hook, HookCommand, HookEvent, HookMatcher, HookMatcherError, evaluate_with_hooks};
 pub use layer::{Layer, LayerKind, RuleMatch};
 pub use policy_details::DetailsReader;
 pub use policy_stack::{CompiledPolicyError, PolicyLimitError, PolicyStack};

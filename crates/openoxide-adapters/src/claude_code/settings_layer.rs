@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use jsonc_parser::ast::Value;
 use openoxide_permission::{
-    AdditionalDirectory, CombiningAlgorithm, Layer, LayerKind, PathAnchors, Rule, parse_directory,
-    parse_rule,
+    AdditionalDirectory, CombiningAlgorithm, Layer, LayerKind, PathAnchors, PolicyPathError, Rule,
+    parse_directory, parse_rule,
 };
 use openoxide_protocol::{AbsPath, Effect, PermissionMode};
 use thiserror::Error;
@@ -195,7 +195,7 @@ enum DirectoryError {
     Relative(String),
     /// OpenOxide does not accept the directory.
     #[error("{0}")]
-    Unusable(String),
+    Unusable(PolicyPathError),
 }
 
 /// The reason for which a rule cannot be expressed as a rule of OpenOxide.

@@ -13,21 +13,32 @@ pub struct HookMatcher {
     names: Vec<String>,
 }
 
+/// The reason why a text is not a matcher.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HookMatcherError {
+    /// There is no name next to a separator.
+    #[error("expected a tool name next to `|`")]
+    EmptyName,
+    /// A name has characters that no name of a tool has.
+    #[error("`{0}` is not a valid tool name")]
+    InvalidName(String),
+}
+
 impl HookMatcher {
     /// Parses a matcher: names separated by `|` or `,`, with `*` in a name for any text. `*` alone
     /// or an empty text matches every tool.
     ///
     /// # Errors
-    /// Returns a message if the text contains anything else, such as a regular expression.
-    pub fn parse_name_patterns(text: &str) -> Result<Self, String> {
+    /// Returns an error if the text contains anything else, such as a regular expression.
+    pub fn parse_name_patterns(text: &str) -> Result<Self, HookMatcherError> {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
         let names: Vec<String> =
             text.split(['|', ',']).map(|name| name.trim().to_owned()).collect();
         match names.iter().find(|name| name.is_empty() || !name.chars().all(is_name_char)) {
-            Some(name) if name.is_empty() => Err("expected a tool name next to `|`".to_owned()),
-            Some(name) => Err(format!("`{name}` is not a valid tool name")),
+            Some(name) if name.is_empty() => Err(HookMatcherError::EmptyName),
+            Some(name) => Err(HookMatcherError::InvalidName(name.clone())),
             None => Ok(Self { names }),
         }
     }
@@ -118,11 +129,11 @@ mod tests {
     #[test]
     fn an_invalid_matcher_is_reported() {
         assert_eq!(
-            HookMatcher::parse_name_patterns("Edit||Write").unwrap_err(),
+            HookMatcher::parse_name_patterns("Edit||Write").unwrap_err().to_string(),
             "expected a tool name next to `|`"
         );
         assert_eq!(
-            HookMatcher::parse_name_patterns("Edit|(x)").unwrap_err(),
+            HookMatcher::parse_name_patterns("Edit|(x)").unwrap_err().to_string(),
             "`(x)` is not a valid tool name"
         );
     }

@@ -38,9 +38,9 @@ impl PolicyFileParser<'_> {
                 let (line, text) = (self.line_at(item.span().start), text.to_owned());
                 self.directories.push(AdditionalDirectory { layer, file, line, text, path });
             }
-            Err(message) => {
+            Err(error) => {
                 let help = "name a directory: `../shared`, `~/notes` or `/srv/data`".to_owned();
-                self.push_problem(message, item.span(), Some(help), false);
+                self.push_problem(error.to_string(), item.span(), Some(help), false);
             }
         }
     }

@@ -83,10 +83,10 @@ impl PolicyFileParser<'_> {
             return None;
         };
         let read = HookMatcher::parse_name_patterns(text);
-        read.map_err(|message| {
+        read.map_err(|error| {
             let help =
                 "names with `|` between them, `*` in a name for any text: `Edit|mcp__git__*`";
-            self.push_problem(message, value.span(), Some(help.to_owned()), true);
+            self.push_problem(error.to_string(), value.span(), Some(help.to_owned()), true);
         })
         .ok()
     }

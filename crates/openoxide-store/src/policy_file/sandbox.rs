@@ -96,9 +96,9 @@ impl PolicyFileParser<'_> {
                         (self.kind, self.name.to_owned(), self.line_at(span.start));
                     self.writable.push(AdditionalDirectory { layer, file, line, text, path });
                 }
-                Err(message) => {
+                Err(error) => {
                     let help = "name a directory: `~/.cache/pip` or `/srv/data`".to_owned();
-                    self.push_problem(message, span, Some(help), false);
+                    self.push_problem(error.to_string(), span, Some(help), false);
                 }
             }
         }
@@ -111,9 +111,9 @@ impl PolicyFileParser<'_> {
                 Ok(path) => {
                     places.insert(path);
                 }
-                Err(message) => {
+                Err(error) => {
                     let help = "name a file or a directory; for a pattern write a rule under `deny`: `Read(**/*.pem)`, `Edit(**/x/**)`";
-                    self.push_problem(message, span, Some(help.to_owned()), true);
+                    self.push_problem(error.to_string(), span, Some(help.to_owned()), true);
                 }
             }
         }
