@@ -23,11 +23,11 @@ mod shell;
 pub mod wiring;
 
 pub use evaluation::ClaudePolicy;
-pub use screenshots::also_read;
+pub use screenshots::alternative_screenshot_paths;
 pub use settings::{ClaudeMode, ClaudeSettings};
 pub use settings_export::render_settings;
 pub use settings_layer::translate_settings;
-pub use shell::{directories_left_in, shell_doubts};
+pub use shell::{find_shell_differences, possible_final_directories};
 
 use openoxide_protocol::{Decision, Effect};
 use serde_json::json;

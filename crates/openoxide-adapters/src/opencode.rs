@@ -23,5 +23,5 @@ pub use config_layer::translate_config;
 pub use evaluation::{OpenCodePolicy, UnknownAgentError};
 
 pub use permission_request::OpenCodeRequest;
-pub use permission_requests::collect_requests;
+pub use permission_requests::collect_permission_requests;
 pub use ruleset::{OpenCodeRule, OpenCodeRuleset};

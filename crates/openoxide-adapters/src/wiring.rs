@@ -79,9 +79,9 @@ impl HookWiring {
     /// of hooks. Such a value must not be overwritten.
     pub fn install(&self, text: &str) -> Result<WiredSettings, WiringError> {
         let settings = AgentSettings::parse(text)?;
-        let hooks = object_entry(&settings.object, "hooks")?;
+        let hooks = get_or_insert_object(&settings.object, "hooks")?;
         let place = |event: &&'static str| -> Result<_, WiringError> {
-            let groups = array_entry(&hooks, event)?;
+            let groups = get_or_insert_array(&hooks, event)?;
             Ok(HookLocation { event, group: self.install_into(&groups), hook: 0 })
         };
         let places = self.events.iter().map(place).collect::<Result<_, WiringError>>()?;
@@ -203,13 +203,13 @@ impl AgentSettings {
 }
 
 /// Returns the object under a key, made if there is nothing.
-pub fn object_entry(parent: &CstObject, key: &str) -> Result<CstObject, WiringError> {
+pub fn get_or_insert_object(parent: &CstObject, key: &str) -> Result<CstObject, WiringError> {
     check_unique_key(parent, key)?;
     parent.object_value_or_create(key).ok_or_else(|| WiringError::EntryNotObject(key.to_owned()))
 }
 
 /// Returns the list under a key, made if there is nothing.
-pub fn array_entry(parent: &CstObject, key: &str) -> Result<CstArray, WiringError> {
+pub fn get_or_insert_array(parent: &CstObject, key: &str) -> Result<CstArray, WiringError> {
     check_unique_key(parent, key)?;
     parent.array_value_or_create(key).ok_or_else(|| WiringError::EntryNotList(key.to_owned()))
 }

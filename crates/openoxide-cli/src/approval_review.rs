@@ -56,7 +56,7 @@ impl<'a> ApprovalReview<'a> {
                 user_messages::print_note(&format!("it can be answered here only: {error}"));
                 self.ask_in_terminal(pending)
             }
-            (Err(error), false) => pending.failed_review(WaitError::Store(error)),
+            (Err(error), false) => pending.failed_review_record(WaitError::Store(error)),
         }
     }
 

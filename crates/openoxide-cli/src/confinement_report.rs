@@ -3,7 +3,9 @@
 pub(crate) mod post_run_findings;
 
 use openoxide_engine::ConfinementRecord;
-use openoxide_sandbox::{self as sandbox, Backend, EnforcementPlan, SandboxDenial, SandboxReport};
+use openoxide_sandbox::{
+    self as sandbox, EnforcementPlan, SandboxBackend, SandboxDenial, SandboxReport,
+};
 use openoxide_store::audit::EnforcementRecord;
 use openoxide_tui::{LineMode, escape_text};
 
@@ -26,7 +28,7 @@ pub(crate) fn confinement_record(report: &SandboxReport) -> ConfinementRecord {
 
 /// Reports the fallback backend if one was used, the denials, and the findings to review.
 pub(crate) fn print_report(report: &SandboxReport) {
-    if Backend::HERE.first() != Some(&report.plan.backend) {
+    if SandboxBackend::HERE.first() != Some(&report.plan.backend) {
         user_messages::print_note(&fallback_note(&report.plan));
     }
     for denial in &report.denials {

@@ -1,6 +1,6 @@
 //! Errors of commands, and their exit codes.
 
-use openoxide_engine::{OpenError, ProfileError};
+use openoxide_engine::{EngineOpenError, ProfileError};
 use openoxide_store::audit::AuditError;
 use thiserror::Error;
 
@@ -14,7 +14,7 @@ use crate::{
 pub(crate) enum CliError {
     /// The engine cannot be opened with these arguments.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] EngineOpenError),
     /// No sandbox profile can be derived.
     #[error(transparent)]
     Profile(#[from] ProfileError),

@@ -9,7 +9,7 @@ use openoxide_adapters::{
     policy_translation::{CallContext, DiskLookup, PolicyTextError},
 };
 use openoxide_protocol::{AbsPath, Decision};
-use openoxide_store::{BrokenFile, UserEnvironment, read_regular};
+use openoxide_store::{BrokenFile, UserEnvironment, read_regular_file};
 use serde_json::Value;
 
 use crate::{
@@ -140,7 +140,7 @@ fn common_program(args: &CallArgs) -> Result<PolicyProgram, String> {
 
 fn read_named_file(path: &Path) -> Result<NamedFile, String> {
     let cannot = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let bytes = read_regular(path, MAX_POLICY_BYTES).map_err(|error| cannot(&error))?;
+    let bytes = read_regular_file(path, MAX_POLICY_BYTES).map_err(|error| cannot(&error))?;
     let text = String::from_utf8(bytes).map_err(|error| cannot(&error))?;
     Ok(NamedFile { path: path.to_owned(), text })
 }

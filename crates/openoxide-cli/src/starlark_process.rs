@@ -11,7 +11,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use openoxide_codex::exact_semantics::{ParsedRuleFile, RuleFileError, RuleSource};
+use openoxide_codex::exact_semantics::{ParsedRuleFile, RuleFileError, RuleFileSource};
 use serde_json::json;
 
 const PROGRAM_NAME: &str = "openoxide-starlark";
@@ -24,7 +24,9 @@ const MAX_ANSWER_BYTES: u64 = 256 << 20;
 /// # Errors
 ///
 /// If Codex would reject the file, or if the evaluator is missing or fails.
-pub(crate) fn evaluate_rule_file(source: RuleSource<'_>) -> Result<ParsedRuleFile, RuleFileError> {
+pub(crate) fn evaluate_rule_file(
+    source: RuleFileSource<'_>,
+) -> Result<ParsedRuleFile, RuleFileError> {
     let answer = query_evaluator(source)
         .map_err(|error| RuleFileError::limit_exceeded(&unavailable_message(&error)))?;
     serde_json::from_slice(&answer).unwrap_or_else(|_| {
@@ -44,7 +46,7 @@ fn unavailable_message(error: &io::Error) -> String {
     )
 }
 
-fn query_evaluator(source: RuleSource<'_>) -> io::Result<Vec<u8>> {
+fn query_evaluator(source: RuleFileSource<'_>) -> io::Result<Vec<u8>> {
     let mut child = start_evaluator(&evaluator_path()?)?;
     let asked = json!({ "name": source.name, "text": source.text, "hosts": source.hosts });
     let sent = child

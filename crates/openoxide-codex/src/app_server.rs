@@ -8,22 +8,23 @@
 mod approval_request;
 mod command_approval;
 pub(crate) mod decision_words;
+mod mcp_tool_approval;
 mod request_origin;
 mod responses;
 mod server_message;
-mod tool_approval;
 
 pub use approval_request::{
     ApprovalParams, FileChangeApproval, PermissionsApproval, ServerRequest, parse_request,
 };
 pub(crate) use command_approval::PLAIN_DECISIONS;
 pub use command_approval::{CommandApproval, CommandApprovalKind, NetworkApprovalContext};
+pub use mcp_tool_approval::{
+    McpToolApproval, McpToolApprovalKind, McpToolCall, McpToolDecision, PersistScope,
+    StartedMcpCall,
+};
 pub use request_origin::{RequestId, RequestOrigin};
 pub use responses::{PermissionsAnswer, PermissionsScope, render_response};
-pub use server_message::{CallError, ItemId, ServerMessage, parse_server_message};
-pub use tool_approval::{
-    PersistScope, StartedCall, ToolApproval, ToolApprovalKind, ToolCall, ToolDecision,
-};
+pub use server_message::{ItemId, ServerCallError, ServerMessage, parse_server_message};
 
 #[cfg(test)]
 mod tests;

@@ -35,7 +35,9 @@ mod sandbox_retry;
 mod script_commands;
 
 pub use apply_patch::patch_change::{PatchedFile, WritableRoots};
-pub use approval_cache::{ApprovalStore, CommandKey, FileKey, with_cached_approval};
+pub use approval_cache::{
+    ApprovalStore, CommandApprovalKey, FileApprovalKey, with_cached_approval,
+};
 pub use approval_policy::{
     ApprovalPolicyError, AskForApproval, GranularApprovalConfig, SandboxMode,
     UnknownSandboxModeError,
@@ -47,10 +49,10 @@ pub use call_evaluator::{CallEvaluator, ShellInvocation};
 pub use dialect::{CodexDialect, UnknownDialectError};
 pub use exec_policy::{CodexRuleMatch, CommandEvaluation, ExecPolicy};
 pub use launch_context::LaunchContext;
-pub use network_approvals::{HostDecision, HostKey, NetworkApprovals, NetworkProtocol};
+pub use network_approvals::{HostApprovalKey, HostDecision, NetworkApprovals, NetworkProtocol};
 pub use network_rules::NetworkRule;
 pub use policy_amendment::{
-    AmendmentError, DEFAULT_RULES, EmptyPrefixError, LivePolicy, apply_amendment,
+    AmendmentError, DEFAULT_RULES, EmptyPrefixError, SessionPolicy, apply_amendment,
     is_valid_amendment, render_network_rule, render_prefix_rule,
 };
 pub use prefix_rule::{
@@ -60,7 +62,7 @@ pub use prefix_rule_index::HostExecutables;
 pub use requirements_toml::{ManagedRuleError, RequirementsError, RuleListError};
 pub use rule_errors::{RuleCallError, RuleFileError};
 pub use rule_file::{NetworkRuleCall, ParsedRuleFile, PrefixRuleCall, RuleArgument};
-pub use rule_parser::{MAX_RULE_FILE_SIZE, RuleLanguage, RuleSource};
+pub use rule_parser::{MAX_RULE_FILE_SIZE, RuleFileEvaluator, RuleFileSource};
 pub use sandbox_retry::{BlockedAttempt, CodexRuntime, NextStep, RETRY_PROMPT, looks_like_denial};
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //!
 //! A rule names the first words of a command. If several rules match, the most restrictive one
 //! decides. The language is Starlark. Plain calls of the three functions are parsed here.
-//! Everything else is evaluated by the language itself (`exact_semantics::RuleLanguage`), which is
+//! Everything else is evaluated by the language itself (`exact_semantics::RuleFileEvaluator`), which is
 //! in a separate crate. Facts: Codex 0.169.
 #![forbid(unsafe_code)]
 
@@ -34,7 +34,7 @@ pub mod wiring;
 pub use rule_file_export::render_rule_file;
 pub use rule_file_layer::translate_rule_file;
 pub use script_patches::find_patched_files;
-pub use shells::shell_doubt;
+pub use shells::find_shell_difference;
 
 #[cfg(test)]
 mod tests;

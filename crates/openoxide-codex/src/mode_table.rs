@@ -72,7 +72,10 @@ pub const CODEX_PRESETS: [(&str, &str, CodexApprovalPolicy, SandboxMode); 3] = [
 
 /// Returns the settings for a place on Codex's axes.
 #[must_use]
-pub fn codex_settings(approval: CodexApprovalPolicy, sandbox: SandboxMode) -> Option<GateSettings> {
+pub fn codex_gate_settings(
+    approval: CodexApprovalPolicy,
+    sandbox: SandboxMode,
+) -> Option<GateSettings> {
     let row = CODEX_MODE_TABLE.iter().find(|(a, s, _)| (*a, *s) == (approval, sandbox));
     row.map(|(_, _, settings)| *settings)
 }

@@ -18,7 +18,7 @@ use super::{
         network_rules::NetworkRule,
         prefix_rule::{CodexDecision, PrefixRule},
         rule_file::ParsedRuleFile,
-        rule_parser::RuleLanguage,
+        rule_parser::RuleFileEvaluator,
     },
     rule_file_reader::read_rule_file,
 };
@@ -38,7 +38,7 @@ pub fn translate_rule_file(
     kind: LayerKind,
     file: &str,
     anchors: PathAnchors<'_>,
-    language: RuleLanguage,
+    language: RuleFileEvaluator,
 ) -> Result<PolicyTranslation, Vec<PolicyTextError>> {
     let rules = read_rule_file(file, text, anchors, language)?;
     let mut to = RuleFileTranslator { text, rules: vec![], errors: vec![], notes: vec![] };

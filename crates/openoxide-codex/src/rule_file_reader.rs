@@ -8,7 +8,7 @@ use super::{
         prefix_rule_index::HostExecutables,
         rule_examples::RuleExamples,
         rule_file::ParsedRuleFile,
-        rule_parser::{RuleLanguage, RuleSource},
+        rule_parser::{RuleFileEvaluator, RuleFileSource},
     },
     plain_rules::read_plain_rules,
     rule_calls::{FunctionCall, parse_calls},
@@ -26,7 +26,7 @@ pub(super) fn read_rule_file(
     file: &str,
     source: &str,
     anchors: PathAnchors<'_>,
-    language: RuleLanguage,
+    language: RuleFileEvaluator,
 ) -> Result<ParsedRuleFile, Vec<PolicyTextError>> {
     let known = |call: &FunctionCall| RULE_FUNCTIONS.contains(&call.function.as_str());
     match parse_calls(source) {
@@ -44,11 +44,11 @@ fn evaluate_rules(
     name: &str,
     text: &str,
     anchors: PathAnchors<'_>,
-    language: RuleLanguage,
+    language: RuleFileEvaluator,
 ) -> Result<ParsedRuleFile, PolicyTextError> {
     let place =
         LaunchContext { cwd: anchors.base.as_str(), home: anchors.home.map(|home| home.as_str()) };
-    let source = RuleSource { name, text, hosts: &HostExecutables::new() };
+    let source = RuleFileSource { name, text, hosts: &HostExecutables::new() };
     let file = ParsedRuleFile::parse(source, &place, language).map_err(|unreadable| {
         PolicyTextError::new(unreadable.reason, unreadable.span.unwrap_or_default())
     })?;

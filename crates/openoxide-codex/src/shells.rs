@@ -2,7 +2,7 @@
 //! (`exec_command`, argument `shell`; observed on 0.169).
 
 use openoxide_protocol::Action;
-use openoxide_shell::{AnalysisContext, ScriptTraits};
+use openoxide_shell::{AnalysisContext, ScriptProperties};
 
 use openoxide_adapters::{agent_hook::AgentHookCall, tool_action::parse_action};
 
@@ -13,9 +13,10 @@ const ZSH_STEERING: [&str; 8] =
 /// Returns a doubt about a script that bash, a POSIX shell and zsh do not read in the same way,
 /// because it is unknown which shell the model has chosen.
 #[must_use]
-pub fn shell_doubt(call: &AgentHookCall) -> Option<Action> {
+pub fn find_shell_difference(call: &AgentHookCall) -> Option<Action> {
     let Action::Command { script } = parse_action(&call.tool, &call.input) else { return None };
-    let traits = ScriptTraits::examine(&script, &AnalysisContext { cwd: &call.cwd, home: None });
+    let traits =
+        ScriptProperties::examine(&script, &AnalysisContext { cwd: &call.cwd, home: None });
     let steers = |name: &String| ZSH_STEERING.contains(&name.as_str());
     let steered = traits.assigned.is_none_or(|names| names.iter().any(steers));
     (steered || !traits.is_portable).then(|| Action::Opaque {
@@ -36,7 +37,7 @@ mod tests {
             "hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/p", "tool_name": "Bash",
             "tool_input": { "command": script },
         });
-        shell_doubt(&parse_payload(payload.to_string().as_bytes()).unwrap()).is_some()
+        find_shell_difference(&parse_payload(payload.to_string().as_bytes()).unwrap()).is_some()
     }
 
     /// The second column is the different behaviour of dash 0.5.12 or zsh 5.9 (their manual pages).

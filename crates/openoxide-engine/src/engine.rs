@@ -24,7 +24,7 @@ use crate::{
     check_host::CheckHost,
     engine_call::EngineCall,
     engine_warning::EngineWarning,
-    error::OpenError,
+    error::EngineOpenError,
     limited_grants::{self, GrantUseMode},
     operation_facts::CallLocation,
     shell_job::shell_job_task,
@@ -134,7 +134,7 @@ impl Engine {
     ///
     /// # Errors
     /// Returns an error if a rule of the options is not valid.
-    pub fn open(mut options: EngineOptions) -> Result<Self, OpenError> {
+    pub fn open(mut options: EngineOptions) -> Result<Self, EngineOpenError> {
         if let TaskSource::ShellJob(session) = options.task {
             options.environment.task = shell_job_task(session);
         }
@@ -173,7 +173,7 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn reopen(&self) -> Result<Self, OpenError> {
+    pub fn reopen(&self) -> Result<Self, EngineOpenError> {
         Self::open(self.options.clone())
     }
 
@@ -181,7 +181,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the layer is larger than can be compiled.
-    pub fn with_layer(mut self, layer: &Layer) -> Result<Self, OpenError> {
+    pub fn with_layer(mut self, layer: &Layer) -> Result<Self, EngineOpenError> {
         self.loaded_policy.set_policy(PolicyStack::compile(&[layer.clone(), default_layer()])?);
         self.mode = layer.mode.unwrap_or_default();
         Ok(self)
@@ -234,7 +234,7 @@ impl Engine {
         facts: &OperationFacts,
         usage: GrantUseMode,
         host: &dyn CheckHost,
-    ) -> Result<Decision, OpenError> {
+    ) -> Result<Decision, EngineOpenError> {
         let now = self.reopen()?;
         let context = now.directory_context(&operation.cwd, &now.roots);
         Ok(evaluate(now.operation_policy(&context, facts, usage, host), &context, facts))
@@ -503,10 +503,10 @@ impl EngineOptions {
     }
 
     /// Returns the layer of the additional rules that do not come from a file.
-    pub(crate) fn rule_layer(&self) -> Result<Layer, OpenError> {
+    pub(crate) fn rule_layer(&self) -> Result<Layer, EngineOpenError> {
         let anchors = PathAnchors { home: self.environment.home.as_ref(), base: &self.cwd };
         let rules = self.extra_rules.iter().map(|(effect, text)| {
-            parse_rule(text, *effect, anchors).map_err(|error| OpenError::InvalidRule {
+            parse_rule(text, *effect, anchors).map_err(|error| EngineOpenError::InvalidRule {
                 effect: effect.as_str(),
                 text: text.clone(),
                 message: error.message,
@@ -555,11 +555,11 @@ pub fn project_roots(project: &AbsPath) -> Vec<AbsPath> {
 ///
 /// # Errors
 /// When the working directory is unknown, or the path cannot be used.
-pub fn absolute_directory(named: Option<&Path>) -> Result<AbsPath, OpenError> {
+pub fn absolute_directory(named: Option<&Path>) -> Result<AbsPath, EngineOpenError> {
     let path = std::path::absolute(named.unwrap_or(Path::new(".")))
-        .map_err(OpenError::UnknownDirectory)?;
-    let text = path.to_str().ok_or_else(|| OpenError::NotUtf8(path.display().to_string()))?;
-    AbsPath::new(text).map_err(|error| OpenError::InvalidPath {
+        .map_err(EngineOpenError::UnknownDirectory)?;
+    let text = path.to_str().ok_or_else(|| EngineOpenError::NotUtf8(path.display().to_string()))?;
+    AbsPath::new(text).map_err(|error| EngineOpenError::InvalidPath {
         path: text.to_owned(),
         message: error.to_string(),
     })

@@ -1,6 +1,6 @@
 //! Warnings for a person about a check, in addition to its outcome.
 
-use openoxide_store::{GrantError, RequestError, audit::AuditError};
+use openoxide_store::{GrantFileError, RequestStoreError, audit::AuditError};
 use thiserror::Error;
 
 use crate::grant_saving::GrantSaveError;
@@ -10,7 +10,7 @@ use crate::grant_saving::GrantSaveError;
 pub enum EngineWarning {
     /// A limited grant was ignored, because its use could not be counted.
     #[error("grant ignored: its use counter cannot be updated: {0}")]
-    GrantNotCounted(GrantError),
+    GrantNotCounted(GrantFileError),
     /// The audit record could not be written, and no policy requires it.
     #[error("not written down: {0}")]
     NotRecorded(AuditError),
@@ -31,5 +31,5 @@ pub enum EngineWarning {
     AlreadyAnswered(String),
     /// The answer applies, but other processes cannot see it.
     #[error("the others do not see this answer: {0}")]
-    AnswerNotShared(RequestError),
+    AnswerNotShared(RequestStoreError),
 }

@@ -7,7 +7,7 @@ use std::{
 
 /// Returns the variables of this process, without those that steer bash.
 pub fn sanitized_env() -> impl Iterator<Item = (OsString, OsString)> {
-    std::env::vars_os().filter(|(name, value)| !is_injection_variable(name, value))
+    std::env::vars_os().filter(|(name, value)| !is_bash_injection_variable(name, value))
 }
 
 /// Returns the environment variables for a confined program. It contains only variables that
@@ -100,14 +100,14 @@ const SANDBOX_VARIABLES: &[&str] = &[
 
 /// Returns whether a variable makes bash run something other than the given script.
 #[must_use]
-pub fn is_injection_variable(name: &OsStr, value: &OsStr) -> bool {
-    is_bash_injection_variable(name.as_encoded_bytes())
+pub fn is_bash_injection_variable(name: &OsStr, value: &OsStr) -> bool {
+    is_bash_injection_name(name.as_encoded_bytes())
         || has_arithmetic_command(value.as_encoded_bytes())
 }
 
 /// Returns whether a variable makes bash run or read something other than the script (bash(1)).
 /// Exported functions are included, because they can replace programs.
-fn is_bash_injection_variable(name: &[u8]) -> bool {
+fn is_bash_injection_name(name: &[u8]) -> bool {
     const NAMES: &[&[u8]] = &[
         b"BASH_ENV",
         b"ENV",
@@ -134,9 +134,9 @@ mod tests {
     #[test]
     fn variables_that_inject_into_bash_are_detected() {
         for name in ["BASH_ENV", "BASH_FUNC_ls%%", "SHELLOPTS"] {
-            assert!(is_bash_injection_variable(name.as_bytes()), "{name}");
+            assert!(is_bash_injection_name(name.as_bytes()), "{name}");
         }
-        assert!(!is_bash_injection_variable(b"PATH"));
+        assert!(!is_bash_injection_name(b"PATH"));
         assert!(has_arithmetic_command(b"a[$(x)]") && !has_arithmetic_command(b"/usr/bin:$HOME"));
     }
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 /// An error that prevents the engine from being opened.
 #[derive(Debug, Error)]
-pub enum OpenError {
+pub enum EngineOpenError {
     /// The working directory cannot be determined.
     #[error("cannot determine the working directory: {0}")]
     UnknownDirectory(io::Error),
@@ -55,7 +55,7 @@ pub enum ProfileError {
 
 /// An error that leaves no location for the registry of sandboxes.
 #[derive(Debug, Error)]
-pub enum RegistryError {
+pub enum SandboxRegistryError {
     /// The path is not UTF-8.
     #[error("`{0}` is not UTF-8")]
     NotUtf8(String),

@@ -86,7 +86,7 @@ impl AttemptState {
 /// to the modes that ask a person (`UnlessTrusted`). A mode that never asks corresponds to Codex's
 /// `Never`, and `plan` to its read-only `OnRequest`.
 #[must_use]
-pub const fn asks_without_sandbox(mode: PermissionMode) -> bool {
+pub const fn asks_about_unsandboxed_run(mode: PermissionMode) -> bool {
     match mode {
         PermissionMode::Default | PermissionMode::AcceptEdits => true,
         PermissionMode::Plan | PermissionMode::DontAsk | PermissionMode::BypassPermissions => false,
@@ -95,7 +95,7 @@ pub const fn asks_without_sandbox(mode: PermissionMode) -> bool {
 
 /// Returns the title of the question whether a path may be writable in the next attempt.
 #[must_use]
-pub fn with_path(path: &AbsPath) -> String {
+pub fn path_question_title(path: &AbsPath) -> String {
     format!("command failed; retry with `{path}` writable?")
 }
 

@@ -1,7 +1,7 @@
 //! Saving the rules of an approval for the project.
 
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse};
-use openoxide_store::{GrantError, GrantFile, GrantLimits};
+use openoxide_store::{GrantFile, GrantFileError, GrantLimits};
 use thiserror::Error;
 
 /// The rules that an approval saved, with their limits.
@@ -25,7 +25,7 @@ pub enum GrantSaveError {
     NoGrantFile,
     /// The grant file could not be changed.
     #[error(transparent)]
-    File(#[from] GrantError),
+    File(#[from] GrantFileError),
 }
 
 /// Saves the rules that an approval for the project names, or the suggested ones. They must be

@@ -8,6 +8,7 @@ mod agent_check;
 mod approvable_tool;
 mod approval_history;
 mod audit_log;
+mod call_history;
 mod check_host;
 mod command_input;
 mod copied_files;
@@ -17,7 +18,7 @@ mod dispatcher;
 mod engine;
 mod engine_call;
 mod engine_warning;
-mod entered;
+mod entered_directories;
 mod environment;
 mod error;
 mod escalation;
@@ -44,7 +45,6 @@ mod private_temp;
 mod project_hosts;
 mod project_settings;
 mod queued_request;
-mod recorded_history;
 mod remedy;
 mod repetition;
 mod request_queue;
@@ -53,8 +53,8 @@ mod review_record;
 mod reviewer;
 mod run;
 mod run_host;
+mod sandbox_directories;
 mod sandbox_opt_out;
-mod sandbox_places;
 mod sandbox_profile;
 mod script_edits;
 mod search_expansion;
@@ -76,6 +76,7 @@ pub use agent_check::{AgentCall, AgentDecision};
 pub use approvable_tool::{Approvable, GatedTool};
 pub use approval_history::ApprovalHistory;
 pub use audit_log::{AuditLog, ConfinementRecord, RecordOrigin, audit_violation_reason};
+pub use call_history::{CallHistory, RecordedCall, RecordedDecision, read_history};
 pub use check_host::{CheckHost, InterruptWatch};
 pub use digest::{digest_call, digest_operation};
 pub use dispatcher::{GateDispatcher, GateHandle, GateReply, SessionClosedError};
@@ -84,12 +85,12 @@ pub use engine::{
 };
 pub use engine_call::EngineCall;
 pub use engine_warning::EngineWarning;
-pub use entered::has_own_settings;
-pub use environment::{is_injection_variable, sandbox_env, sanitized_env, select_env};
-pub use error::{InterruptedError, OpenError, ProfileError, RegistryError};
+pub use entered_directories::has_own_settings;
+pub use environment::{is_bash_injection_variable, sandbox_env, sanitized_env, select_env};
+pub use error::{EngineOpenError, InterruptedError, ProfileError, SandboxRegistryError};
 pub use escalation::{
     AttemptState, EscalationStep, MAX_RETRIES, RETRY_WITHOUT_SANDBOX_TITLE, RemedyKind,
-    asks_without_sandbox, with_path,
+    asks_about_unsandboxed_run, path_question_title,
 };
 pub use grant_saving::{GrantSaveError, SavedGrant};
 pub use hooks::{HookCall, ask_hooks};
@@ -108,19 +109,18 @@ pub use operation_facts::{
 pub use path_scan::{RestrictedPaths, scan_restricted_paths};
 pub use policy_watcher::WatchedEngine;
 pub use presentation::{action_title, operation_title, present_operation};
-pub use private_temp::{lost_temporary, visible_temporary};
+pub use private_temp::{discarded_temporary_paths, visible_temporary_paths};
 pub use queued_request::{QueuedRequest, WaitOptions};
-pub use recorded_history::{CallRecord, RecordedCall, RecordedHistory, read_history};
 pub use remedy::{ProfileContext, Remedy};
 pub use request_queue::{
     AnswerError, AnswerProblem, AnswerReceipt, GrantOutcome, RequestAnswer, RequestQueue,
 };
 pub use review_record::{ReviewOutcome, ReviewRecord, WaitError};
-pub use reviewer::{Reviewer, ReviewerAnswer};
+pub use reviewer::{ReviewStatus, Reviewer};
 pub use run::{PlannedRun, PlannedRunError, RunReport};
 pub use run_host::{RunHost, RunOptions};
+pub use sandbox_directories::{cache_directories, registry_directory};
 pub use sandbox_opt_out::{RUN_WITHOUT_SANDBOX, sandbox_opt_out_access};
-pub use sandbox_places::{caches, registry};
 pub use sandbox_profile::{CallerRestriction, canonicalize_existing, canonicalize_or_keep};
 pub use shell_job::shell_job_task;
 pub use tool_context::ToolContext;

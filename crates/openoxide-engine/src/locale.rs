@@ -4,7 +4,7 @@
 //! ASCII is the second half of a character.
 
 use openoxide_protocol::{Access, OperationFacts, Span};
-use openoxide_shell::keeps_ascii;
+use openoxide_shell::is_ascii_compatible_locale;
 
 /// Makes a script that is not of ASCII alone something that is not understood, where the locale of this process has another
 /// encoding than UTF-8: the shell would be started with it, too.
@@ -12,7 +12,7 @@ pub(crate) fn check(facts: &mut OperationFacts, script: &str) {
     let variable = |name: &&str| std::env::var_os(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(variable);
     let locale = locale.unwrap_or_default();
-    let known = locale.to_str().is_some_and(keeps_ascii);
+    let known = locale.to_str().is_some_and(is_ascii_compatible_locale);
     if !known && holds_longer_characters(script) {
         let text = "characters that another encoding reads otherwise".to_owned();
         facts.accesses.push(Access::Opaque { text, span: Span::new(0, script.len()) });

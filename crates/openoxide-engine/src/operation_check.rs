@@ -140,7 +140,7 @@ pub struct GateVerdict {
 impl GateVerdict {
     /// Gives a reviewer's answer to the gate; returns whether it permits this very operation.
     #[must_use]
-    pub fn answer_permits(
+    pub fn apply_answer(
         mut self,
         request: &ApprovalRequest,
         response: &ApprovalResponse,

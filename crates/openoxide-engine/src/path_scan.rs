@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, fs};
 
-use openoxide_permission::ConfineInput;
+use openoxide_permission::ProfileInput;
 use openoxide_protocol::AbsPath;
 
 /// The maximum number of files that are scanned, so that starting a command stays fast. Files near
@@ -13,9 +13,9 @@ const MAX_FILES: usize = 4096;
 /// The restricted paths that a scan has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestrictedPaths {
-    /// The paths that rules protect from being read, for [`ConfineInput::restricted_paths`].
+    /// The paths that rules protect from being read, for [`ProfileInput::restricted_paths`].
     pub unreadable: Vec<AbsPath>,
-    /// The paths that rules protect from being changed, for [`ConfineInput::write_restricted_paths`].
+    /// The paths that rules protect from being changed, for [`ProfileInput::write_restricted_paths`].
     pub unwritable: Vec<AbsPath>,
     /// True if there were more files than were scanned. In the rest, only rules that name a literal
     /// path are enforced.
@@ -25,7 +25,7 @@ pub struct RestrictedPaths {
 /// Looks through the roots for what rules hold a program back from. No link is followed; of a directory that cannot be read, for
 /// whatever reason, nothing more is looked at. Where no rule has a pattern about files, the disk is left alone.
 #[must_use]
-pub fn scan_restricted_paths(ground: &ConfineInput<'_>) -> RestrictedPaths {
+pub fn scan_restricted_paths(ground: &ProfileInput<'_>) -> RestrictedPaths {
     let mut seen = RestrictedPaths::default();
     if !ground.has_pattern_rules() {
         return seen;
@@ -56,7 +56,7 @@ impl RestrictedPaths {
     /// content of a directory that is `kept` is read-only as well.
     fn check_path(
         &mut self,
-        ground: &ConfineInput<'_>,
+        ground: &ProfileInput<'_>,
         path: AbsPath,
         is_directory: bool,
         kept: bool,
@@ -106,7 +106,7 @@ mod tests {
             policy_error: None,
         };
         let decision = evaluate(&policy, &context, &OperationFacts::default());
-        let ground = ConfineInput {
+        let ground = ProfileInput {
             policy: &policy,
             layers: &[],
             context,
@@ -120,7 +120,7 @@ mod tests {
             host_network: false,
         };
         let seen = scan_restricted_paths(&ground);
-        let ground = ConfineInput {
+        let ground = ProfileInput {
             restricted_paths: &seen.unreadable,
             write_restricted_paths: &seen.unwritable,
             ..ground

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use openoxide_store::{LoadedPolicy, PolicyWatch};
+use openoxide_store::{LoadedPolicy, WatchedPolicy};
 
-use crate::{engine::Engine, error::OpenError};
+use crate::{engine::Engine, error::EngineOpenError};
 
 /// An engine that loads the policy again when one of its files changes.
 #[derive(Debug)]
 pub struct WatchedEngine {
     engine: Engine,
-    policy_watch: Option<(PolicyWatch, Arc<LoadedPolicy>)>,
+    policy_watch: Option<(WatchedPolicy, Arc<LoadedPolicy>)>,
 }
 
 impl WatchedEngine {
@@ -18,7 +18,7 @@ impl WatchedEngine {
     ///
     /// # Errors
     /// As [`Engine::open`].
-    pub fn new(mut engine: Engine) -> Result<Self, OpenError> {
+    pub fn new(mut engine: Engine) -> Result<Self, EngineOpenError> {
         if !engine.options.policy_files.is_empty() {
             return Ok(Self { engine, policy_watch: None });
         }
@@ -26,7 +26,7 @@ impl WatchedEngine {
         let more = if rules.rules.is_empty() { Vec::new() } else { vec![rules] };
         let environment = engine.options.environment.clone();
         let sources = openoxide_store::find_policy_sources(&environment, &engine.project);
-        let mut watch = PolicyWatch::new(sources, environment, more);
+        let mut watch = WatchedPolicy::new(sources, environment, more);
         let loaded = watch.refresh();
         engine.replace_policy(&loaded);
         Ok(Self { engine, policy_watch: Some((watch, loaded)) })

@@ -11,7 +11,10 @@ use crate::sandbox_profile::canonicalize_or_keep;
 /// Returns the visible paths below the temporary directories: the paths that the decision allows to
 /// be read by name, and the home directory.
 #[must_use]
-pub fn visible_temporary(decision: Option<&Decision>, home: Option<&AbsPath>) -> BTreeSet<AbsPath> {
+pub fn visible_temporary_paths(
+    decision: Option<&Decision>,
+    home: Option<&AbsPath>,
+) -> BTreeSet<AbsPath> {
     let named = decision.into_iter().flat_map(granted).filter_map(|access| match access {
         Access::Read(path) => named(path),
         Access::Edit(_)
@@ -33,7 +36,7 @@ pub fn visible_temporary(decision: Option<&Decision>, home: Option<&AbsPath>) ->
 /// Returns the paths that the decision changes by name below such a directory and that do not exist yet: they are lost when the run
 /// has ended.
 #[must_use]
-pub fn lost_temporary(decision: &Decision, roots: &[AbsPath]) -> BTreeSet<AbsPath> {
+pub fn discarded_temporary_paths(decision: &Decision, roots: &[AbsPath]) -> BTreeSet<AbsPath> {
     let missing = |path: &AbsPath| {
         let inside = roots.iter().any(|root| path.strip_prefix(root).is_some());
         let nothing = fs::symlink_metadata(path.as_str()).is_err();

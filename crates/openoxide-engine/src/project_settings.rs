@@ -22,7 +22,7 @@ use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{
     AbsPath, Access, CauseCode, CommandClass, CommandWord, ExecAccess,
     steering_files::{
-        DistrustCondition, FileKeys, SteeringFile, SteeringLocation, all_steering_files,
+        DistrustCondition, FileReferenceKeys, SteeringFile, SteeringLocation, all_steering_files,
     },
 };
 
@@ -161,7 +161,7 @@ fn is_renamed_link(file: &SteeringFile, path: &Path) -> bool {
 }
 
 /// Returns the files that programs take for this one, which may differ in case.
-fn spelled(path: &Path, keys: FileKeys) -> Vec<PathBuf> {
+fn spelled(path: &Path, keys: FileReferenceKeys) -> Vec<PathBuf> {
     if !keys.ignores_case {
         return vec![path.to_path_buf()];
     }
@@ -172,7 +172,7 @@ fn spelled(path: &Path, keys: FileKeys) -> Vec<PathBuf> {
 }
 
 /// Returns whether a configuration file can include another one, or names a file elsewhere.
-fn may_name(path: &Path, keys: FileKeys) -> bool {
+fn may_name(path: &Path, keys: FileReferenceKeys) -> bool {
     if fs::symlink_metadata(path).is_err() {
         return false;
     }

@@ -8,20 +8,20 @@ use openoxide_protocol::{
     ResolutionKind,
 };
 use openoxide_store::{
-    AnswerResult, GrantFile, NewRequest, RequestError, RequestResolution, RequestResolutionKind,
-    RequestStore, SqliteRequestStore,
+    AnswerResult, GrantFile, NewRequest, RequestResolution, RequestResolutionKind, RequestStore,
+    RequestStoreError, SqliteRequestStore,
     audit::{AnswerChannel, UtcTimestamp},
 };
 
 use crate::{
     check_host::{CheckHost, InterruptWatch},
     engine_warning::EngineWarning,
-    error::OpenError,
+    error::EngineOpenError,
     grant_saving::save_approved_rules,
     limited_grants::GrantUseMode,
     operation_check::PendingApproval,
     review_record::{ReviewOutcome, ReviewRecord, WaitError},
-    reviewer::{Reviewer, ReviewerAnswer},
+    reviewer::{ReviewStatus, Reviewer},
 };
 
 /// The interval between two checks for an answer. Each check reads one number of shared memory: a
@@ -90,7 +90,7 @@ impl PendingApproval<'_> {
         &'p self,
         options: WaitOptions<'p>,
         host: &'p dyn CheckHost,
-    ) -> Result<QueuedRequest<'p>, RequestError> {
+    ) -> Result<QueuedRequest<'p>, RequestStoreError> {
         let engine = self.engine();
         let wait = options.timeout.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
         let expires_at = wait.map(|wait| UtcTimestamp(UtcTimestamp::now().0.saturating_add(wait)));
@@ -130,7 +130,7 @@ impl PendingApproval<'_> {
 
     /// Returns the record of a review that failed, so that the request has no answer.
     #[must_use]
-    pub fn failed_review(&self, error: WaitError) -> ReviewRecord {
+    pub fn failed_review_record(&self, error: WaitError) -> ReviewRecord {
         self.review_record(ReviewOutcome::Failed(error))
     }
 
@@ -172,15 +172,15 @@ impl QueuedRequest<'_> {
     pub fn wait_with(mut self, reviewer: &mut dyn Reviewer) -> ReviewRecord {
         loop {
             let outcome = match reviewer.poll_answer(POLL_INTERVAL) {
-                ReviewerAnswer::Answered(response) => {
+                ReviewStatus::Answered(response) => {
                     self.submit(response, reviewer.channel(), reviewer.name())
                 }
-                ReviewerAnswer::Unreachable => {
+                ReviewStatus::Unreachable => {
                     let (response, channel) = (ApprovalResponse::Cancelled, reviewer.channel());
                     self.withdraw(ReviewOutcome::Answered { response, channel, answered_by: None })
                 }
-                ReviewerAnswer::Closed => self.withdraw(ReviewOutcome::Interrupted),
-                ReviewerAnswer::Pending => match self.poll_outcome() {
+                ReviewStatus::Closed => self.withdraw(ReviewOutcome::Interrupted),
+                ReviewStatus::Pending => match self.poll_outcome() {
                     Some(outcome) => {
                         reviewer.close(&outcome);
                         outcome
@@ -285,7 +285,7 @@ impl QueuedRequest<'_> {
 
     /// Returns the current decision of the policy. A grant or a deny may have been added since the
     /// request was made.
-    fn current_decision(&self, usage: GrantUseMode) -> Result<Decision, OpenError> {
+    fn current_decision(&self, usage: GrantUseMode) -> Result<Decision, EngineOpenError> {
         let facts = self.approval.current_facts();
         self.approval.engine().reevaluate(self.approval.operation(), &facts, usage, self.host)
     }

@@ -2,8 +2,8 @@
 
 use openoxide_protocol::{ApprovalId, ApprovalResponse, GrantScope, OperationDigest};
 use openoxide_store::{
-    AnswerResult, GrantFile, IdLookup, PendingRequest, RequestError, RequestResolution,
-    RequestStore as _, SqliteRequestStore, UserEnvironment,
+    AnswerResult, GrantFile, IdLookup, PendingRequest, RequestResolution, RequestStore as _,
+    RequestStoreError, SqliteRequestStore, UserEnvironment,
     audit::{AnswerChannel, AnswerRecord, AuditError},
 };
 use thiserror::Error;
@@ -82,7 +82,7 @@ pub enum AnswerError {
     GrantNotSaved(String),
     /// The request store could not be read or written.
     #[error(transparent)]
-    Store(#[from] RequestError),
+    Store(#[from] RequestStoreError),
 }
 
 /// The reason why a request does not accept an answer.
@@ -120,7 +120,7 @@ impl RequestQueue {
     ///
     /// # Errors
     /// Returns an error if the store cannot be used.
-    pub fn open(environment: UserEnvironment) -> Result<Self, RequestError> {
+    pub fn open(environment: UserEnvironment) -> Result<Self, RequestStoreError> {
         let mut store = SqliteRequestStore::open_existing(&environment)?;
         if let Some(store) = &mut store {
             store.resolve_stale()?;
@@ -132,7 +132,9 @@ impl RequestQueue {
     ///
     /// # Errors
     /// Returns an error if nothing can be read.
-    pub fn list(&mut self) -> Result<Vec<Result<PendingRequest, RequestError>>, RequestError> {
+    pub fn list(
+        &mut self,
+    ) -> Result<Vec<Result<PendingRequest, RequestStoreError>>, RequestStoreError> {
         self.store.as_mut().map_or_else(|| Ok(Vec::new()), SqliteRequestStore::list_pending)
     }
 

@@ -17,7 +17,7 @@ use crate::{
     engine_warning::EngineWarning,
     escalation::{
         AttemptState, EscalationStep, RETRY_WITHOUT_SANDBOX_TITLE, RemedyKind,
-        asks_without_sandbox, with_path,
+        asks_about_unsandboxed_run, path_question_title,
     },
     remedy::{ProfileContext, Remedy},
     run_host::{RunHost, RunOptions},
@@ -74,7 +74,7 @@ impl<'a> Retries<'a> {
             return None;
         }
         if !self.host.can_ask() {
-            self.host.advise(&remedy);
+            self.host.show_advice(&remedy);
             return None;
         }
         self.count += 1;
@@ -150,7 +150,7 @@ impl<'a> Retries<'a> {
             is_confined: true,
             is_denial_confirmed: true,
             escalates_on_failure: true,
-            asks_without_sandbox: asks_without_sandbox(engine.mode()),
+            asks_without_sandbox: asks_about_unsandboxed_run(engine.mode()),
             remedy: remedy.kind(),
             denies_reading: engine.denies_reading() || !settings.unreadable.is_empty(),
             requires_sandbox: self.options.sandbox == Some(CallerRestriction::ReadOnly)
@@ -179,8 +179,11 @@ impl<'a> Retries<'a> {
             input: json!({ "file_path": path }),
             cwd: self.operation.cwd.clone(),
         };
-        let permit =
-            self.host.approve_retry(&operation, with_path(path), RequestedConfinement::Confined)?;
+        let permit = self.host.approve_retry(
+            &operation,
+            path_question_title(path),
+            RequestedConfinement::Confined,
+        )?;
         let (record, parts) = (permit.record_seq(), permit.decision().parts.clone());
         if !permit.redeem_for(&operation) {
             return None;

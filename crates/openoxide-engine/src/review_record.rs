@@ -2,12 +2,12 @@
 
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse, Decision};
 use openoxide_store::{
-    RequestError,
+    RequestStoreError,
     audit::{AnswerChannel, AnswerRecord},
 };
 use thiserror::Error;
 
-use crate::error::OpenError;
+use crate::error::EngineOpenError;
 
 /// A question to a reviewer, and how it ended.
 ///
@@ -47,10 +47,10 @@ pub enum ReviewOutcome {
 pub enum WaitError {
     /// The request store could not be read or written.
     #[error(transparent)]
-    Store(#[from] RequestError),
+    Store(#[from] RequestStoreError),
     /// The current policy could not be loaded, so an approval cannot be checked against it.
     #[error(transparent)]
-    Policy(#[from] OpenError),
+    Policy(#[from] EngineOpenError),
     /// The answer is no longer needed.
     #[error("the program that waited has ended")]
     Abandoned,

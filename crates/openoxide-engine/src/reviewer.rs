@@ -17,7 +17,7 @@ pub trait Reviewer {
     fn name(&self) -> &str;
 
     /// Waits for an answer, no longer than `timeout`.
-    fn poll_answer(&mut self, timeout: Duration) -> ReviewerAnswer;
+    fn poll_answer(&mut self, timeout: Duration) -> ReviewStatus;
 
     /// Closes the question, which has ended without an answer of this reviewer.
     fn close(&mut self, outcome: &ReviewOutcome);
@@ -25,7 +25,7 @@ pub trait Reviewer {
 
 /// The state of a question to a reviewer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReviewerAnswer {
+pub enum ReviewStatus {
     /// There is no answer yet.
     Pending,
     /// The reviewer has answered.

@@ -24,10 +24,10 @@ use crate::{
     environment::sanitized_env,
     error::ProfileError,
     operation_check::ExecutionPermit,
-    private_temp::visible_temporary,
+    private_temp::visible_temporary_paths,
     retry::{Attempt, Retries},
     run_host::{RunHost, RunOptions},
-    sandbox_places::{caches, registry},
+    sandbox_directories::{cache_directories, registry_directory},
     sandbox_profile::canonicalize_or_keep,
 };
 
@@ -117,10 +117,10 @@ impl PlannedRun<'_> {
                 return Ok(RunReport { status, stage: None });
             };
             let (report, stage) = launcher.confined(&held, &places, host)?;
-            host.attempt_ended(&report);
+            host.on_attempt_ended(&report);
             let status = exit_status(report.outcome);
             engine.record_outcome(record, &status, began, host.describe(&report), host);
-            host.quarantined(&report.findings);
+            host.on_quarantined_files(&report.findings);
             match retries.after(&report, &held) {
                 Some(again) => next = again,
                 None => return Ok(RunReport { status, stage }),
@@ -157,7 +157,10 @@ struct GrantedPlaces {
 
 impl GrantedPlaces {
     fn new(decision: &Decision, home: Option<&AbsPath>) -> Self {
-        Self { changeable: changeable(decision), shown: visible_temporary(Some(decision), home) }
+        Self {
+            changeable: changeable(decision),
+            shown: visible_temporary_paths(Some(decision), home),
+        }
     }
 }
 
@@ -176,7 +179,7 @@ impl Launcher<'_> {
         places: &GrantedPlaces,
         host: &dyn RunHost,
     ) -> Result<(SandboxReport, Option<StagingArea>), SandboxError> {
-        let registry = registry(self.engine.environment()).map_err(|error| {
+        let registry = registry_directory(self.engine.environment()).map_err(|error| {
             let step = "finding a place for the registry".to_owned();
             SandboxError::Setup { step, error: io::Error::other(error) }
         })?;
@@ -184,7 +187,7 @@ impl Launcher<'_> {
         let stage = options.stage.then(|| StagingArea::prepare(&registry, held)).transpose()?;
         let launch = LaunchConfig {
             staging_directory: stage.as_ref().map(StagingArea::directory).transpose()?,
-            scratch_directories: caches(held, self.engine.home()),
+            scratch_directories: cache_directories(held, self.engine.home()),
             visible_paths: places.shown.clone(),
             profile: held.clone(),
             changeable_paths: places.changeable.clone(),

@@ -40,13 +40,13 @@ pub trait RunHost: CheckHost {
     ) -> RuntimeDecision;
 
     /// Shows a person how an attempt has ended.
-    fn attempt_ended(&self, report: &SandboxReport);
+    fn on_attempt_ended(&self, report: &SandboxReport);
 
     /// Describes an attempt for the audit log.
     fn describe(&self, report: &SandboxReport) -> ConfinementRecord;
 
     /// Offers to restore files that an attempt has left and that were quarantined.
-    fn quarantined(&self, found: &[PostRunFinding]);
+    fn on_quarantined_files(&self, found: &[PostRunFinding]);
 
     /// Returns whether a person can be asked about another attempt.
     fn can_ask(&self) -> bool;
@@ -55,7 +55,7 @@ pub trait RunHost: CheckHost {
     fn was_refused(&self, path: &AbsPath) -> bool;
 
     /// Tells what would let the command pass, where no person can be asked.
-    fn advise(&self, remedy: &Remedy);
+    fn show_advice(&self, remedy: &Remedy);
 
     /// Asks a person this question about an operation. Only the person's answer permits the next
     /// attempt.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use openoxide_permission::{ConfineInput, HomeDirectories, derive_profile};
+use openoxide_permission::{HomeDirectories, ProfileInput, derive_profile};
 use openoxide_protocol::{
     AbsPath, Decision, NetworkAccess, SandboxProfile, SandboxRestrictions, TempDirectories,
 };
@@ -37,7 +37,7 @@ impl Engine {
         let (own, user) = (environment.openoxide_directories(), environment.home_directories());
         let settings = self.sandbox_settings();
         let writable: Vec<AbsPath> = settings.writable.iter().cloned().collect();
-        let ground = ConfineInput {
+        let ground = ProfileInput {
             openoxide_paths: &own,
             writable: &writable,
             ..self.new_confine_input(&user)
@@ -46,7 +46,7 @@ impl Engine {
         if seen.is_truncated {
             host.warn(EngineWarning::ScanTruncated);
         }
-        let ground = ConfineInput {
+        let ground = ProfileInput {
             restricted_paths: &seen.unreadable,
             write_restricted_paths: &seen.unwritable,
             ..ground
@@ -74,9 +74,9 @@ impl Engine {
         self.new_confine_input(&HomeDirectories::default()).has_read_deny()
     }
 
-    fn new_confine_input<'a>(&'a self, user: &'a HomeDirectories) -> ConfineInput<'a> {
+    fn new_confine_input<'a>(&'a self, user: &'a HomeDirectories) -> ProfileInput<'a> {
         let network = self.sandbox_settings().network;
-        ConfineInput {
+        ProfileInput {
             policy: self.loaded_policy.policy_without_limited_grants(),
             layers: &self.loaded_policy.layers,
             context: self.directory_context(&self.options.cwd, &self.roots),

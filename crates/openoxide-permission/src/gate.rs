@@ -156,7 +156,7 @@ impl PermissionGate {
         self.policy.effective_mode(self.sessions.mode(session))
     }
 
-    /// Puts another policy in force, such as that of a file that has changed (`PolicyWatch` in the store). Grants stay: they lift no deny. Returns the pending requests that end with it, as
+    /// Puts another policy in force, such as that of a file that has changed (`WatchedPolicy` in the store). Grants stay: they lift no deny. Returns the pending requests that end with it, as
     /// [`Self::set_mode`] does.
     pub fn set_policy(
         &mut self,

@@ -85,10 +85,10 @@ pub use hidden_tools::{HiddenReason, find_hidden_reason};
 pub use home_directories::HomeDirectories;
 pub use hook::{Hook, HookCommand, HookEvent, HookMatcher, HookMatcherError, evaluate_with_hooks};
 pub use layer::{Layer, LayerKind, RuleMatch};
-pub use policy_details::DetailsReader;
+pub use policy_details::PolicyDetailsReader;
 pub use policy_stack::{CompiledPolicyError, PolicyLimitError, PolicyStack};
 pub use profile_derivation::{
-    ConfineInput, GIT_STEERING_NAMES, PROTECTED_ROOT_NAMES, derive_profile,
+    GIT_STEERING_NAMES, PROTECTED_ROOT_NAMES, ProfileInput, derive_profile,
 };
 pub use recent_calls::{DOOM_LOOP_THRESHOLD, RecentCalls};
 pub use rule::{PathAnchors, Pattern, Rule, RuleError, SubjectKind};
@@ -100,4 +100,4 @@ pub use secret_files::{SecretFile, all_secret_files, hidden_secret_paths, progra
 pub use session_grants::{SessionGrants, granted_rules};
 pub use subagent_mode::inherit_mode;
 pub use subsumption::subsumes;
-pub use suggested_rules::exact_rule;
+pub use suggested_rules::exact_command_rule;

@@ -11,12 +11,12 @@ use crate::{layer::Layer, rule::Rule, rule_index::index_builder::append_u32s};
 const RECORD_SIZE: usize = 24;
 
 /// A source of the details of a policy.
-pub trait DetailsReader: fmt::Debug + Send + Sync {
+pub trait PolicyDetailsReader: fmt::Debug + Send + Sync {
     /// Returns `length` bytes from `at` on; nothing if they cannot be read. They are only shown, never decided by.
     fn read(&self, at: usize, length: usize) -> Option<Vec<u8>>;
 }
 
-impl DetailsReader for Vec<u8> {
+impl PolicyDetailsReader for Vec<u8> {
     fn read(&self, at: usize, length: usize) -> Option<Vec<u8>> {
         self.get(at..at.checked_add(length)?).map(<[u8]>::to_vec)
     }
@@ -24,7 +24,7 @@ impl DetailsReader for Vec<u8> {
 
 /// The details of a policy.
 #[derive(Clone, Debug)]
-pub(crate) struct PolicyDetails(pub(crate) Arc<dyn DetailsReader>);
+pub(crate) struct PolicyDetails(pub(crate) Arc<dyn PolicyDetailsReader>);
 
 impl Default for PolicyDetails {
     fn default() -> Self {

@@ -7,7 +7,7 @@ use openoxide_protocol::{Effect, PermissionMode, RuleRef};
 use crate::{
     combining_algorithm::CombiningAlgorithm,
     layer::{Layer, LayerKind, RuleMatch},
-    policy_details::{self, DetailsReader, PolicyDetails},
+    policy_details::{self, PolicyDetails, PolicyDetailsReader},
     rule::{Rule, SubjectKind},
     rule_index::{
         FORMAT, LayerRanks, MAGIC, MAX_LAYERS, MatchSubject, RuleIndex, header_layout,
@@ -140,7 +140,7 @@ impl PolicyStack {
     /// write the policy.
     pub fn from_parts(
         bytes: Vec<u8>,
-        details: Arc<dyn DetailsReader>,
+        details: Arc<dyn PolicyDetailsReader>,
     ) -> Result<Self, CompiledPolicyError> {
         let stack = Self { bytes, details: PolicyDetails(details), last_good: None };
         let index = stack.index();

@@ -15,7 +15,7 @@
 //! breakers still apply (DECISIONS 6), and commands are confined by default (DECISIONS 13). Codex
 //! also drops both only with a switch that names both. `DangerFullAccess` and `NetworkAccess::On`
 //! are therefore never derived from rules: they are separate settings
-//! ([`ConfineInput::host_network`]).
+//! ([`ProfileInput::host_network`]).
 
 mod confine_input;
 mod git_repositories;
@@ -28,13 +28,13 @@ mod protected_names;
 use openoxide_protocol::{Decision, Effect, SandboxProfile, SandboxRestrictions, TempDirectories};
 
 pub use self::{
-    confine_input::ConfineInput,
+    confine_input::ProfileInput,
     protected_names::{GIT_STEERING_NAMES, PROTECTED_ROOT_NAMES},
 };
 
 /// Returns the profile of an operation that may run: each of its accesses was allowed by the policy or by a person.
 #[must_use]
-pub fn derive_profile(ground: &ConfineInput<'_>, decision: &Decision) -> SandboxProfile {
+pub fn derive_profile(ground: &ProfileInput<'_>, decision: &Decision) -> SandboxProfile {
     if decision.effect == Effect::Deny {
         return SandboxProfile::Confined(SandboxRestrictions::default());
     }

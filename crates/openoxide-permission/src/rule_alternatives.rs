@@ -115,7 +115,7 @@ const fn as_exec(part: &AccessDecision) -> Option<&ExecAccess> {
 }
 
 fn narrower_rule(exec: &ExecAccess) -> Option<String> {
-    suggested_rules::exact_rule(&exec.argv).filter(|rule| rule.len() <= MAX_RULE_LENGTH)
+    suggested_rules::exact_command_rule(&exec.argv).filter(|rule| rule.len() <= MAX_RULE_LENGTH)
 }
 
 /// Returns the rule for one word less, or else the one that is offered.

@@ -98,7 +98,7 @@ pub fn granted_rules(scope: GrantScope, always: &[String], accesses: &[Access]) 
 
 fn session_rule(access: &Access) -> Option<String> {
     match access {
-        Access::Exec(exec) => suggested_rules::exact_rule(&exec.argv),
+        Access::Exec(exec) => suggested_rules::exact_command_rule(&exec.argv),
         Access::Repetition { tool } => Some(format!("DoomLoop({tool})")),
         _ => None,
     }

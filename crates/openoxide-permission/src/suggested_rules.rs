@@ -79,7 +79,7 @@ pub(crate) fn prefix_rule(exec: &ExecAccess) -> Option<String> {
 
 /// Returns the rule that matches this very command and no other.
 #[must_use]
-pub fn exact_rule(argv: &CommandWords) -> Option<String> {
+pub fn exact_command_rule(argv: &CommandWords) -> Option<String> {
     let words: Option<Vec<_>> = (0..argv.len()).map(|index| argv.known_word(index)).collect();
     let words: Vec<_> = words?.into_iter().map(command::quote).collect();
     Some(format!("Bash({})", words.join(" ")))

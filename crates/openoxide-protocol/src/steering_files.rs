@@ -19,8 +19,8 @@ use std::sync::OnceLock;
 
 use crate::AbsPath;
 pub use steering_file::{
-    DistrustCondition, FileKeys, SettingsCheck, SteeringCategory, SteeringEffect, SteeringFile,
-    SteeringLocation,
+    DistrustCondition, FileReferenceKeys, SettingsCheck, SteeringCategory, SteeringEffect,
+    SteeringFile, SteeringLocation,
 };
 pub use steering_list::all_steering_files;
 

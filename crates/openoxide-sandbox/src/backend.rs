@@ -13,9 +13,9 @@ mod namespaces;
 pub mod seatbelt;
 mod selection;
 
-pub use backend_kind::Backend;
+pub use backend_kind::SandboxBackend;
 pub(crate) use bubblewrap::BWRAP;
-pub use clause::{Clause, Enforcement};
+pub use clause::{Enforcement, ProfileClause};
 pub use enforcement_plan::EnforcementPlan;
 pub use host_features::{
     BubblewrapVersion, FeatureSupport, HostFeatures, LandlockVersion, MissingFeature,

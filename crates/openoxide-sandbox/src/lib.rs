@@ -54,8 +54,8 @@ mod supervisor;
 mod sys;
 
 pub use backend::{
-    Backend, BubblewrapVersion, Clause, Enforcement, EnforcementPlan, FeatureSupport, HostFeatures,
-    LandlockVersion, MissingFeature, NoBackendError, choose_backend, seatbelt,
+    BubblewrapVersion, Enforcement, EnforcementPlan, FeatureSupport, HostFeatures, LandlockVersion,
+    MissingFeature, NoBackendError, ProfileClause, SandboxBackend, choose_backend, seatbelt,
 };
 #[cfg(target_os = "linux")]
 pub use init::is_temporary;
@@ -64,7 +64,7 @@ pub use interface::{
     ResourceLimits, RuntimeDecision, RuntimeRequest, SandboxDenial, SandboxError, SandboxReport,
 };
 #[cfg(target_os = "linux")]
-pub use post_run::restore;
+pub use post_run::restore_quarantined_file;
 #[cfg(target_os = "linux")]
 pub use staging::{
     CommitResult, EntryKind, EntryState, SkippedChange, StagedChange, StagedChanges, StagingArea,

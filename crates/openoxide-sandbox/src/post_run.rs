@@ -8,5 +8,5 @@ mod steering_scan;
 
 pub(crate) use new_files::{limit_findings, quarantine_new_files, repository_hook_finding};
 pub(crate) use quarantine::quarantine_path;
-pub use quarantine::restore;
+pub use quarantine::restore_quarantined_file;
 pub(crate) use steering_scan::{find_hard_links, find_new_repository_hooks};

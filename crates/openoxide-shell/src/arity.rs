@@ -17,7 +17,7 @@ const MAX_KEY_LENGTH: usize = 32;
 /// must not contain a program that runs arbitrary commands, and it must have all the words that its
 /// program needs to be narrow (`git push`, never `git`).
 #[must_use]
-pub fn prefix_len(argv: &CommandWords) -> u8 {
+pub fn always_prefix_len(argv: &CommandWords) -> u8 {
     let mut key = PrefixKey::default();
     let (mut wanted, mut plain, mut banned) = (None, 0, usize::MAX);
     for (index, word) in argv.iter().take(MAX_WORDS).enumerate() {

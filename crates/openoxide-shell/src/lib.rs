@@ -37,10 +37,10 @@ use openoxide_protocol::OperationFacts;
 pub use analysis_context::AnalysisContext;
 pub use patch::{applies_patch, patched_files};
 pub use programs::extends_own_settings;
-pub use script_properties::ScriptTraits;
+pub use script_properties::ScriptProperties;
 pub use script_sequence::ScriptSequence;
 pub use script_text::MAX_SCRIPT_SIZE;
-pub use walk::environment_variables::keeps_ascii;
+pub use walk::environment_variables::is_ascii_compatible_locale;
 
 /// Longer scripts are seldom one plain command.
 const MAX_PLAIN_SCRIPT_SIZE: usize = 4096;

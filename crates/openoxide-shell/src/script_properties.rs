@@ -6,7 +6,7 @@ use crate::{analysis_context::AnalysisContext, script_text, walk};
 
 /// Properties of a script as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ScriptTraits {
+pub struct ScriptProperties {
     /// Whether a POSIX shell and zsh read the script like bash, as far as its text shows.
     pub is_portable: bool,
     /// The variables that the script assigns; [`None`] if they are not known.
@@ -15,7 +15,7 @@ pub struct ScriptTraits {
     pub last_directories: Option<Vec<AbsPath>>,
 }
 
-impl ScriptTraits {
+impl ScriptProperties {
     /// Returns the properties of `script`. A script that is not understood is not portable and may
     /// assign any variable.
     ///

@@ -8,7 +8,7 @@
 use std::{sync::mpsc, thread, time::Duration};
 
 use openoxide_codex::exact_semantics::{
-    HostExecutables, MAX_RULE_FILE_SIZE, ParsedRuleFile, RuleFileError, RuleSource,
+    HostExecutables, MAX_RULE_FILE_SIZE, ParsedRuleFile, RuleFileError, RuleFileSource,
 };
 use starlark::{
     environment::{GlobalsBuilder, Module},
@@ -36,7 +36,7 @@ const STACK_BYTES: usize = 256 << 20;
 ///
 /// # Errors
 /// Returns Codex's error if Codex would reject the file, and an error if the file exceeds a limit.
-pub fn evaluate_rule_file(source: RuleSource<'_>) -> Result<ParsedRuleFile, RuleFileError> {
+pub fn evaluate_rule_file(source: RuleFileSource<'_>) -> Result<ParsedRuleFile, RuleFileError> {
     let (name, text) = (source.name.to_owned(), source.text.to_owned());
     let hosts = source.hosts.clone();
     run_with_timeout(move || evaluate_text(&name, &text, hosts))

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 
 use openoxide_codex::exact_semantics::{
-    HostExecutables, MAX_RULE_FILE_SIZE, RuleFileError, RuleSource,
+    HostExecutables, MAX_RULE_FILE_SIZE, RuleFileError, RuleFileSource,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Deserialize;
@@ -35,7 +35,7 @@ pub fn serve_evaluation(input: impl Read, mut output: impl Write) -> io::Result<
         set_resource_limit(resource, most)?;
     }
     let asked: EvaluationRequest = serde_json::from_reader(input.take(MAX_INPUT_BYTES))?;
-    let source = RuleSource { name: &asked.name, text: &asked.text, hosts: &asked.hosts };
+    let source = RuleFileSource { name: &asked.name, text: &asked.text, hosts: &asked.hosts };
     let said = super::evaluate_rule_file(source);
     let said: Result<_, &RuleFileError> = said.as_ref();
     serde_json::to_writer(&mut output, &said)?;

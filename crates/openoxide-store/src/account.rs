@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::file_access::read_regular;
+use crate::file_access::read_regular_file;
 
 const PASSWD: &str = "/etc/passwd";
 const MAX_PASSWD_BYTES: u64 = 16 << 20;
@@ -15,7 +15,7 @@ const MAX_PASSWD_BYTES: u64 = 16 << 20;
 /// Returns the home directory of this account. An account that is not in `/etc/passwd` (LDAP, a container's number) has none here.
 pub(crate) fn home_directory() -> Option<PathBuf> {
     let user = fs::metadata("/proc/self").ok()?.uid();
-    find_home_in_passwd(&read_regular(Path::new(PASSWD), MAX_PASSWD_BYTES).ok()?, user)
+    find_home_in_passwd(&read_regular_file(Path::new(PASSWD), MAX_PASSWD_BYTES).ok()?, user)
 }
 
 /// Returns whether a path can be a home directory. One that exists and cannot be examined can: reading from it reports the error.

@@ -28,7 +28,7 @@ pub use error::AuditError;
 pub use journal::Journal;
 pub use limits::JournalLimits;
 pub use redaction::{REDACTED, redact};
-pub use sealed_line::JournalLink;
+pub use sealed_line::JournalPosition;
 pub use segments::{JournalSegment, split_lines};
 pub use timestamp::{MILLIS_PER_DAY, UtcTimestamp};
 pub use verification::{JournalFault, VerificationReport};

@@ -16,7 +16,7 @@ const O_NONBLOCK: i32 = 0x0004;
 
 /// The reason why a file could not be read.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum FileReadError {
     /// The file does not exist.
     #[error("file not found")]
     Missing,
@@ -34,7 +34,7 @@ pub enum ReadError {
     Io(#[source] io::Error),
 }
 
-impl From<io::Error> for ReadError {
+impl From<io::Error> for FileReadError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::Missing,
@@ -77,13 +77,13 @@ fn check_absent(path: &Path) -> io::Result<()> {
 /// Opens a regular file of at most `limit` bytes. Never blocks: a pipe is refused.
 ///
 /// # Errors
-/// Returns an error for each of the reasons in [`ReadError`].
-pub(crate) fn open_regular(path: &Path, limit: u64) -> Result<(File, Metadata), ReadError> {
+/// Returns an error for each of the reasons in [`FileReadError`].
+pub(crate) fn open_regular(path: &Path, limit: u64) -> Result<(File, Metadata), FileReadError> {
     let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
     let meta = file.metadata()?;
     match meta.len() {
-        _ if !meta.is_file() => Err(ReadError::NotRegular),
-        length if length > limit => Err(ReadError::TooLong(limit)),
+        _ if !meta.is_file() => Err(FileReadError::NotRegular),
+        length if length > limit => Err(FileReadError::TooLong(limit)),
         _ => Ok((file, meta)),
     }
 }
@@ -91,20 +91,20 @@ pub(crate) fn open_regular(path: &Path, limit: u64) -> Result<(File, Metadata), 
 /// Reads a regular file of at most `limit` bytes. Never blocks.
 ///
 /// # Errors
-/// Returns an error for each of the reasons in [`ReadError`].
-pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+/// Returns an error for each of the reasons in [`FileReadError`].
+pub fn read_regular_file(path: &Path, limit: u64) -> Result<Vec<u8>, FileReadError> {
     let (file, meta) = open_regular(path, limit)?;
     // One byte more than the reported length, so that the end is detected without growing the
     // buffer.
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
     file.take(limit + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit { Err(ReadError::TooLong(limit)) } else { Ok(bytes) }
+    if bytes.len() as u64 > limit { Err(FileReadError::TooLong(limit)) } else { Ok(bytes) }
 }
 
-/// As [`read_regular`], for text.
-pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, ReadError> {
-    String::from_utf8(read_regular(path, limit)?)
-        .map_err(|error| ReadError::NotText(error.utf8_error().valid_up_to()))
+/// As [`read_regular_file`], for text.
+pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, FileReadError> {
+    String::from_utf8(read_regular_file(path, limit)?)
+        .map_err(|error| FileReadError::NotText(error.utf8_error().valid_up_to()))
 }
 
 /// Returns whether another user could have written a file: it belongs to a user other than this one
@@ -152,9 +152,12 @@ mod tests {
         let pipe = dir.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
         assert!(made.success());
-        assert!(matches!(read_regular(&pipe, 10), Err(ReadError::NotRegular)));
-        assert!(matches!(read_regular(dir.path(), 10), Err(ReadError::NotRegular)));
-        assert!(matches!(read_regular(&dir.path().join("none"), 10), Err(ReadError::Missing)));
+        assert!(matches!(read_regular_file(&pipe, 10), Err(FileReadError::NotRegular)));
+        assert!(matches!(read_regular_file(dir.path(), 10), Err(FileReadError::NotRegular)));
+        assert!(matches!(
+            read_regular_file(&dir.path().join("none"), 10),
+            Err(FileReadError::Missing)
+        ));
     }
 
     #[test]
@@ -209,8 +212,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
         std::fs::write(&path, b"ab\xFF").unwrap();
-        assert!(matches!(read_regular(&path, 2), Err(ReadError::TooLong(2))));
-        assert!(matches!(read_text(&path, 3), Err(ReadError::NotText(2))));
-        assert_eq!(read_regular(&path, 3).unwrap(), b"ab\xFF");
+        assert!(matches!(read_regular_file(&path, 2), Err(FileReadError::TooLong(2))));
+        assert!(matches!(read_text(&path, 3), Err(FileReadError::NotText(2))));
+        assert_eq!(read_regular_file(&path, 3).unwrap(), b"ab\xFF");
     }
 }

@@ -15,7 +15,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The reason why a lock could not be acquired.
 #[derive(Debug, thiserror::Error)]
-pub enum LockError {
+pub enum FileLockError {
     /// There is no state directory for the lock.
     #[error("no state directory: set HOME or XDG_STATE_HOME")]
     NoStateDirectory,
@@ -47,24 +47,24 @@ impl FileLock {
     /// # Errors
     /// Returns an error if there is no place for the lock, it cannot be opened, or another process
     /// holds it for five seconds.
-    pub fn acquire_policy_lock(environment: &UserEnvironment) -> Result<Self, LockError> {
-        let state = environment.state.as_ref().ok_or(LockError::NoStateDirectory)?;
+    pub fn acquire_policy_lock(environment: &UserEnvironment) -> Result<Self, FileLockError> {
+        let state = environment.state.as_ref().ok_or(FileLockError::NoStateDirectory)?;
         Self::acquire(&state.join("openoxide"), "policies.lock")
     }
 
     /// Waits for its turn. The directory is made if it is not there.
-    pub(crate) fn acquire(directory: &Path, name: &str) -> Result<Self, LockError> {
+    pub(crate) fn acquire(directory: &Path, name: &str) -> Result<Self, FileLockError> {
         let path = directory.join(name);
         let file = open_lock_file(directory, &path)
-            .map_err(|error| LockError::Io { path: path.clone(), error })?;
+            .map_err(|error| FileLockError::Io { path: path.clone(), error })?;
         let since = Instant::now();
         while let Err(error) = file.try_lock() {
             match error {
                 fs::TryLockError::WouldBlock if since.elapsed() < LOCK_TIMEOUT => {
                     std::thread::sleep(Duration::from_millis(5));
                 }
-                fs::TryLockError::WouldBlock => return Err(LockError::TimedOut(path)),
-                fs::TryLockError::Error(error) => return Err(LockError::Io { path, error }),
+                fs::TryLockError::WouldBlock => return Err(FileLockError::TimedOut(path)),
+                fs::TryLockError::Error(error) => return Err(FileLockError::Io { path, error }),
             }
         }
         Ok(Self { _file: file })

@@ -28,8 +28,8 @@ use toml_edit::{ArrayOfTables, Document, DocumentMut, Item, Table};
 use crate::{
     audit::UtcTimestamp,
     file_access::{metadata_if_present, read_text},
-    file_lock::{FileLock, LockError},
-    grant_key::{self, KeyError},
+    file_lock::{FileLock, FileLockError},
+    grant_key::{self, GrantKeyError},
     line_numbers::LineNumbers,
     user_environment::UserEnvironment,
     worktree::find_main_checkout,
@@ -39,13 +39,13 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// An error of changing grants.
 #[derive(Debug, thiserror::Error)]
-pub enum GrantError {
+pub enum GrantFileError {
     /// There is no state directory for the key.
     #[error("no state directory: set HOME or XDG_STATE_HOME")]
     NoStateDirectory,
     /// The key cannot be used.
     #[error("{0}")]
-    Key(#[from] KeyError),
+    Key(#[from] GrantKeyError),
     /// The file is not what it should be; it was left as it is.
     #[error("{path}: {what}")]
     InvalidFile {
@@ -56,7 +56,7 @@ pub enum GrantError {
     },
     /// The lock could not be acquired.
     #[error("{0}")]
-    Locked(#[from] LockError),
+    Locked(#[from] FileLockError),
     /// The system refused.
     #[error("{path}: {error}")]
     Io {
@@ -118,7 +118,7 @@ impl GrantFile {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or is not valid TOML.
-    pub fn read_entries(&self) -> Result<Vec<GrantEntry>, GrantError> {
+    pub fn read_entries(&self) -> Result<Vec<GrantEntry>, GrantFileError> {
         let text = self.read_file()?;
         // What can be changed has no places any more.
         let document = Document::parse(text.as_str())
@@ -144,7 +144,7 @@ impl GrantFile {
         };
         let mut granted =
             GrantLayer { layer, limited: Vec::new(), notes: Vec::new(), other_tasks: Vec::new() };
-        if let Err(error @ (KeyError::ExposedDirectory(_) | KeyError::Damaged(_))) =
+        if let Err(error @ (GrantKeyError::ExposedDirectory(_) | GrantKeyError::Damaged(_))) =
             self.check_key()
         {
             granted.notes.push(error.to_string());
@@ -165,7 +165,7 @@ impl GrantFile {
     ///
     /// # Errors
     /// As [`Self::add_limited`].
-    pub fn add(&self, rules: &[String]) -> Result<(), GrantError> {
+    pub fn add(&self, rules: &[String]) -> Result<(), GrantFileError> {
         self.add_limited(rules, &GrantLimits::default())
     }
 
@@ -173,7 +173,7 @@ impl GrantFile {
     ///
     /// # Errors
     /// When the file or the key cannot be read or written; then nothing was changed.
-    pub fn add_limited(&self, rules: &[String], bound: &GrantLimits) -> Result<(), GrantError> {
+    pub fn add_limited(&self, rules: &[String], bound: &GrantLimits) -> Result<(), GrantFileError> {
         let _lock = self.acquire_lock()?;
         let key = self.read_or_create_key()?;
         let directory = ProjectDirectory::from_path(&self.project);
@@ -204,7 +204,7 @@ impl GrantFile {
     ///
     /// # Errors
     /// Returns an error if the use cannot be written. The grant is not valid for this use then.
-    pub fn consume_use(&self, entry: &GrantEntry) -> Result<bool, GrantError> {
+    pub fn consume_use(&self, entry: &GrantEntry) -> Result<bool, GrantFileError> {
         let Some(times) = entry.limits.max_uses else { return Ok(true) };
         let _lock = self.acquire_lock()?;
         let directory = self.usage_directory()?;
@@ -221,7 +221,10 @@ impl GrantFile {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written. Nothing is changed then.
-    pub fn remove(&self, which: impl Fn(usize, &GrantEntry) -> bool) -> Result<usize, GrantError> {
+    pub fn remove(
+        &self,
+        which: impl Fn(usize, &GrantEntry) -> bool,
+    ) -> Result<usize, GrantFileError> {
         let _lock = self.acquire_lock()?;
         let entries = self.read_entries()?;
         let mut document = self.parse_document(&self.read_file()?)?;
@@ -293,11 +296,11 @@ impl GrantFile {
     }
 
     /// Returns where it is written what became of grants.
-    pub(crate) fn usage_directory(&self) -> Result<PathBuf, GrantError> {
-        Ok(self.state.as_ref().ok_or(GrantError::NoStateDirectory)?.join("grants"))
+    pub(crate) fn usage_directory(&self) -> Result<PathBuf, GrantFileError> {
+        Ok(self.state.as_ref().ok_or(GrantFileError::NoStateDirectory)?.join("grants"))
     }
 
-    fn read_file(&self) -> Result<String, GrantError> {
+    fn read_file(&self) -> Result<String, GrantFileError> {
         let path = self.path();
         if fs::symlink_metadata(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             return Ok(String::new());
@@ -306,20 +309,20 @@ impl GrantFile {
             .map_err(|error| self.invalid_file_error(&error.to_string()))
     }
 
-    fn parse_document(&self, text: &str) -> Result<DocumentMut, GrantError> {
+    fn parse_document(&self, text: &str) -> Result<DocumentMut, GrantFileError> {
         text.parse::<DocumentMut>()
             .map_err(|error| self.invalid_file_error(error.to_string().trim_end()))
     }
 
-    fn invalid_file_error(&self, what: &str) -> GrantError {
-        GrantError::InvalidFile {
+    fn invalid_file_error(&self, what: &str) -> GrantFileError {
+        GrantFileError::InvalidFile {
             path: self.path().to_string_lossy().into_owned(),
             what: what.to_owned(),
         }
     }
 
     /// Replaces the file atomically.
-    fn write_file(&self, document: &DocumentMut) -> Result<(), GrantError> {
+    fn write_file(&self, document: &DocumentMut) -> Result<(), GrantFileError> {
         let path = self.path();
         let failed = |error| io_error(&path, error);
         let Some(directory) = path.parent() else {
@@ -336,27 +339,29 @@ impl GrantFile {
         Ok(())
     }
 
-    fn acquire_lock(&self) -> Result<FileLock, GrantError> {
+    fn acquire_lock(&self) -> Result<FileLock, GrantFileError> {
         Ok(FileLock::acquire(
-            self.state.as_deref().ok_or(GrantError::NoStateDirectory)?,
+            self.state.as_deref().ok_or(GrantFileError::NoStateDirectory)?,
             "grants.lock",
         )?)
     }
 
-    fn read_key(&self) -> Result<Vec<u8>, GrantError> {
-        Ok(grant_key::read_key(&self.key_path().ok_or(GrantError::NoStateDirectory)?)?)
+    fn read_key(&self) -> Result<Vec<u8>, GrantFileError> {
+        Ok(grant_key::read_key(&self.key_path().ok_or(GrantFileError::NoStateDirectory)?)?)
     }
 
     /// Checks the key of a project that has grants.
-    fn check_key(&self) -> Result<(), KeyError> {
+    fn check_key(&self) -> Result<(), GrantKeyError> {
         match (self.key_path(), metadata_if_present(&self.path())) {
             (Some(key), Ok(Some(_))) => grant_key::read_key(&key).map(drop),
             _ => Ok(()),
         }
     }
 
-    fn read_or_create_key(&self) -> Result<Vec<u8>, GrantError> {
-        Ok(grant_key::read_or_create_key(&self.key_path().ok_or(GrantError::NoStateDirectory)?)?)
+    fn read_or_create_key(&self) -> Result<Vec<u8>, GrantFileError> {
+        Ok(grant_key::read_or_create_key(
+            &self.key_path().ok_or(GrantFileError::NoStateDirectory)?,
+        )?)
     }
 }
 
@@ -399,8 +404,8 @@ impl GrantLayer {
     }
 }
 
-fn io_error(path: &Path, error: io::Error) -> GrantError {
-    GrantError::Io { path: path.to_string_lossy().into_owned(), error }
+fn io_error(path: &Path, error: io::Error) -> GrantFileError {
+    GrantFileError::Io { path: path.to_string_lossy().into_owned(), error }
 }
 
 /// Returns the rule of a text, if it is about commands.

@@ -7,13 +7,13 @@ use std::{
     path::Path,
 };
 
-use crate::file_access::{ReadError, find_replaceable_directory, open_regular};
+use crate::file_access::{FileReadError, find_replaceable_directory, open_regular};
 
 const KEY_BYTES: usize = 32;
 
 /// The reason why the key cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum KeyError {
+pub enum GrantKeyError {
     /// Another user could have read the key.
     #[error(
         "{0}: the key file is accessible to other users (expected mode 0600); delete it and re-create your grants"
@@ -41,16 +41,16 @@ pub enum KeyError {
 }
 
 /// Reads the key. Fails if another user could have read it.
-pub(crate) fn read_key(path: &Path) -> Result<Vec<u8>, KeyError> {
+pub(crate) fn read_key(path: &Path) -> Result<Vec<u8>, GrantKeyError> {
     let failed = |error| io_error(path, error);
     check_directory(path)?;
     let (mut file, meta) = open_regular(path, KEY_BYTES as u64).map_err(|error| match error {
-        ReadError::NotRegular | ReadError::TooLong(_) => damaged_error(path),
+        FileReadError::NotRegular | FileReadError::TooLong(_) => damaged_error(path),
         other => failed(io::Error::other(other)),
     })?;
     let own = fs::metadata("/proc/self").map_err(failed)?.uid();
     if meta.mode() & 0o077 != 0 || meta.uid() != own {
-        return Err(KeyError::ExposedKey(path.to_string_lossy().into_owned()));
+        return Err(GrantKeyError::ExposedKey(path.to_string_lossy().into_owned()));
     }
     if meta.len() != KEY_BYTES as u64 {
         return Err(damaged_error(path));
@@ -60,22 +60,22 @@ pub(crate) fn read_key(path: &Path) -> Result<Vec<u8>, KeyError> {
     Ok(key)
 }
 
-fn damaged_error(path: &Path) -> KeyError {
-    KeyError::Damaged(path.to_string_lossy().into_owned())
+fn damaged_error(path: &Path) -> GrantKeyError {
+    GrantKeyError::Damaged(path.to_string_lossy().into_owned())
 }
 
 /// Checks that no other user can replace files in the directory of the key.
-fn check_directory(path: &Path) -> Result<(), KeyError> {
+fn check_directory(path: &Path) -> Result<(), GrantKeyError> {
     let directories: Vec<&Path> = path.parent().into_iter().collect();
     match find_replaceable_directory(&directories) {
-        Some(open) => Err(KeyError::ExposedDirectory(open.to_string_lossy().into_owned())),
+        Some(open) => Err(GrantKeyError::ExposedDirectory(open.to_string_lossy().into_owned())),
         None => Ok(()),
     }
 }
 
 /// Reads the key, and creates it if there is none. An invalid file at its path is left unchanged,
 /// so that a person can look at it.
-pub(crate) fn read_or_create_key(path: &Path) -> Result<Vec<u8>, KeyError> {
+pub(crate) fn read_or_create_key(path: &Path) -> Result<Vec<u8>, GrantKeyError> {
     check_directory(path)?;
     let mut key = vec![0; KEY_BYTES];
     let random = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut key));
@@ -95,6 +95,6 @@ pub(crate) fn generate_id() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn io_error(path: &Path, error: io::Error) -> KeyError {
-    KeyError::Io { path: path.to_string_lossy().into_owned(), error }
+fn io_error(path: &Path, error: io::Error) -> GrantKeyError {
+    GrantKeyError::Io { path: path.to_string_lossy().into_owned(), error }
 }

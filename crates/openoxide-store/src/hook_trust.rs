@@ -9,7 +9,7 @@ use openoxide_permission::{Hook, HookCommand, LayerKind};
 use openoxide_protocol::AbsPath;
 use sha2::{Digest as _, Sha256};
 
-use crate::{file_access::read_regular, trust_store::relative_name};
+use crate::{file_access::read_regular_file, trust_store::relative_name};
 
 /// No script is longer.
 const MAX_SCRIPT_BYTES: u64 = 16 << 20;
@@ -81,7 +81,7 @@ fn expand_project_variable(text: &str, project: &AbsPath) -> String {
 }
 
 fn describe_content(path: &AbsPath) -> String {
-    match read_regular(std::path::Path::new(path.as_str()), MAX_SCRIPT_BYTES) {
+    match read_regular_file(std::path::Path::new(path.as_str()), MAX_SCRIPT_BYTES) {
         Ok(bytes) => {
             let sum: String =
                 Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();

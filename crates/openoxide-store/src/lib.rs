@@ -29,10 +29,10 @@ mod trust_store;
 mod user_environment;
 mod worktree;
 
-pub use file_access::{ReadError, read_regular};
-pub use file_lock::{FileLock, LockError};
-pub use grant_file::{GrantEntry, GrantError, GrantFile, GrantLimits};
-pub use grant_key::KeyError;
+pub use file_access::{FileReadError, read_regular_file};
+pub use file_lock::{FileLock, FileLockError};
+pub use grant_file::{GrantEntry, GrantFile, GrantFileError, GrantLimits};
+pub use grant_key::GrantKeyError;
 pub use loaded_policy::{BrokenFile, LoadedPolicy, UntrustedProject};
 pub use policy_file::{
     ManagedSettings, MissingSandboxAction, NetworkSetting, PolicyFile, PolicyProblem,
@@ -42,11 +42,11 @@ pub use policy_file::{
 pub use policy_format::{PolicyFormat, PolicyReader};
 pub use policy_load::{load_policy, load_policy_uncached};
 pub use policy_sources::{PolicySource, SourceUse, find_policy_sources, find_project_root};
-pub use policy_watch::PolicyWatch;
+pub use policy_watch::WatchedPolicy;
 pub use recent_calls::RecentCallsFile;
 pub use request_store::{
-    AnswerResult, IdLookup, NewRequest, PendingRequest, ProcessIdentity, RequestError,
-    RequestResolution, RequestResolutionKind, RequestStore, SqliteRequestStore,
+    AnswerResult, IdLookup, NewRequest, PendingRequest, ProcessIdentity, RequestResolution,
+    RequestResolutionKind, RequestStore, RequestStoreError, SqliteRequestStore,
 };
 pub use resolved_directory::{DirectoryState, ResolvedDirectory};
 pub use rule_append::append_line_once;

@@ -26,7 +26,7 @@ use std::{
     sync::Arc,
 };
 
-use openoxide_permission::{DetailsReader, PolicyStack};
+use openoxide_permission::{PolicyDetailsReader, PolicyStack};
 use openoxide_protocol::AbsPath;
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +82,7 @@ struct FileDetails {
     start: usize,
 }
 
-impl DetailsReader for FileDetails {
+impl PolicyDetailsReader for FileDetails {
     fn read(&self, at: usize, length: usize) -> Option<Vec<u8>> {
         let place = u64::try_from(self.start.checked_add(at)?).ok()?;
         let left = usize::try_from(self.file.metadata().ok()?.len().checked_sub(place)?).ok()?;

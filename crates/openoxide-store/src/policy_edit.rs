@@ -11,7 +11,7 @@ mod toml_layout;
 /// The text is not valid TOML, or does not have the structure of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct EditError(String);
+pub struct PolicyEditError(String);
 
 /// The lists of short rules.
 const RULE_LISTS: [Effect; 3] = [Effect::Deny, Effect::Ask, Effect::Allow];
@@ -26,7 +26,7 @@ pub fn with_rule(
     effect: Effect,
     rule: &str,
     reason: Option<&str>,
-) -> Result<String, EditError> {
+) -> Result<String, PolicyEditError> {
     let mut document = parse_document(text)?;
     let permissions = permissions_table(&mut document)?;
     match reason {
@@ -40,7 +40,7 @@ pub fn with_rule(
 ///
 /// # Errors
 /// Returns an error if the text cannot be changed.
-pub fn without_rule(text: &str, rule: &str) -> Result<(String, usize), EditError> {
+pub fn without_rule(text: &str, rule: &str) -> Result<(String, usize), PolicyEditError> {
     let mut document = parse_document(text)?;
     let Some(permissions) = document.get_mut("permissions").and_then(Item::as_table_mut) else {
         return Ok((text.to_owned(), 0));
@@ -62,27 +62,33 @@ pub fn without_rule(text: &str, rule: &str) -> Result<(String, usize), EditError
 ///
 /// # Errors
 /// When the text cannot be read.
-pub fn format_policy(text: &str) -> Result<String, EditError> {
+pub fn format_policy(text: &str) -> Result<String, PolicyEditError> {
     let mut document = parse_document(text)?;
     toml_layout::format_table(document.as_table_mut());
     let text = document.to_string();
     Ok(if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" })
 }
 
-fn parse_document(text: &str) -> Result<DocumentMut, EditError> {
-    text.parse()
-        .map_err(|error: toml_edit::TomlError| EditError(error.to_string().trim_end().to_owned()))
+fn parse_document(text: &str) -> Result<DocumentMut, PolicyEditError> {
+    text.parse().map_err(|error: toml_edit::TomlError| {
+        PolicyEditError(error.to_string().trim_end().to_owned())
+    })
 }
 
-fn permissions_table(document: &mut DocumentMut) -> Result<&mut Table, EditError> {
+fn permissions_table(document: &mut DocumentMut) -> Result<&mut Table, PolicyEditError> {
     let item = document.entry("permissions").or_insert_with(|| Item::Table(Table::new()));
-    item.as_table_mut().ok_or_else(|| EditError("expected `permissions` to be a table".to_owned()))
+    item.as_table_mut()
+        .ok_or_else(|| PolicyEditError("expected `permissions` to be a table".to_owned()))
 }
 
-fn add_short_rule(permissions: &mut Table, effect: Effect, rule: &str) -> Result<(), EditError> {
+fn add_short_rule(
+    permissions: &mut Table,
+    effect: Effect,
+    rule: &str,
+) -> Result<(), PolicyEditError> {
     let item = permissions.entry(effect.as_str()).or_insert_with(|| value(Array::new()));
     let Some(list) = item.as_array_mut() else {
-        return Err(EditError(format!("expected `{}` to be an array", effect.as_str())));
+        return Err(PolicyEditError(format!("expected `{}` to be an array", effect.as_str())));
     };
     if list.iter().any(|one| one.as_str() == Some(rule)) {
         return Ok(());
@@ -106,12 +112,12 @@ fn add_long_rule(
     effect: Effect,
     rule: &str,
     reason: &str,
-) -> Result<(), EditError> {
+) -> Result<(), PolicyEditError> {
     let (permission, pattern) = split_short_rule(rule);
     let item =
         permissions.entry("rule").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
     let Some(tables) = item.as_array_of_tables_mut() else {
-        return Err(EditError(
+        return Err(PolicyEditError(
             "expected `rule` to be an array of tables (`[[permissions.rule]]`)".to_owned(),
         ));
     };

@@ -24,7 +24,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// policy is created and the old one stays unchanged. Two things are not monitored: the scripts of
 /// hooks, and the expiry of grants.
 #[derive(Debug)]
-pub struct PolicyWatch {
+pub struct WatchedPolicy {
     sources: Vec<PolicySource>,
     environment: UserEnvironment,
     extra_layers: Vec<Layer>,
@@ -35,7 +35,7 @@ pub struct PolicyWatch {
     last_good: Option<PolicyStack>,
 }
 
-impl PolicyWatch {
+impl WatchedPolicy {
     /// Loads the policy of these sources, with layers that were made elsewhere (as [`load_policy_uncached`]).
     #[must_use]
     pub fn new(sources: Vec<PolicySource>, environment: UserEnvironment, more: Vec<Layer>) -> Self {
@@ -106,7 +106,7 @@ mod tests {
 
     struct Watched {
         dir: tempfile::TempDir,
-        watch: PolicyWatch,
+        watch: WatchedPolicy,
     }
 
     const GOOD: &str = "[permissions]\ndeny = [\"Bash(rm *)\"]\nallow = [\"Bash(ls *)\"]\n";
@@ -116,7 +116,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("p.toml"), GOOD).unwrap();
             let source = PolicySource::from_command_line(dir.path().join("p.toml"));
-            let watch = PolicyWatch::new(vec![source], UserEnvironment::default(), Vec::new());
+            let watch = WatchedPolicy::new(vec![source], UserEnvironment::default(), Vec::new());
             Self { dir, watch }
         }
 

@@ -17,7 +17,7 @@ mod request_resolution;
 mod schema;
 mod sqlite;
 
-pub use error::RequestError;
+pub use error::RequestStoreError;
 pub use interface::{AnswerResult, IdLookup, RequestStore};
 pub use pending_request::{NewRequest, PendingRequest};
 pub use process_identity::ProcessIdentity;

@@ -16,7 +16,9 @@ use openoxide_protocol::AbsPath;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    file_access::{find_replaceable_directory, metadata_if_present, open_regular, read_regular},
+    file_access::{
+        find_replaceable_directory, metadata_if_present, open_regular, read_regular_file,
+    },
     user_environment::UserEnvironment,
 };
 
@@ -80,7 +82,7 @@ impl TrustStore {
             return None;
         }
         let vouched: TrustRecord =
-            serde_json::from_slice(&read_regular(&path, MAX_RECORD_BYTES).ok()?).ok()?;
+            serde_json::from_slice(&read_regular_file(&path, MAX_RECORD_BYTES).ok()?).ok()?;
         (vouched.schema == SCHEMA && vouched.project == *project).then_some(vouched)
     }
 

@@ -9,7 +9,7 @@ use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
 use openoxide_protocol::AbsPath;
 
-use crate::file_access::{ReadError, read_text};
+use crate::file_access::{FileReadError, read_text};
 
 /// A file that links is one path. (`PATH_MAX`, and the word before it.)
 const MAX_LINK_BYTES: u64 = 4096 + 16;
@@ -52,7 +52,7 @@ pub(crate) fn unreadable_link_reason(directory: &AbsPath) -> Option<String> {
     let link = Path::new(directory.as_str()).join(".git");
     let is_link = fs::symlink_metadata(&link).is_ok_and(|meta| meta.is_file());
     match is_link.then(|| read_text(&link, MAX_LINK_BYTES))? {
-        Err(ReadError::Io(error)) => Some(format!("`{}`: {error}", link.display())),
+        Err(FileReadError::Io(error)) => Some(format!("`{}`: {error}", link.display())),
         _ => None,
     }
 }

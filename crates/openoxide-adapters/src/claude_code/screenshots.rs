@@ -9,7 +9,7 @@ const NARROW: char = '\u{202f}';
 
 /// Returns the files that the tool `Read` opens if the named one is missing: those with the other space before `AM.` or `PM.`.
 #[must_use]
-pub fn also_read(call: &AgentHookCall) -> Option<Action> {
+pub fn alternative_screenshot_paths(call: &AgentHookCall) -> Option<Action> {
     if call.tool != "Read" {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Changes that Claude Code makes to a script before its shell runs it (observed on 2.1.197).
 
 use openoxide_protocol::{AbsPath, Action};
-use openoxide_shell::{AnalysisContext, ScriptTraits};
+use openoxide_shell::{AnalysisContext, ScriptProperties};
 
 use crate::{agent_hook::AgentHookCall, tool_action::parse_action};
 
@@ -13,7 +13,10 @@ const OBEYED: [&str; 3] = ["CLAUDE", "ANTHROPIC", "BUN_"];
 /// the script does not name. `is_exported` returns whether a variable is in the client's
 /// environment.
 #[must_use]
-pub fn shell_doubts(call: &AgentHookCall, is_exported: impl Fn(&str) -> bool) -> Vec<Action> {
+pub fn find_shell_differences(
+    call: &AgentHookCall,
+    is_exported: impl Fn(&str) -> bool,
+) -> Vec<Action> {
     let Action::Command { script } = parse_action(&call.tool, &call.input) else {
         return Vec::new();
     };
@@ -22,10 +25,11 @@ pub fn shell_doubts(call: &AgentHookCall, is_exported: impl Fn(&str) -> bool) ->
         let text = "Claude Code makes `>/dev/null` of `>nul`, also within quotes".to_owned();
         doubts.push(Action::Opaque { text });
     }
-    let traits = ScriptTraits::examine(&script, &AnalysisContext { cwd: &call.cwd, home: None });
+    let traits =
+        ScriptProperties::examine(&script, &AnalysisContext { cwd: &call.cwd, home: None });
     let reaches = |name: &&String| {
         OBEYED.iter().any(|beginning| name.starts_with(beginning))
-            || is_exported(name) && !ScriptTraits::is_ordinary_variable(name)
+            || is_exported(name) && !ScriptProperties::is_ordinary_variable(name)
     };
     let text = match &traits.assigned {
         None => Some("which variables the script assigns is not known".to_owned()),
@@ -42,14 +46,15 @@ pub fn shell_doubts(call: &AgentHookCall, is_exported: impl Fn(&str) -> bool) ->
 /// model makes at the same time run there, although their hooks receive the old directory. Unknown
 /// directories are not included.
 #[must_use]
-pub fn directories_left_in(call: &AgentHookCall) -> Vec<AbsPath> {
+pub fn possible_final_directories(call: &AgentHookCall) -> Vec<AbsPath> {
     let Action::Command { script } = parse_action(&call.tool, &call.input) else {
         return Vec::new();
     };
     if !["cd", "pushd", "popd"].iter().any(|name| script.contains(name)) {
         return Vec::new();
     }
-    let traits = ScriptTraits::examine(&script, &AnalysisContext { cwd: &call.cwd, home: None });
+    let traits =
+        ScriptProperties::examine(&script, &AnalysisContext { cwd: &call.cwd, home: None });
     let mut left_in = traits.last_directories.unwrap_or_default();
     left_in.retain(|directory| *directory != call.cwd);
     left_in
@@ -92,7 +97,7 @@ mod tests {
                 "tool_input": { "command": script },
             });
             let found =
-                directories_left_in(&parse_payload(payload.to_string().as_bytes()).unwrap());
+                possible_final_directories(&parse_payload(payload.to_string().as_bytes()).unwrap());
             let found: Vec<_> = found.iter().map(ToString::to_string).collect();
             for directory in expected {
                 let directory = AbsPath::new(directory).unwrap().to_string();
@@ -108,7 +113,7 @@ mod tests {
             "tool_input": { "command": script },
         });
         let call = parse_payload(payload.to_string().as_bytes()).unwrap();
-        shell_doubts(&call, |name| matches!(name, "EXPORTED" | "TERM")).len()
+        find_shell_differences(&call, |name| matches!(name, "EXPORTED" | "TERM")).len()
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use jsonc_parser::cst::CstInputValue;
 
 use crate::wiring::{
-    AgentSettings, HookWiring, WiringError, array_entry, blocking_command, object_entry,
-    starts_openoxide,
+    AgentSettings, HookWiring, WiringError, blocking_command, get_or_insert_array,
+    get_or_insert_object, starts_openoxide,
 };
 
 /// The rule under which the client asks about every tool: only a living hook, which answers that question, lets anything run.
@@ -39,7 +39,7 @@ pub fn hook_wiring(program: &str) -> Result<HookWiring, WiringError> {
 /// such rules.
 pub fn with_ask_rule(text: &str) -> Result<String, WiringError> {
     let settings = AgentSettings::parse(text)?;
-    let ask = array_entry(&object_entry(&settings.object, "permissions")?, "ask")?;
+    let ask = get_or_insert_array(&get_or_insert_object(&settings.object, "permissions")?, "ask")?;
     let asks = |rule: &serde_json::Value| rule.as_str() == Some(MATCH_ALL);
     if !ask.elements().iter().any(|rule| rule.to_serde_value().as_ref().is_some_and(asks)) {
         ask.append(MATCH_ALL.into());

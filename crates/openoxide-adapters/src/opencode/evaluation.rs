@@ -8,7 +8,7 @@ use super::{
     builtin_agents,
     config::OpenCodeConfig,
     permission_request::OpenCodeRequest,
-    permission_requests::collect_requests,
+    permission_requests::collect_permission_requests,
     ruleset::{OpenCodeRule, OpenCodeRuleset},
 };
 use crate::{
@@ -61,7 +61,7 @@ impl OpenCodePolicy {
         input: &Value,
         at: CallContext<'_>,
     ) -> Result<Decision, ToolInputError> {
-        Ok(self.evaluate_requests(&collect_requests(tool, input, at)?))
+        Ok(self.evaluate_requests(&collect_permission_requests(tool, input, at)?))
     }
 
     /// Returns the answer to a bare question. One without patterns is allowed.

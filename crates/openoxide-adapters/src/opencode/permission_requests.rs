@@ -11,7 +11,7 @@ use crate::{patch_files, policy_translation::CallContext, tool_input_error::Tool
 ///
 /// # Errors
 /// When the input does not fit the tool.
-pub fn collect_requests(
+pub fn collect_permission_requests(
     tool: &str,
     input: &Value,
     at: CallContext<'_>,

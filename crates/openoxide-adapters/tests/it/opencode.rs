@@ -1,7 +1,7 @@
 //! Answers and questions of the real OpenCode 1.18.33 (`corpus/opencode`).
 
 use openoxide_adapters::{
-    opencode::{OpenCodeRequest, OpenCodeRule, OpenCodeRuleset, collect_requests},
+    opencode::{OpenCodeRequest, OpenCodeRule, OpenCodeRuleset, collect_permission_requests},
     policy_translation::{CallContext, DiskLookup},
 };
 use openoxide_protocol::{AbsPath, Effect};
@@ -111,7 +111,7 @@ fn every_command_raises_the_questions_that_it_raised_there() {
             input["workdir"] = json!(directory);
         }
         let expected: Vec<_> = row.asks.iter().map(Ask::question).collect();
-        let found = collect_requests("bash", &input, at).unwrap();
+        let found = collect_permission_requests("bash", &input, at).unwrap();
         if found != expected {
             wrong.push(format!(
                 "{}\n    expected {expected:?}\n    found    {found:?}",

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use openoxide_engine::{ReviewOutcome, Reviewer, ReviewerAnswer};
+use openoxide_engine::{ReviewOutcome, ReviewStatus, Reviewer};
 use openoxide_protocol::ApprovalResponse;
 use openoxide_store::audit::AnswerChannel;
 use openoxide_tui::{AskError, InputMode};
@@ -34,15 +34,15 @@ impl Reviewer for PromptReviewer {
         "the prompt"
     }
 
-    fn poll_answer(&mut self, timeout: Duration) -> ReviewerAnswer {
+    fn poll_answer(&mut self, timeout: Duration) -> ReviewStatus {
         match self.answers.recv_timeout(timeout) {
-            Ok(Ok(response)) => ReviewerAnswer::Answered(response),
+            Ok(Ok(response)) => ReviewStatus::Answered(response),
             Ok(Err(error)) => {
                 user_messages::print_error(&error);
-                ReviewerAnswer::Unreachable
+                ReviewStatus::Unreachable
             }
-            Err(RecvTimeoutError::Disconnected) => ReviewerAnswer::Closed,
-            Err(RecvTimeoutError::Timeout) => ReviewerAnswer::Pending,
+            Err(RecvTimeoutError::Disconnected) => ReviewStatus::Closed,
+            Err(RecvTimeoutError::Timeout) => ReviewStatus::Pending,
         }
     }
 

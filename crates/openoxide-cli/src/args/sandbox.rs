@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use openoxide_protocol::{HostPort, NetworkAccess};
-use openoxide_sandbox::Backend;
+use openoxide_sandbox::SandboxBackend;
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SandboxCommand {
@@ -49,7 +49,7 @@ pub(crate) enum BackendName {
     Bubblewrap,
 }
 
-impl From<BackendName> for Backend {
+impl From<BackendName> for SandboxBackend {
     fn from(by: BackendName) -> Self {
         match by {
             BackendName::Namespaces => Self::Namespaces,

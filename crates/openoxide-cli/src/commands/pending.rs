@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use openoxide_engine::{ApprovalHistory, RequestQueue};
 use openoxide_protocol::{ApprovalRequest, ChoiceHistory, RuleChoice, SCHEMA};
-use openoxide_store::{PendingRequest, RequestError, UserEnvironment, audit::UtcTimestamp};
+use openoxide_store::{PendingRequest, RequestStoreError, UserEnvironment, audit::UtcTimestamp};
 use openoxide_tui::{LineMode, RenderOptions, TextStyle, escape_text, render_request};
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ pub(crate) fn list_pending(json: bool, global: GlobalArgs) -> Result<ProgramExit
     Ok(user_messages::print_data(text.as_bytes(), exit))
 }
 
-fn answer_hint(listed: &[Result<PendingRequest, RequestError>]) -> &'static str {
+fn answer_hint(listed: &[Result<PendingRequest, RequestStoreError>]) -> &'static str {
     if listed.is_empty() {
         "openoxide: nothing waits for an answer"
     } else {

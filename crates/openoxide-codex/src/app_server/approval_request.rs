@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use super::{
     command_approval::CommandApproval,
+    mcp_tool_approval::{self, McpToolApproval},
     request_origin::{RequestId, RequestOrigin},
-    tool_approval::{self, ToolApproval},
 };
 
 /// A request for an approval.
@@ -34,7 +34,7 @@ pub enum ApprovalParams {
     Permissions(Box<PermissionsApproval>),
     /// To call a tool of an MCP server.
     #[serde(rename = "mcpServer/elicitation/request")]
-    Tool(Box<ToolApproval>),
+    Tool(Box<McpToolApproval>),
 }
 
 /// A request to approve changes of files.
@@ -85,8 +85,8 @@ pub struct PermissionsApproval {
 pub fn parse_request(line: &Value) -> Result<Option<ServerRequest>, serde_json::Error> {
     let method = line.get("method").and_then(Value::as_str).unwrap_or_default();
     let asks = match method {
-        tool_approval::ELICITATION_METHOD => {
-            line.get("params").is_some_and(tool_approval::is_tool_approval)
+        mcp_tool_approval::ELICITATION_METHOD => {
+            line.get("params").is_some_and(mcp_tool_approval::is_tool_approval)
         }
         method => method.ends_with("/requestApproval"),
     };

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use super::{
     approval_request::{ServerRequest, parse_request},
+    mcp_tool_approval::StartedMcpCall,
     request_origin::RequestId,
-    tool_approval::StartedCall,
 };
 use crate::file_change::FileUpdateChange;
 
@@ -24,13 +24,13 @@ pub enum ServerMessage {
     /// A conversation is about to change files.
     FileChangeStarted(ItemId, Vec<FileUpdateChange>),
     /// A conversation is about to call a tool of an MCP server.
-    ToolCallStarted(ItemId, StartedCall),
+    ToolCallStarted(ItemId, StartedMcpCall),
     /// A call has ended.
     ItemCompleted(ItemId),
     /// Something happened in this conversation.
     ThreadEvent(String),
     /// The response to a call of this client: its result or its error.
-    CallResponse(i64, Result<Value, CallError>),
+    CallResponse(i64, Result<Value, ServerCallError>),
     /// Anything else.
     Ignored,
 }
@@ -38,7 +38,7 @@ pub enum ServerMessage {
 /// The error message with which the server refuses a call of this client.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct CallError(pub String);
+pub struct ServerCallError(pub String);
 
 /// A call within a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -108,7 +108,7 @@ fn parse_file_changes(params: &Value) -> Option<ServerMessage> {
 fn parse_tool_call(params: &Value) -> Option<ServerMessage> {
     let told = params.get("item")?;
     let begins = told.get("type")?.as_str()? == "mcpToolCall";
-    let call = begins.then(|| StartedCall::deserialize(told).ok()).flatten()?;
+    let call = begins.then(|| StartedMcpCall::deserialize(told).ok()).flatten()?;
     Some(ServerMessage::ToolCallStarted(parse_item_id(params)?, call))
 }
 
@@ -116,7 +116,7 @@ fn parse_call_response(mut message: Value) -> Option<ServerMessage> {
     let id = message.get("id")?.as_i64()?;
     if let Some(error) = message.get("error") {
         let error = error.get("message").and_then(Value::as_str).unwrap_or("no reason is given");
-        return Some(ServerMessage::CallResponse(id, Err(CallError(error.to_owned()))));
+        return Some(ServerMessage::CallResponse(id, Err(ServerCallError(error.to_owned()))));
     }
     let result = message.get_mut("result").map(Value::take)?;
     Some(ServerMessage::CallResponse(id, Ok(result)))

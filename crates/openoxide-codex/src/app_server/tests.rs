@@ -187,7 +187,7 @@ fn requests_that_are_not_understood_are_unsupported() {
     let failed = json!({ "id": 3, "error": { "code": 1, "message": "no rollout found" } });
     assert_eq!(
         parse_server_message(failed),
-        ServerMessage::CallResponse(3, Err(CallError("no rollout found".into())))
+        ServerMessage::CallResponse(3, Err(ServerCallError("no rollout found".into())))
     );
     let done = json!({ "id": 3, "result": { "cwd": "/ws" } });
     assert_eq!(
@@ -201,7 +201,7 @@ fn questions_about_tools_are_read_and_written_alike() {
     let tools = include_str!("../../../../corpus/codex/app_server_tools.ndjson");
     let lines = tools.lines().map(|line| serde_json::from_str::<Recorded>(line).unwrap().message);
     let asked: Vec<_> =
-        lines.filter(|line| line["method"] == tool_approval::ELICITATION_METHOD).collect();
+        lines.filter(|line| line["method"] == mcp_tool_approval::ELICITATION_METHOD).collect();
     assert_eq!(asked.len(), 6);
     for line in &asked {
         let read = parse_request(line).unwrap().unwrap();

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::{
-    app_server::{ApprovalParams, ItemId, StartedCall},
+    app_server::{ApprovalParams, ItemId, StartedMcpCall},
     file_change::FileUpdateChange,
 };
 
@@ -35,10 +35,10 @@ impl ItemChanges {
 
 /// The calls of tools that run.
 #[derive(Debug, Default)]
-pub(super) struct RunningCalls(VecDeque<(ItemId, StartedCall)>);
+pub(super) struct RunningCalls(VecDeque<(ItemId, StartedMcpCall)>);
 
 impl RunningCalls {
-    pub(super) fn insert(&mut self, item: ItemId, call: StartedCall) {
+    pub(super) fn insert(&mut self, item: ItemId, call: StartedMcpCall) {
         self.remove(&item);
         self.0.push_back((item, call));
         if self.0.len() > MAX_RUNNING_CALLS {
@@ -50,7 +50,7 @@ impl RunningCalls {
         self.0.retain(|(running, _)| running != item);
     }
 
-    pub(super) fn calls_of_thread(&self, thread: &str) -> Vec<&StartedCall> {
+    pub(super) fn calls_of_thread(&self, thread: &str) -> Vec<&StartedMcpCall> {
         let own = self.0.iter().filter(|(item, _)| item.thread == thread);
         own.map(|(_, call)| call).collect()
     }

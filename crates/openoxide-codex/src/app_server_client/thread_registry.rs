@@ -14,7 +14,7 @@ use super::{
     client_event::ClientEvent,
     connection::{AppServer, ServerError},
 };
-use crate::app_server::CallError;
+use crate::app_server::ServerCallError;
 
 /// The interval between two attempts to attach.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -118,7 +118,7 @@ impl ThreadRegistry {
         &mut self,
         server: &mut AppServer,
         call: i64,
-        answer: Result<Value, CallError>,
+        answer: Result<Value, ServerCallError>,
     ) -> Result<Option<ClientEvent>, ServerError> {
         match (self.pending_calls.remove(&call), answer) {
             (Some(PendingServerCall::List), Ok(list)) => {

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use crate::{
     app_server::{
-        ApprovalParams, CommandApproval, CommandApprovalKind, PLAIN_DECISIONS, PermissionsAnswer,
-        PermissionsScope, PersistScope, RequestId, ToolApproval, ToolDecision, render_response,
+        ApprovalParams, CommandApproval, CommandApprovalKind, McpToolApproval, McpToolDecision,
+        PLAIN_DECISIONS, PermissionsAnswer, PermissionsScope, PersistScope, RequestId,
+        render_response,
     },
     exact_semantics::{longest_banned_prefix, render_prefix_rule},
     review_decision::{CodexReviewDecision, NetworkPolicyAmendment, NetworkPolicyRuleAction},
@@ -34,7 +35,7 @@ pub enum CodexAnswer {
     /// To a question about a tool.
     Tool {
         /// The answer.
-        decision: ToolDecision,
+        decision: McpToolDecision,
         /// The line that Codex writes into its configuration with this answer.
         rule_to_save: Option<String>,
     },
@@ -126,7 +127,9 @@ impl CodexAnswer {
                 .then_some(Self::Review(CodexReviewDecision::Approved)),
             ApprovalParams::FileChange(_) => Some(Self::Review(CodexReviewDecision::Approved)),
             ApprovalParams::Permissions(_) => None,
-            ApprovalParams::Tool(_) => Some(Self::from_tool_decision(ToolDecision::Accept(None))),
+            ApprovalParams::Tool(_) => {
+                Some(Self::from_tool_decision(McpToolDecision::Accept(None)))
+            }
         }
     }
 
@@ -140,11 +143,11 @@ impl CodexAnswer {
             ApprovalParams::Permissions(_) => {
                 Self::Permissions(permissions_answer(json!({}), PermissionsScope::Turn, None))
             }
-            ApprovalParams::Tool(_) => Self::from_tool_decision(ToolDecision::Decline),
+            ApprovalParams::Tool(_) => Self::from_tool_decision(McpToolDecision::Decline),
         }
     }
 
-    const fn from_tool_decision(decision: ToolDecision) -> Self {
+    const fn from_tool_decision(decision: McpToolDecision) -> Self {
         Self::Tool { decision, rule_to_save: None }
     }
 }
@@ -226,8 +229,8 @@ impl CodexAnswerOptions {
         }
     }
 
-    fn add_tool_options(&mut self, approval: &ToolApproval) {
-        use ToolDecision::{Accept, Cancel, Decline};
+    fn add_tool_options(&mut self, approval: &McpToolApproval) {
+        use McpToolDecision::{Accept, Cancel, Decline};
         self.add_option(
             CodexAnswer::from_tool_decision(Accept(None)),
             'y',
@@ -306,17 +309,17 @@ const fn permissions_answer(
 }
 
 /// Returns the answer in our words.
-const fn tool_response(decision: ToolDecision) -> ApprovalResponse {
+const fn tool_response(decision: McpToolDecision) -> ApprovalResponse {
     ApprovalResponse::new_approval(match decision {
-        ToolDecision::Accept(None) => GrantScope::Once,
-        ToolDecision::Accept(Some(PersistScope::Session)) => GrantScope::Session,
-        ToolDecision::Accept(Some(PersistScope::Always)) => GrantScope::Project,
-        ToolDecision::Decline | ToolDecision::Cancel => return ApprovalResponse::Denied,
+        McpToolDecision::Accept(None) => GrantScope::Once,
+        McpToolDecision::Accept(Some(PersistScope::Session)) => GrantScope::Session,
+        McpToolDecision::Accept(Some(PersistScope::Always)) => GrantScope::Project,
+        McpToolDecision::Decline | McpToolDecision::Cancel => return ApprovalResponse::Denied,
     })
 }
 
 /// Returns what 0.169 writes into its configuration.
-fn render_approval_mode(approval: &ToolApproval) -> String {
+fn render_approval_mode(approval: &McpToolApproval) -> String {
     let (server, tool) = (json!(approval.server_name), json!(approval.call.tool_name));
     format!("mcp_servers.{server}.tools.{tool}.approval_mode = \"approve\"")
 }

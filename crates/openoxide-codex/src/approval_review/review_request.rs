@@ -7,7 +7,7 @@ use openoxide_protocol::{
 };
 use serde_json::Value;
 
-use crate::{app_server::StartedCall, file_change::FileUpdateChange};
+use crate::{app_server::StartedMcpCall, file_change::FileUpdateChange};
 
 /// The context of a conversation, from the messages before a request.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub struct ThreadContext<'a> {
     /// The changes of the item that it is about.
     pub changes: Option<&'a [FileUpdateChange]>,
     /// The calls of tools that have begun in the conversation, and not ended.
-    pub started_calls: &'a [&'a StartedCall],
+    pub started_calls: &'a [&'a StartedMcpCall],
     /// Its session, where the conversation's name is none.
     pub session: SessionId,
 }

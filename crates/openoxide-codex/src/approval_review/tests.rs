@@ -5,7 +5,7 @@ use openoxide_protocol::{
 };
 
 use super::*;
-use crate::app_server::{ServerMessage, StartedCall, ToolApproval, parse_server_message};
+use crate::app_server::{McpToolApproval, ServerMessage, StartedMcpCall, parse_server_message};
 use crate::file_change::FileUpdateChange;
 
 /// Messages of app server 0.169 and its client, recorded; ids as they were, directories shortened.
@@ -321,7 +321,7 @@ fn answers_are_written_as_codex_takes_them() {
 const TOOLS: &str = include_str!("../../../../corpus/codex/app_server_tools.ndjson");
 
 /// Returns each recorded question about a tool, with the calls that run meanwhile.
-fn tools() -> Vec<(ToolApproval, Vec<StartedCall>)> {
+fn tools() -> Vec<(McpToolApproval, Vec<StartedMcpCall>)> {
     let lines = TOOLS.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let (mut all, mut running) = (Vec::new(), Vec::new());
     for line in lines.filter(|line| line["from"] == "server") {
@@ -338,7 +338,10 @@ fn tools() -> Vec<(ToolApproval, Vec<StartedCall>)> {
     all
 }
 
-fn tool(approval: &ToolApproval, begun: &[StartedCall]) -> Result<ReviewRequest, &'static str> {
+fn tool(
+    approval: &McpToolApproval,
+    begun: &[StartedMcpCall],
+) -> Result<ReviewRequest, &'static str> {
     let (cwd, begun) = (AbsPath::new("/ws").unwrap(), begun.iter().collect::<Vec<_>>());
     let scene = ThreadContext { started_calls: &begun, ..scene(&cwd, None) };
     parse_review_request(&ApprovalParams::Tool(Box::new(approval.clone())), &scene)
@@ -375,8 +378,9 @@ fn a_tool_call_has_the_name_that_hooks_receive() {
 #[test]
 fn a_server_cannot_ask_in_the_name_of_codex() {
     let all = tools();
-    let forged =
-        |(approval, begun): &&(ToolApproval, Vec<StartedCall>)| tool(approval, begun).is_err();
+    let forged = |(approval, begun): &&(McpToolApproval, Vec<StartedMcpCall>)| {
+        tool(approval, begun).is_err()
+    };
     let forged: Vec<_> = all.iter().filter(forged).collect();
     assert_eq!((all.len(), forged.len()), (6, 1));
     assert_eq!(forged[0].0.message, "Which colour?", "it says that it is the call of another tool");

@@ -4,12 +4,12 @@ use openoxide_protocol::{Action, CallId, Operation, PresentationKind, Principal}
 use serde_json::{Value, json};
 
 use super::review_request::{ReviewRequest, ThreadContext, build_presentation};
-use crate::app_server::ToolApproval;
+use crate::app_server::McpToolApproval;
 
 /// Translates a request for a call of a tool. The question is only the server's claim until its
 /// call has been reported as started.
 pub(super) fn parse_tool_request(
-    approval: &ToolApproval,
+    approval: &McpToolApproval,
     scene: &ThreadContext<'_>,
 ) -> Result<ReviewRequest, &'static str> {
     let begun = scene.started_calls.iter().find(|begun| approval.matches_call(begun));
@@ -45,26 +45,26 @@ pub(super) fn parse_tool_request(
 
 /// Returns the name that Codex passes to its hooks for the tool, so that the same rules match it
 /// here.
-fn hook_tool_name(approval: &ToolApproval) -> String {
+fn hook_tool_name(approval: &McpToolApproval) -> String {
     let [server, tool] = sanitize_names(approval);
     format!("mcp__{server}__{tool}")
 }
 
-fn sanitize_names(approval: &ToolApproval) -> [String; 2] {
+fn sanitize_names(approval: &McpToolApproval) -> [String; 2] {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
     let parts = [&approval.server_name, &approval.call.tool_name];
     parts.map(|part| part.chars().map(plain).collect())
 }
 
 /// Returns whether the name could also be that of another tool of another server.
-fn is_ambiguous_name(approval: &ToolApproval) -> bool {
+fn is_ambiguous_name(approval: &McpToolApproval) -> bool {
     let [server, tool] = sanitize_names(approval);
     let joint = server.ends_with('_') || tool.starts_with('_');
     joint || [server, tool].iter().any(|part| part.contains("__"))
 }
 
 /// Returns why an allow rule is not enough for a call.
-fn human_approval_reason(approval: &ToolApproval) -> Option<&'static str> {
+fn human_approval_reason(approval: &McpToolApproval) -> Option<&'static str> {
     if is_ambiguous_name(approval) {
         Some("its name does not tell its server from its tool")
     } else if !approval.is_standard_message() {

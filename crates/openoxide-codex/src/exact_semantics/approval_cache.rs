@@ -55,7 +55,7 @@ pub async fn with_cached_approval<K: Serialize + Sync>(
 
 /// The key of a command. Only the same command matches, regardless of its blanks and quotes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct CommandKey {
+pub struct CommandApprovalKey {
     environment_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     executable: Option<String>,
@@ -65,7 +65,7 @@ pub struct CommandKey {
     sandbox_permissions: SandboxPermissions,
 }
 
-impl CommandKey {
+impl CommandApprovalKey {
     /// Returns the key of a process in a directory. Since August 2026 the shell is part of the key.
     #[must_use]
     pub fn new(
@@ -90,12 +90,12 @@ impl CommandKey {
 
 /// The key of a file in a patch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FileKey {
+pub struct FileApprovalKey {
     environment_id: String,
     path: String,
 }
 
-impl FileKey {
+impl FileApprovalKey {
     /// Returns the key of each file of a patch. An approval of one patch covers another patch that
     /// touches no other files.
     #[must_use]
@@ -129,8 +129,13 @@ mod tests {
 
     fn key(shell: &str, flag: &str, script: &str, cwd: &str, tty: bool) -> String {
         let argv = [shell, flag, script].map(str::to_owned);
-        let key =
-            CommandKey::new(&argv, cwd, tty, SandboxPermissions::UseDefault, CodexDialect::V0169);
+        let key = CommandApprovalKey::new(
+            &argv,
+            cwd,
+            tty,
+            SandboxPermissions::UseDefault,
+            CodexDialect::V0169,
+        );
         serde_json::to_string(&key).unwrap()
     }
 
@@ -161,7 +166,9 @@ mod tests {
         use CodexReviewDecision::{Approved, ApprovedForSession};
         let store = ApprovalStore::default();
         let files = |names: &[&str]| {
-            FileKey::for_patch(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+            FileApprovalKey::for_patch(
+                &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(),
+            )
         };
         let ask = |names: &[&str], answer: CodexReviewDecision| {
             let mut asked = false;

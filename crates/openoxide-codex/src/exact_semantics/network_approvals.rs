@@ -41,14 +41,14 @@ impl NetworkProtocol {
 
 /// The key under which an answer about a host is remembered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HostKey {
+pub struct HostApprovalKey {
     environment_id: String,
     host: String,
     protocol: NetworkProtocol,
     port: u16,
 }
 
-impl HostKey {
+impl HostApprovalKey {
     /// Returns the key of a host, whose letters count without their case.
     #[must_use]
     pub fn new(host: &str, protocol: NetworkProtocol, port: u16) -> Self {
@@ -73,13 +73,13 @@ pub enum HostDecision {
 pub struct NetworkApprovals {
     decisions: Mutex<SessionHostDecisions>,
     /// By the turn, and the host.
-    open_prompts: PromptCoalescer<(String, HostKey), HostDecision>,
+    open_prompts: PromptCoalescer<(String, HostApprovalKey), HostDecision>,
 }
 
 #[derive(Debug, Default)]
 struct SessionHostDecisions {
-    allowed: BTreeSet<HostKey>,
-    denied: BTreeSet<HostKey>,
+    allowed: BTreeSet<HostApprovalKey>,
+    denied: BTreeSet<HostApprovalKey>,
 }
 
 impl NetworkApprovals {
@@ -92,7 +92,7 @@ impl NetworkApprovals {
     #[must_use]
     pub fn decide_host(
         &self,
-        key: &HostKey,
+        key: &HostApprovalKey,
         approval: AskForApproval,
         is_managed: bool,
     ) -> HostDecision {
@@ -115,7 +115,7 @@ impl NetworkApprovals {
     pub async fn ask_once(
         &self,
         turn: &str,
-        key: &HostKey,
+        key: &HostApprovalKey,
         ask: impl AsyncFnOnce() -> HostDecision,
     ) -> HostDecision {
         self.open_prompts.ask_once(&(turn.to_owned(), key.clone()), ask).await
@@ -125,7 +125,7 @@ impl NetworkApprovals {
     /// permanent rule also applies in this session.
     pub fn record_answer(
         &self,
-        key: &HostKey,
+        key: &HostApprovalKey,
         decision: &CodexReviewDecision,
     ) -> (HostDecision, Option<String>) {
         match decision {
@@ -143,7 +143,7 @@ impl NetworkApprovals {
 
     fn apply_amendment(
         &self,
-        key: &HostKey,
+        key: &HostApprovalKey,
         amendment: &NetworkPolicyAmendment,
     ) -> (HostDecision, Option<String>) {
         let line = Some(render_network_rule(amendment, key.protocol.rule_name()));
@@ -167,8 +167,8 @@ impl NetworkApprovals {
 mod tests {
     use super::*;
 
-    fn key(host: &str, port: u16) -> HostKey {
-        HostKey::new(host, NetworkProtocol::Https, port)
+    fn key(host: &str, port: u16) -> HostApprovalKey {
+        HostApprovalKey::new(host, NetworkProtocol::Https, port)
     }
 
     fn amendment(action: NetworkPolicyRuleAction) -> CodexReviewDecision {
@@ -197,7 +197,7 @@ mod tests {
         );
         // Another port or another protocol was not approved.
         assert_eq!(approvals.decide_host(&key("a.example", 8443), ASK, true), HostDecision::Ask);
-        let clear = HostKey::new("a.example", NetworkProtocol::Http, 443);
+        let clear = HostApprovalKey::new("a.example", NetworkProtocol::Http, 443);
         assert_eq!(approvals.decide_host(&clear, ASK, true), HostDecision::Ask);
 
         let (reach, line) = approvals.record_answer(&a, &amendment(NetworkPolicyRuleAction::Deny));

@@ -81,11 +81,11 @@ pub fn is_valid_amendment(prefix: &[String], proposed: &[String]) -> Result<(), 
 
 /// The policy of a session. A snapshot does not change when rules are added.
 #[derive(Debug, Default)]
-pub struct LivePolicy {
+pub struct SessionPolicy {
     current: RwLock<Arc<ExecPolicy>>,
 }
 
-impl LivePolicy {
+impl SessionPolicy {
     /// Starts with these rules.
     #[must_use]
     pub fn new(policy: ExecPolicy) -> Self {
@@ -119,7 +119,7 @@ impl LivePolicy {
 /// The approval stays valid if the rule cannot be added. In that case a warning with Codex's
 /// message is returned.
 pub fn apply_amendment<E: Display>(
-    live: &LivePolicy,
+    live: &SessionPolicy,
     prefix: &[String],
     place: &LaunchContext<'_>,
     write: impl FnOnce(&str) -> Result<(), E>,
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_does_not_change() {
-        let live = LivePolicy::default();
+        let live = SessionPolicy::default();
         let before = live.snapshot();
         assert_eq!(
             apply_amendment(&live, &words("git push"), &PLACE, |_| Ok::<_, String>(())),
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_failed_write_is_a_warning_and_changes_nothing() {
-        let live = LivePolicy::default();
+        let live = SessionPolicy::default();
         let warning = apply_amendment(&live, &words("ls"), &PLACE, |_| Err("disk full".to_owned()));
         assert_eq!(warning.as_deref(), Some("Failed to apply execpolicy amendment: disk full"));
         assert!(live.snapshot().matching_rules(&words("ls"), &PLACE).is_empty());

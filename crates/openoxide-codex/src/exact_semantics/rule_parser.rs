@@ -17,7 +17,7 @@ pub const MAX_RULE_FILE_SIZE: usize = 1 << 20;
 
 /// A rule file to evaluate, with the program paths of the files before it.
 #[derive(Clone, Copy, Debug)]
-pub struct RuleSource<'a> {
+pub struct RuleFileSource<'a> {
     /// The name of the file in messages.
     pub name: &'a str,
     /// The text of the file.
@@ -28,7 +28,7 @@ pub struct RuleSource<'a> {
 
 /// A function that evaluates rule files as Codex does. It returns the contents of a file without
 /// checking its examples, or the reason why Codex rejects the file.
-pub type RuleLanguage = fn(RuleSource<'_>) -> Result<ParsedRuleFile, RuleFileError>;
+pub type RuleFileEvaluator = fn(RuleFileSource<'_>) -> Result<ParsedRuleFile, RuleFileError>;
 
 impl ExecPolicy {
     /// Adds the rules of a file.
@@ -40,9 +40,9 @@ impl ExecPolicy {
         name: &str,
         text: &str,
         place: &LaunchContext<'_>,
-        language: RuleLanguage,
+        language: RuleFileEvaluator,
     ) -> Result<(), RuleFileError> {
-        let source = RuleSource { name, text, hosts: &self.hosts };
+        let source = RuleFileSource { name, text, hosts: &self.hosts };
         self.add_file(ParsedRuleFile::parse(source, place, language)?);
         Ok(())
     }
@@ -54,9 +54,9 @@ impl ParsedRuleFile {
     /// # Errors
     /// Where Codex would not take the file, in its words; and where the file goes over a bound of ours.
     pub(crate) fn parse(
-        source: RuleSource<'_>,
+        source: RuleFileSource<'_>,
         place: &LaunchContext<'_>,
-        language: RuleLanguage,
+        language: RuleFileEvaluator,
     ) -> Result<Self, RuleFileError> {
         if source.text.len() > MAX_RULE_FILE_SIZE {
             return Err(RuleFileError::limit_exceeded("the file is longer than one MiB"));
@@ -69,7 +69,7 @@ impl ParsedRuleFile {
 
 /// Parses a file that consists only of valid plain calls. Returns `None` for all other files; the
 /// language reports their errors.
-fn parse_plain_calls(source: RuleSource<'_>) -> Option<ParsedRuleFile> {
+fn parse_plain_calls(source: RuleFileSource<'_>) -> Option<ParsedRuleFile> {
     // The language has to decide about a carriage return within a string.
     if source.text.contains('\r') {
         return None;

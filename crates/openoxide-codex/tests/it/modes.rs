@@ -2,7 +2,7 @@
 //! table.
 
 use openoxide_adapters::mode_tables::{ConfinementMode, GateSettings, LLM_DO_MODES};
-use openoxide_codex::mode_table::{CODEX_MODE_TABLE, CODEX_PRESETS, codex_settings};
+use openoxide_codex::mode_table::{CODEX_MODE_TABLE, CODEX_PRESETS, codex_gate_settings};
 use openoxide_permission::{
     CombiningAlgorithm, EvaluationContext, Layer, LayerKind, PathAnchors, PolicyStack,
     default_layer, evaluate_effect, parse_rule,
@@ -113,7 +113,7 @@ fn the_presets_are_codex_s() {
     let found: Vec<_> = CODEX_PRESETS
         .iter()
         .map(|(id, label, approval, sandbox)| {
-            assert!(codex_settings(*approval, *sandbox).is_some());
+            assert!(codex_gate_settings(*approval, *sandbox).is_some());
             vec![
                 (*id).to_owned(),
                 (*label).to_owned(),

@@ -8,8 +8,8 @@ use openoxide_store::{
 
 use crate::{
     AnswerError, CheckOptions, CheckOutcome, EngineCall, PendingApproval, QueuedRequest,
-    RecordOrigin, RequestAnswer, RequestQueue, ReviewOutcome, ReviewRecord, Reviewer,
-    ReviewerAnswer, WaitError, WaitOptions,
+    RecordOrigin, RequestAnswer, RequestQueue, ReviewOutcome, ReviewRecord, ReviewStatus, Reviewer,
+    WaitError, WaitOptions,
     test_user::{Host, User, check, pending},
 };
 use openoxide_store::audit::RequestedConfinement;
@@ -68,12 +68,12 @@ fn answer_of(review: &ReviewRecord) -> (&ApprovalResponse, AnswerChannel, Option
 
 /// A reviewer that answers at once, or never.
 struct Script {
-    answer: ReviewerAnswer,
+    answer: ReviewStatus,
     is_closed: bool,
 }
 
 impl Script {
-    const fn new(answer: ReviewerAnswer) -> Self {
+    const fn new(answer: ReviewStatus) -> Self {
         Self { answer, is_closed: false }
     }
 }
@@ -87,8 +87,8 @@ impl Reviewer for Script {
         "a script"
     }
 
-    fn poll_answer(&mut self, timeout: Duration) -> ReviewerAnswer {
-        if self.answer == ReviewerAnswer::Pending {
+    fn poll_answer(&mut self, timeout: Duration) -> ReviewStatus {
+        if self.answer == ReviewStatus::Pending {
             std::thread::sleep(timeout);
         }
         self.answer.clone()
@@ -159,7 +159,7 @@ fn a_request_that_is_no_longer_needed_is_withdrawn() {
     assert!(matches!(abandoned.answer(&review, &host), CheckOutcome::Denied(_)));
 
     let unreachable = pending(check(&engine, &touch, &host));
-    let mut lost = Script::new(ReviewerAnswer::Unreachable);
+    let mut lost = Script::new(ReviewStatus::Unreachable);
     let review = register(&unreachable, &host).wait_with(&mut lost);
     assert_eq!(answer_of(&review).0, &ApprovalResponse::Cancelled);
     assert_eq!(resolution(&user, &unreachable), Some(RequestResolutionKind::Withdrawn));
@@ -260,7 +260,7 @@ fn an_answer_here_is_seen_elsewhere_and_saves_its_grant_with_its_limit() {
     let question = pending(check(&engine, &user.operation("touch a"), &host));
     let terms = Some(GrantTerms { max_uses: Some(2), ..GrantTerms::default() });
     let response = ApprovalResponse::Approved { scope: GrantScope::Project, terms };
-    let mut script = Script::new(ReviewerAnswer::Answered(response));
+    let mut script = Script::new(ReviewStatus::Answered(response));
     let review = register(&question, &host).wait_with(&mut script);
     assert_eq!(answer_of(&review).1, AnswerChannel::Terminal);
     assert!(!script.is_closed);
@@ -280,7 +280,7 @@ fn an_answer_from_elsewhere_closes_the_question_here() {
     let question = pending(check(&engine, &user.operation("touch a"), &host));
     let queued = register(&question, &host);
     answer_elsewhere(&user.environment, &question, ApprovalResponse::Denied).unwrap();
-    let mut script = Script::new(ReviewerAnswer::Pending);
+    let mut script = Script::new(ReviewStatus::Pending);
     let review = queued.wait_with(&mut script);
     assert!(script.is_closed);
     assert_eq!(answer_of(&review).0, &ApprovalResponse::Denied);
@@ -312,7 +312,7 @@ fn a_request_that_cannot_be_registered_is_answered_here_and_a_failed_grant_appli
     let (engine, host) = (user.engine(), Host::default());
     let question = pending(check(&engine, &user.operation("touch a"), &host));
     let error = question.register(OPTIONS, &host).map(drop).unwrap_err();
-    let failed = question.failed_review(WaitError::Store(error));
+    let failed = question.failed_review_record(WaitError::Store(error));
     assert_eq!(failed.response(), ApprovalResponse::Denied);
     let response = ApprovalResponse::new_approval(GrantScope::Project);
     let review = question.review(response, AnswerChannel::Terminal, &host);

@@ -11,7 +11,7 @@ use crate::{
 
 /// The input of a profile, in addition to the decision. All paths are resolved.
 #[derive(Clone, Copy, Debug)]
-pub struct ConfineInput<'a> {
+pub struct ProfileInput<'a> {
     /// Everything in force.
     pub policy: &'a PolicyStack,
     /// The layers that it was compiled from, for the hosts that they allow; without them these are asked about.
@@ -26,7 +26,7 @@ pub struct ConfineInput<'a> {
     /// command can read them without a rule that allows it.
     pub openoxide_paths: &'a [AbsPath],
     /// The paths found by a scan of the file system that may be restricted
-    /// ([`ConfineInput::restricts_read`]). Pattern rules and secrets by name are enforced for these
+    /// ([`ProfileInput::restricts_read`]). Pattern rules and secrets by name are enforced for these
     /// paths, because a profile has no patterns.
     pub restricted_paths: &'a [AbsPath],
     /// The paths found by the same scan that a rule restricts from being changed, but not from
@@ -41,9 +41,9 @@ pub struct ConfineInput<'a> {
     pub host_network: bool,
 }
 
-impl ConfineInput<'_> {
+impl ProfileInput<'_> {
     /// Returns whether a rule that is not built in restricts a program from reading a file. A
-    /// caller that scans a directory adds these files to [`ConfineInput::restricted_paths`].
+    /// caller that scans a directory adds these files to [`ProfileInput::restricted_paths`].
     #[must_use]
     pub fn restricts_read(&self, path: &AbsPath) -> bool {
         // Under a rule about every path, which is about tools, no program could start.
@@ -52,7 +52,7 @@ impl ConfineInput<'_> {
     }
 
     /// Returns whether a rule that is not built in restricts changing a file, or changing
-    /// everything in a directory. The result is for [`ConfineInput::write_restricted_paths`].
+    /// everything in a directory. The result is for [`ProfileInput::write_restricted_paths`].
     #[must_use]
     pub fn restricts_write(&self, path: &AbsPath, is_directory: bool) -> bool {
         self.is_restricted(Access::Edit, path) || is_directory && self.restricts_all_edits(path)

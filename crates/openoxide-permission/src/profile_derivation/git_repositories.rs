@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use openoxide_protocol::{AbsPath, Access, CommandWord, Decision, ExecAccess};
 
 use super::{
-    confine_input::ConfineInput,
+    confine_input::ProfileInput,
     granted_accesses::granted_accesses,
     protected_names::{GIT_POINTER_NAMES, GIT_STEERING_NAMES},
 };
@@ -36,7 +36,7 @@ const WRITING_SUBCOMMANDS: [&str; 19] = [
 
 /// Opens the repositories that the decision commits to, but for what steers.
 pub(super) fn unprotect_repositories(
-    ground: &ConfineInput<'_>,
+    ground: &ProfileInput<'_>,
     decision: &Decision,
     protected: &mut BTreeSet<AbsPath>,
 ) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use openoxide_protocol::{Access, AccessRoute, Decision, Effect, HostPort, NetworkAccess};
 
-use super::{confine_input::ConfineInput, granted_accesses::granted_accesses};
+use super::{confine_input::ProfileInput, granted_accesses::granted_accesses};
 use crate::{
     decide_access,
     glob::{self, GlobStep},
@@ -18,7 +18,7 @@ use crate::{
 /// Access to the whole network is never derived from rules, not even from a rule that allows every
 /// host. It would open the loopback interface of the host and protocols that no rule covers. It is
 /// a setting.
-pub(super) fn derive_network(ground: &ConfineInput<'_>, decision: &Decision) -> NetworkAccess {
+pub(super) fn derive_network(ground: &ProfileInput<'_>, decision: &Decision) -> NetworkAccess {
     if (ground.host_network || ground.all_hosts) && has_no_restrictive_rules(ground) {
         return if ground.host_network { NetworkAccess::On } else { NetworkAccess::Internet };
     }
@@ -33,14 +33,14 @@ pub(super) fn derive_network(ground: &ConfineInput<'_>, decision: &Decision) -> 
 
 /// Returns whether no rule asks about or denies any host. Returns false if the policy failed to
 /// load.
-fn has_no_restrictive_rules(ground: &ConfineInput<'_>) -> bool {
+fn has_no_restrictive_rules(ground: &ProfileInput<'_>) -> bool {
     let mut policies = std::iter::once(ground.policy).chain(ground.policy.last_good());
     ground.context.policy_error.is_none()
         && policies.all(|policy| policy.index().restrictive_rules(SubjectKind::Fetch).count == 0)
 }
 
 /// Returns the effect of the rules on a host that is accessed directly.
-fn host_effect(ground: &ConfineInput<'_>, host: &str) -> Effect {
+fn host_effect(ground: &ProfileInput<'_>, host: &str) -> Effect {
     let (host, url) = (host.to_owned(), String::new());
     decide_access(
         ground.policy,
@@ -80,7 +80,7 @@ fn parse_url_port(url: &str) -> Option<u16> {
 
 /// Returns the hosts that rules allow by name, and the wildcards whose subdomains no rule
 /// restricts. Returns nothing if the policy failed to load.
-fn allowed_hosts(ground: &ConfineInput<'_>) -> impl Iterator<Item = HostPort> {
+fn allowed_hosts(ground: &ProfileInput<'_>) -> impl Iterator<Item = HostPort> {
     let layers = if ground.context.policy_error.is_some() { &[] } else { ground.layers };
     let rules = layers.iter().flat_map(|layer| &layer.rules);
     let allows = rules.filter(|rule| rule.effect == Effect::Allow).flat_map(|rule| &rule.patterns);
@@ -89,7 +89,7 @@ fn allowed_hosts(ground: &ConfineInput<'_>) -> impl Iterator<Item = HostPort> {
         .filter_map(|pattern| allowed_pattern_host(ground, pattern))
 }
 
-fn allowed_pattern_host(ground: &ConfineInput<'_>, pattern: &Pattern) -> Option<HostPort> {
+fn allowed_pattern_host(ground: &ProfileInput<'_>, pattern: &Pattern) -> Option<HostPort> {
     match ProfileHost::from_program(&pattern.program)? {
         ProfileHost { labels, includes_subdomains: false } => {
             let name = to_host_name(&labels)?;
@@ -138,7 +138,7 @@ fn to_host_name(labels: &[u8]) -> Option<String> {
 /// Returns whether a rule restricts a host below these labels. A profile cannot exclude single
 /// hosts. A rule with a wildcard is assumed to match, unless its literal prefix shows that it
 /// matches other hosts.
-fn has_restricted_subdomain(ground: &ConfineInput<'_>, labels: &[u8]) -> bool {
+fn has_restricted_subdomain(ground: &ProfileInput<'_>, labels: &[u8]) -> bool {
     let policies = std::iter::once(ground.policy).chain(ground.policy.last_good());
     let mut rules = policies
         .map(|policy| policy.index().restrictive_rules(SubjectKind::Fetch))

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use openoxide_protocol::{AbsPath, Access, AccessRoute, Decision, PathAccess};
 
 use super::{
-    confine_input::ConfineInput, git_repositories, granted_accesses::granted_accesses,
+    confine_input::ProfileInput, git_repositories, granted_accesses::granted_accesses,
     path_patterns::literal_path, protected_names::PROTECTED_ROOT_NAMES,
 };
 use crate::{
@@ -19,7 +19,7 @@ type PathSet = BTreeSet<AbsPath>;
 /// restricts every edit in them, and exactly the paths outside of them that were granted by name.
 /// Paths that would open more than intended (the whole disk, home, secrets, system directories)
 /// stay closed and are asked about when they are accessed.
-pub(super) fn writable_paths(ground: &ConfineInput<'_>, decision: &Decision) -> PathSet {
+pub(super) fn writable_paths(ground: &ProfileInput<'_>, decision: &Decision) -> PathSet {
     if ground.is_read_only() {
         return PathSet::new();
     }
@@ -42,7 +42,7 @@ pub(super) fn writable_paths(ground: &ConfineInput<'_>, decision: &Decision) -> 
 /// directory, paths that rules restrict, and paths found by the scan. A path that a person approved
 /// by name is not protected.
 pub(super) fn protected_paths(
-    ground: &ConfineInput<'_>,
+    ground: &ProfileInput<'_>,
     decision: &Decision,
     writable: &PathSet,
 ) -> PathSet {
@@ -66,7 +66,7 @@ pub(super) fn protected_paths(
 
 /// Returns the unreadable paths: paths that rules restrict from being read, secrets, and
 /// OpenOxide's own files, unless the decision reads them.
-pub(super) fn unreadable_paths(ground: &ConfineInput<'_>, decision: &Decision) -> PathSet {
+pub(super) fn unreadable_paths(ground: &ProfileInput<'_>, decision: &Decision) -> PathSet {
     let mut paths: PathSet =
         ground.restricted_paths.iter().chain(ground.openoxide_paths).cloned().collect();
     paths.extend(literal_rule_paths(ground, SubjectKind::Read, SubjectKind::ReadFromCwd));
@@ -107,7 +107,7 @@ fn reveal_path(paths: &mut PathSet, path: &AbsPath, seen: &[AbsPath]) {
 /// The paths that rules which ask or deny name without a wildcard, those of the last good version included. A rule about every path
 /// is about tools: under a profile that hid everything no program could start.
 fn literal_rule_paths(
-    ground: &ConfineInput<'_>,
+    ground: &ProfileInput<'_>,
     rooted: SubjectKind,
     here: SubjectKind,
 ) -> PathSet {
@@ -158,7 +158,7 @@ fn program_name(access: &Access) -> Option<&str> {
 }
 
 /// Returns the files with secrets that belong to a program, unless a rule keeps them from being read.
-fn program_secret_files(ground: &ConfineInput<'_>, program: &str) -> impl Iterator<Item = AbsPath> {
+fn program_secret_files(ground: &ProfileInput<'_>, program: &str) -> impl Iterator<Item = AbsPath> {
     let own = program_secret_paths(ground.home_directories, program).into_iter();
     own.filter(|path| !ground.is_restricted(Access::Read, path))
 }

@@ -82,7 +82,7 @@ impl World {
         };
         let facts = OperationFacts { accesses: accesses.to_vec(), findings: Vec::new() };
         let decision = evaluate(&self.policy, &context, &facts);
-        let ground = ConfineInput {
+        let ground = ProfileInput {
             policy: &self.policy,
             layers: &self.layers,
             context,
@@ -209,7 +209,7 @@ fn our_own_files_are_hidden_and_a_policy_in_doubt_names_no_host() {
         policy_error: Some("it is broken"),
     };
     let decision = evaluate(&world.policy, &context, &OperationFacts::default());
-    let ground = ConfineInput {
+    let ground = ProfileInput {
         policy: &world.policy,
         layers: &world.layers,
         context,
@@ -368,7 +368,7 @@ fn only_pattern_rules_that_are_not_built_in_need_a_scan() {
             policy_error: None,
         };
         let (policy, layers) = (&world.policy, world.layers.as_slice());
-        let none = ConfineInput {
+        let none = ProfileInput {
             policy,
             layers,
             context,
@@ -395,14 +395,14 @@ fn only_pattern_rules_that_are_not_built_in_need_a_scan() {
 }
 
 /// Asks about the ground of a world that has nothing but its rules.
-fn on_ground<R>(world: &World, ask: impl FnOnce(&ConfineInput<'_>) -> R) -> R {
+fn on_ground<R>(world: &World, ask: impl FnOnce(&ProfileInput<'_>) -> R) -> R {
     let context = EvaluationContext {
         mode: world.mode,
         cwd: &world.cwd,
         roots: &world.roots,
         policy_error: None,
     };
-    ask(&ConfineInput {
+    ask(&ProfileInput {
         policy: &world.policy,
         layers: &world.layers,
         context,

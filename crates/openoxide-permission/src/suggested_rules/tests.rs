@@ -130,6 +130,9 @@ fn the_length_of_a_prefix_is_its_arity() {
     unknown.push_unknown();
     assert_eq!(prefix_rule(&exec(unknown.clone(), 1)).unwrap(), "Bash(git *)");
     assert_eq!(prefix_rule(&exec(unknown.clone(), 2)), None);
-    assert_eq!(exact_rule(&unknown), None);
-    assert_eq!(exact_rule(&["git", "a b", ""].iter().collect()).unwrap(), "Bash(git 'a b' '')");
+    assert_eq!(exact_command_rule(&unknown), None);
+    assert_eq!(
+        exact_command_rule(&["git", "a b", ""].iter().collect()).unwrap(),
+        "Bash(git 'a b' '')"
+    );
 }

@@ -87,7 +87,7 @@ pub enum DistrustCondition {
     IfContainsForProgram(&'static [(&'static str, &'static [&'static str])]),
     /// The text of the file can make the programs read other files, whose lines appear in error
     /// messages.
-    NamesFiles(FileKeys),
+    NamesFiles(FileReferenceKeys),
     /// A closer look at the file finds something.
     FailsCheck(SettingsCheck),
 }
@@ -109,7 +109,7 @@ pub enum SettingsCheck {
 
 /// The texts in a configuration by which it names other files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileKeys {
+pub struct FileReferenceKeys {
     /// Texts that begin the name of another configuration, which can name others in turn. A line begins with `\n`.
     pub includes: &'static [&'static str],
     /// Texts that begin names of files which are only read: they may be names below the directory.
@@ -210,14 +210,14 @@ impl SteeringFile {
         includes: &'static [&'static str],
         names: &'static [&'static str],
     ) -> Self {
-        let keys = FileKeys { includes, names, ignores_case: false };
+        let keys = FileReferenceKeys { includes, names, ignores_case: false };
         Self { distrust: DistrustCondition::NamesFiles(keys), ..self }
     }
 
     pub(super) const fn ignoring_case(self) -> Self {
         let distrust = match self.distrust {
             DistrustCondition::NamesFiles(keys) => {
-                DistrustCondition::NamesFiles(FileKeys { ignores_case: true, ..keys })
+                DistrustCondition::NamesFiles(FileReferenceKeys { ignores_case: true, ..keys })
             }
             other => other,
         };

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A way to confine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Backend {
+pub enum SandboxBackend {
     /// Own namespaces, Landlock and seccomp, without any other program.
     Namespaces,
     /// The `bwrap` of the system.
@@ -16,7 +16,7 @@ pub enum Backend {
     Seatbelt,
 }
 
-impl Backend {
+impl SandboxBackend {
     /// Those of this system, the best first.
     pub const HERE: &[Self] = if cfg!(target_os = "macos") {
         &[Self::Seatbelt]

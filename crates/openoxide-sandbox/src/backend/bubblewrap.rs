@@ -3,7 +3,7 @@
 use openoxide_protocol::{NetworkAccess, SandboxRestrictions};
 
 use crate::backend::{
-    clause::{Clause, ClauseEnforcement},
+    clause::{ClauseEnforcement, ProfileClause},
     host_features::HostFeatures,
 };
 
@@ -14,14 +14,14 @@ pub(crate) const BWRAP: &str = "/usr/bin/bwrap";
 /// Returns how `bwrap` enforces a clause. The seccomp filter is built by this crate. It refuses
 /// Unix domain sockets except for socket pairs.
 pub(super) fn clause_enforcement(
-    clause: Clause,
+    clause: ProfileClause,
     profile: &SandboxRestrictions,
     support: &HostFeatures,
 ) -> ClauseEnforcement {
     match (&support.bubblewrap, &support.seccomp) {
         (Err(lack), _) | (_, Err(lack)) => lack.into(),
         _ => match clause {
-            Clause::Network
+            ProfileClause::Network
                 if matches!(profile.network, NetworkAccess::Hosts(_) | NetworkAccess::Internet) =>
             {
                 ClauseEnforcement::new_stricter(
@@ -30,10 +30,10 @@ pub(super) fn clause_enforcement(
             }
             // Only root owns the host's devices. `bwrap` can mount a device read-only, but such a
             // device cannot be opened.
-            Clause::Kernel if support.is_root => ClauseEnforcement::new_unenforced(
+            ProfileClause::Kernel if support.is_root => ClauseEnforcement::new_unenforced(
                 "as root, modes of the host's devices could be changed; `bwrap` cannot hold them",
             ),
-            Clause::UnixSockets => {
+            ProfileClause::UnixSockets => {
                 ClauseEnforcement::new_stricter("no socket of the unix family but pairs")
             }
             _ => ClauseEnforcement::ENFORCED,

@@ -7,7 +7,7 @@ use crate::backend::host_features::MissingFeature;
 /// One thing that a profile demands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Clause {
+pub enum ProfileClause {
     /// Files outside the writable directories stay as they are: contents, names, modes, times, attributes.
     WritesOutside,
     /// Files in the writable directories can be made, changed, renamed and removed.
@@ -45,7 +45,7 @@ pub enum Enforcement {
     Unenforced,
 }
 
-impl Clause {
+impl ProfileClause {
     /// Every clause, in order.
     pub const ALL: [Self; 11] = [
         Self::WritesOutside,

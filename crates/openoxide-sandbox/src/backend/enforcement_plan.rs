@@ -4,9 +4,9 @@ use openoxide_protocol::SandboxRestrictions;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{
-    backend_kind::Backend,
+    backend_kind::SandboxBackend,
     bubblewrap,
-    clause::{Clause, ClauseEnforcement, Enforcement},
+    clause::{ClauseEnforcement, Enforcement, ProfileClause},
     host_features::HostFeatures,
     landlock, namespaces, seatbelt,
 };
@@ -15,16 +15,16 @@ use crate::backend::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnforcementPlan {
     /// The backend.
-    pub backend: Backend,
+    pub backend: SandboxBackend,
     /// Each clause once, in order, with a reason where it is not simply enforced.
-    pub clauses: Vec<(Clause, Enforcement, Option<String>)>,
+    pub clauses: Vec<(ProfileClause, Enforcement, Option<String>)>,
 }
 
 impl EnforcementPlan {
     /// Returns what a backend can hold of a profile on this machine.
     #[must_use]
     pub fn for_profile(
-        backend: Backend,
+        backend: SandboxBackend,
         profile: &SandboxRestrictions,
         support: &HostFeatures,
     ) -> Self {
@@ -33,12 +33,12 @@ impl EnforcementPlan {
                 clause_enforcement(backend, clause, profile, support);
             (clause, held, why)
         };
-        Self { backend, clauses: Clause::ALL.map(clause).into() }
+        Self { backend, clauses: ProfileClause::ALL.map(clause).into() }
     }
 
     /// Returns the first clause that is not held, with the reason.
     #[must_use]
-    pub fn first_unenforced(&self) -> Option<(Clause, &str)> {
+    pub fn first_unenforced(&self) -> Option<(ProfileClause, &str)> {
         let gap = self.clauses.iter().find(|(_, held, _)| *held == Enforcement::Unenforced)?;
         Some((gap.0, gap.2.as_deref().unwrap_or_default()))
     }
@@ -52,16 +52,16 @@ impl EnforcementPlan {
 
 /// Returns how a backend enforces a clause of a profile on this machine.
 fn clause_enforcement(
-    backend: Backend,
-    clause: Clause,
+    backend: SandboxBackend,
+    clause: ProfileClause,
     profile: &SandboxRestrictions,
     support: &HostFeatures,
 ) -> ClauseEnforcement {
     let by = match backend {
-        Backend::Namespaces => namespaces::clause_enforcement,
-        Backend::Bubblewrap => bubblewrap::clause_enforcement,
-        Backend::Landlock => landlock::clause_enforcement,
-        Backend::Seatbelt => seatbelt::clause_enforcement,
+        SandboxBackend::Namespaces => namespaces::clause_enforcement,
+        SandboxBackend::Bubblewrap => bubblewrap::clause_enforcement,
+        SandboxBackend::Landlock => landlock::clause_enforcement,
+        SandboxBackend::Seatbelt => seatbelt::clause_enforcement,
     };
     by(clause, profile, support)
 }

@@ -7,7 +7,7 @@
 use openoxide_protocol::{NetworkAccess, SandboxRestrictions};
 
 use crate::backend::{
-    clause::{Clause, ClauseEnforcement},
+    clause::{ClauseEnforcement, ProfileClause},
     host_features::HostFeatures,
 };
 
@@ -16,7 +16,7 @@ const DEVICES: u32 = 5;
 
 /// Returns how Landlock and the seccomp filter enforce a clause.
 pub(super) fn clause_enforcement(
-    clause: Clause,
+    clause: ProfileClause,
     profile: &SandboxRestrictions,
     support: &HostFeatures,
 ) -> ClauseEnforcement {
@@ -25,30 +25,36 @@ pub(super) fn clause_enforcement(
         (Err(lack), _) | (_, Err(lack)) => return lack.into(),
     };
     match clause {
-        Clause::WritesOutside => ClauseEnforcement::new_unenforced(
+        ProfileClause::WritesOutside => ClauseEnforcement::new_unenforced(
             "modes, times and attributes of files outside can be changed",
         ),
-        Clause::Protected | Clause::ProtectedMissing if has_protected_paths(profile) => {
+        ProfileClause::Protected | ProfileClause::ProtectedMissing
+            if has_protected_paths(profile) =>
+        {
             ClauseEnforcement::new_unenforced(
                 "its rules only add: a path in a writable directory cannot be excluded",
             )
         }
-        Clause::Unreadable if !profile.unreadable.is_empty() => ClauseEnforcement::new_unenforced(
-            "its rules only add: nothing can be left out of what is read",
-        ),
-        Clause::Network if profile.network != NetworkAccess::On => ClauseEnforcement::new_stricter(
-            "no socket of any network family, not even for its own loopback",
-        ),
-        Clause::UnixSockets => {
+        ProfileClause::Unreadable if !profile.unreadable.is_empty() => {
+            ClauseEnforcement::new_unenforced(
+                "its rules only add: nothing can be left out of what is read",
+            )
+        }
+        ProfileClause::Network if profile.network != NetworkAccess::On => {
+            ClauseEnforcement::new_stricter(
+                "no socket of any network family, not even for its own loopback",
+            )
+        }
+        ProfileClause::UnixSockets => {
             ClauseEnforcement::new_stricter("no socket of the unix family but pairs")
         }
-        Clause::Processes => {
+        ProfileClause::Processes => {
             ClauseEnforcement::new_unenforced("names and arguments of other processes can be read")
         }
-        Clause::ProcessTermination => {
+        ProfileClause::ProcessTermination => {
             ClauseEnforcement::new_unenforced("what leaves the process group goes on")
         }
-        Clause::Kernel if found.abi < DEVICES => {
+        ProfileClause::Kernel if found.abi < DEVICES => {
             let own = found.abi;
             ClauseEnforcement::new_unenforced(format!(
                 "devices are held since version {DEVICES}, and this is {own}"

@@ -3,7 +3,7 @@
 use openoxide_protocol::{NetworkAccess, SandboxRestrictions};
 
 use crate::backend::{
-    clause::{Clause, ClauseEnforcement, Enforcement},
+    clause::{ClauseEnforcement, Enforcement, ProfileClause},
     host_features::HostFeatures,
 };
 
@@ -11,7 +11,7 @@ use crate::backend::{
 /// The seccomp filter enforces what mounts cannot see. Landlock is a second layer below both:
 /// without it, every clause is still enforced.
 pub(super) fn clause_enforcement(
-    clause: Clause,
+    clause: ProfileClause,
     profile: &SandboxRestrictions,
     support: &HostFeatures,
 ) -> ClauseEnforcement {
@@ -22,16 +22,18 @@ pub(super) fn clause_enforcement(
         return lack.into();
     }
     match clause {
-        Clause::WritesOutside | Clause::Kernel if support.landlock.is_err() => {
+        ProfileClause::WritesOutside | ProfileClause::Kernel if support.landlock.is_err() => {
             let why = "by mounts only: Landlock is not available as a second layer";
             ClauseEnforcement(Enforcement::Enforced, Some(why.to_owned()))
         }
-        Clause::Network => network_enforcement(profile, support),
-        Clause::UnixSockets if support.notification.is_err() => ClauseEnforcement::new_stricter(
-            "only pairs of Unix sockets are possible: connections cannot be reviewed at run time",
-        ),
+        ProfileClause::Network => network_enforcement(profile, support),
+        ProfileClause::UnixSockets if support.notification.is_err() => {
+            ClauseEnforcement::new_stricter(
+                "only pairs of Unix sockets are possible: connections cannot be reviewed at run time",
+            )
+        }
         // The host's /proc in the place of a new one would show the names and arguments of all processes.
-        Clause::Processes => {
+        ProfileClause::Processes => {
             support.fresh_proc.as_ref().map_or_else(Into::into, |()| ClauseEnforcement::ENFORCED)
         }
         _ => ClauseEnforcement::ENFORCED,
@@ -41,8 +43,8 @@ pub(super) fn clause_enforcement(
 /// Returns whether a clause needs the seccomp filter, because no mount and no namespace enforces
 /// it. New namespaces give rights in the kernel, and neither terminals nor keyrings have
 /// namespaces.
-const fn needs_filter(clause: Clause) -> bool {
-    matches!(clause, Clause::UnixSockets | Clause::Kernel | Clause::Terminal)
+const fn needs_filter(clause: ProfileClause) -> bool {
+    matches!(clause, ProfileClause::UnixSockets | ProfileClause::Kernel | ProfileClause::Terminal)
 }
 
 fn network_enforcement(profile: &SandboxRestrictions, support: &HostFeatures) -> ClauseEnforcement {

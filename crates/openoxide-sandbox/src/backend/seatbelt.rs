@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use openoxide_protocol::{AbsPath, NetworkAccess, SandboxRestrictions, TempDirectories};
 
 use crate::backend::{
-    clause::{Clause, ClauseEnforcement},
+    clause::{ClauseEnforcement, ProfileClause},
     host_features::HostFeatures,
 };
 
@@ -19,7 +19,7 @@ pub const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
 /// Returns how Seatbelt enforces a clause.
 pub(super) fn clause_enforcement(
-    clause: Clause,
+    clause: ProfileClause,
     profile: &SandboxRestrictions,
     support: &HostFeatures,
 ) -> ClauseEnforcement {
@@ -27,21 +27,21 @@ pub(super) fn clause_enforcement(
         return lack.into();
     }
     match clause {
-        Clause::Network
+        ProfileClause::Network
             if matches!(profile.network, NetworkAccess::Hosts(_) | NetworkAccess::Internet) =>
         {
             ClauseEnforcement::new_stricter("no host is reached: nothing catches connections")
         }
-        Clause::UnixSockets => {
+        ProfileClause::UnixSockets => {
             ClauseEnforcement::new_stricter("no socket of the unix family is called")
         }
-        Clause::Processes => {
+        ProfileClause::Processes => {
             ClauseEnforcement::new_unenforced("names of other processes can be listed")
         }
-        Clause::ProcessTermination => ClauseEnforcement::new_unenforced(
+        ProfileClause::ProcessTermination => ClauseEnforcement::new_unenforced(
             "macOS has no namespace of processes: one that leaves its group goes on",
         ),
-        Clause::Terminal => {
+        ProfileClause::Terminal => {
             ClauseEnforcement::new_unenforced("its own terminal's input can be written")
         }
         _ => ClauseEnforcement::ENFORCED,

@@ -6,7 +6,7 @@ use openoxide_protocol::SandboxRestrictions;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{
-    backend_kind::Backend, enforcement_plan::EnforcementPlan, host_features::HostFeatures,
+    backend_kind::SandboxBackend, enforcement_plan::EnforcementPlan, host_features::HostFeatures,
 };
 
 /// An error: no backend on this machine enforces the profile. It contains the plan of each backend.
@@ -41,7 +41,7 @@ pub fn choose_backend(
     support: &HostFeatures,
 ) -> Result<EnforcementPlan, NoBackendError> {
     let mut plans = Vec::new();
-    for backend in Backend::HERE {
+    for backend in SandboxBackend::HERE {
         let plan = EnforcementPlan::for_profile(*backend, profile, support);
         if plan.is_fully_enforced() {
             return Ok(plan);

@@ -20,7 +20,7 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    backend::{Backend, EnforcementPlan, HostFeatures},
+    backend::{EnforcementPlan, HostFeatures, SandboxBackend},
     interface::{CommandOutcome, SandboxError, SandboxReport, SetupContext as _},
     sys,
 };
@@ -172,7 +172,7 @@ impl RunProgress {
     ) -> SandboxReport {
         SandboxReport {
             plan: EnforcementPlan::for_profile(
-                Backend::Namespaces,
+                SandboxBackend::Namespaces,
                 profile,
                 &HostFeatures::new_supported(),
             ),

@@ -90,7 +90,7 @@ fn quarantine_name(name: &OsStr, suffix: &str) -> OsString {
 /// # Errors
 /// Returns an error if the quarantined file does not exist any more, or if there is a file with its
 /// old name.
-pub fn restore(path: &AbsPath, held: &AbsPath) -> io::Result<()> {
+pub fn restore_quarantined_file(path: &AbsPath, held: &AbsPath) -> io::Result<()> {
     let (path, held) = (Path::new(path.as_str()), Path::new(held.as_str()));
     Ok(with_access(path, || {
         let ((directory, name), (same, aside)) = (open_parent(path)?, open_parent(held)?);

@@ -16,7 +16,7 @@ use rustix::{
 };
 
 use crate::{
-    backend::{Backend, EnforcementPlan, HostFeatures, LandlockVersion, MissingFeature},
+    backend::{EnforcementPlan, HostFeatures, LandlockVersion, MissingFeature, SandboxBackend},
     interface::{CommandOutcome, LaunchConfig, SandboxError, SandboxReport, SetupContext as _},
     ipc::{InitMessage, MessageSocket, is_readable},
     network::{ConnectionBroker, ListeningPorts, NetworkReviewer, SandboxSockets},
@@ -336,6 +336,6 @@ impl<'a> SupervisorLoop<'a> {
                 .ok_or_else(|| lack("this kernel has none")),
             ..HostFeatures::new_supported()
         };
-        EnforcementPlan::for_profile(Backend::Namespaces, &self.launch.profile, &support)
+        EnforcementPlan::for_profile(SandboxBackend::Namespaces, &self.launch.profile, &support)
     }
 }

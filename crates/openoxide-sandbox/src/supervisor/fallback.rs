@@ -6,7 +6,7 @@ use std::io;
 use openoxide_protocol::SandboxRestrictions;
 
 use crate::{
-    backend::{Backend, EnforcementPlan, HostFeatures, NoBackendError, choose_backend},
+    backend::{EnforcementPlan, HostFeatures, NoBackendError, SandboxBackend, choose_backend},
     interface::{LaunchConfig, SandboxError, SandboxReport},
     supervisor::backend_attempt::BackendAttempt,
 };
@@ -49,7 +49,7 @@ fn choose_fallback(
         return Err(first);
     }
     match choose_backend(profile, &HostFeatures::probe()) {
-        Ok(plan) if plan.backend == Backend::Bubblewrap => Ok(plan),
+        Ok(plan) if plan.backend == SandboxBackend::Bubblewrap => Ok(plan),
         // They work: something else was refused.
         Ok(_) => Err(first),
         Err(refusal) => Err(SandboxError::Unavailable { first: Some(Box::new(first)), refusal }),
@@ -71,10 +71,10 @@ fn is_namespace_refusal(error: &SandboxError) -> bool {
 /// Returns an error if the backend does not enforce the whole profile, if it cannot run programs,
 /// or if changes of files are to be reviewed and it cannot hand them over.
 pub(super) fn check_backend(
-    backend: Backend,
+    backend: SandboxBackend,
     launch: &LaunchConfig,
 ) -> Result<EnforcementPlan, SandboxError> {
-    if launch.reviews_file_changes && backend != Backend::Namespaces {
+    if launch.reviews_file_changes && backend != SandboxBackend::Namespaces {
         let unsupported = SandboxError::Setup {
             step: format!("the backend `{}`", backend.as_str()),
             error: io::ErrorKind::Unsupported.into(),
@@ -84,7 +84,7 @@ pub(super) fn check_backend(
     let profile = &launch.profile;
     let support = HostFeatures::probe();
     let plan = EnforcementPlan::for_profile(backend, profile, &support);
-    let runs = matches!(backend, Backend::Namespaces | Backend::Bubblewrap);
+    let runs = matches!(backend, SandboxBackend::Namespaces | SandboxBackend::Bubblewrap);
     if runs && plan.is_fully_enforced() {
         return Ok(plan);
     }

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use crate::{
-    backend::{Backend, EnforcementPlan},
+    backend::{EnforcementPlan, SandboxBackend},
     interface::{LaunchConfig, SandboxError, SandboxReport, SetupContext as _},
     ipc::{MessageSocket, ProgressWriter, create_pipe},
     protected_paths::{PlaceholderRegistry, ProtectedPaths, with_aliases},
@@ -32,7 +32,7 @@ pub fn supervise(launch: &LaunchConfig) -> Result<SandboxReport, SandboxError> {
 /// Where it does not hold the whole profile here, or could not be set up; nothing was run then.
 pub fn supervise_with_backend(
     launch: &LaunchConfig,
-    backend: Backend,
+    backend: SandboxBackend,
 ) -> Result<SandboxReport, SandboxError> {
     run_and_report(launch, Some(backend))
 }
@@ -40,7 +40,7 @@ pub fn supervise_with_backend(
 /// Runs it, and corrects the result by what the processes inside recorded: all of them have ended by then.
 fn run_and_report(
     launch: &LaunchConfig,
-    by: Option<Backend>,
+    by: Option<SandboxBackend>,
 ) -> Result<SandboxReport, SandboxError> {
     let (reader, writer) = create_pipe().with_step(|| "making a pipe".to_owned())?;
     let result = run_with_caller(launch, by, None, &writer);
@@ -51,7 +51,7 @@ fn run_and_report(
 /// The same; hosts that the profile does not name are asked about at `caller`, and when that end closes, everything ends.
 pub(crate) fn run_with_caller(
     launch: &LaunchConfig,
-    by: Option<Backend>,
+    by: Option<SandboxBackend>,
     caller: Option<MessageSocket>,
     progress: &ProgressWriter,
 ) -> Result<SandboxReport, SandboxError> {
@@ -118,7 +118,9 @@ impl SupervisedRun<'_> {
             terminal_lease: turn,
         };
         let report = match wanted {
-            Some(plan) if plan.backend == Backend::Bubblewrap => attempt.run_in_bubblewrap(plan),
+            Some(plan) if plan.backend == SandboxBackend::Bubblewrap => {
+                attempt.run_in_bubblewrap(plan)
+            }
             Some(_) => attempt.run_in_namespaces().flatten(),
             None => fallback::run_with_fallback(&mut attempt),
         };

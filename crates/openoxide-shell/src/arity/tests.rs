@@ -2,7 +2,7 @@ use super::*;
 use crate::notation::parse_words;
 
 fn prefix(line: &str) -> u8 {
-    prefix_len(&parse_words(line))
+    always_prefix_len(&parse_words(line))
 }
 
 #[test]

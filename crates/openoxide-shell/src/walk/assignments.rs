@@ -140,7 +140,9 @@ impl ScriptWalk<'_> {
             self.add_opaque_access(text, span, FindingCode::Environment);
         }
         let unknown = match value {
-            AssignedValue::Known(locale) => !environment_variables::keeps_ascii(locale),
+            AssignedValue::Known(locale) => {
+                !environment_variables::is_ascii_compatible_locale(locale)
+            }
             AssignedValue::Number | AssignedValue::Digits => false,
             AssignedValue::Text | AssignedValue::Files(_) => true,
         };

@@ -33,7 +33,7 @@ impl ScriptWalk<'_> {
             }
             self.note_alteration(variable, call.span);
             let encodes = environment_variables::chooses_encoding(variable)
-                && !(whole && environment_variables::keeps_ascii(value));
+                && !(whole && environment_variables::is_ascii_compatible_locale(value));
             if environment_variables::is_shell_startup_variable(variable)
                 || environment_variables::names_place(variable)
                 || encodes

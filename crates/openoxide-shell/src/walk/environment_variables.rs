@@ -180,7 +180,7 @@ pub(super) fn chooses_encoding(name: &str) -> bool {
 /// Returns whether each ASCII byte is a separate character in this locale. In GBK and similar
 /// encodings, a backslash or a quote can be the second byte of a character.
 #[must_use]
-pub fn keeps_ascii(locale: &str) -> bool {
+pub fn is_ascii_compatible_locale(locale: &str) -> bool {
     let charset = locale.split_once('.').map(|(_, charset)| charset);
     let utf8 = charset.is_some_and(|charset| {
         ["utf-8", "utf8"].iter().any(|utf8| charset.eq_ignore_ascii_case(utf8))

@@ -158,7 +158,7 @@ impl ScriptWalk<'_> {
                 text,
                 class,
                 span: call.span,
-                arity: arity::prefix_len(argv.words),
+                arity: arity::always_prefix_len(argv.words),
                 cwd: place.other_directory(),
                 normalized_argv: meaning.canonical_words.clone(),
                 carried_commands: Vec::new(),

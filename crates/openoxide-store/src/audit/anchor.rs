@@ -11,8 +11,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{error::AuditError, sealed_line::JournalLink};
-use crate::file_access::{ReadError, read_regular};
+use super::{error::AuditError, sealed_line::JournalPosition};
+use crate::file_access::{FileReadError, read_regular_file};
 
 /// The variable that names the file of the second anchor.
 const SECOND_ANCHOR_VARIABLE: &str = "OPENOXIDE_AUDIT_ANCHOR";
@@ -33,7 +33,7 @@ pub(super) struct AnchorState {
     /// True if there is an anchor.
     pub(super) exists: bool,
     /// The newest records, each with the anchor file that names it.
-    pub(super) links: Vec<(PathBuf, JournalLink)>,
+    pub(super) links: Vec<(PathBuf, JournalPosition)>,
     /// The first anchor that is there and cannot be read.
     pub(super) damaged: Option<PathBuf>,
 }
@@ -59,11 +59,11 @@ impl JournalAnchor {
     ///
     /// # Errors
     /// When there is an anchor that cannot be read.
-    pub(super) fn read_newest(&self) -> Result<Option<JournalLink>, AuditError> {
-        match read_regular(&self.path, MAX_ANCHOR_BYTES) {
+    pub(super) fn read_newest(&self) -> Result<Option<JournalPosition>, AuditError> {
+        match read_regular_file(&self.path, MAX_ANCHOR_BYTES) {
             Ok(bytes) if bytes.is_empty() => Ok(None),
             Ok(bytes) => parse_link(&bytes).map(Some).ok_or_else(|| self.damaged_error()),
-            Err(ReadError::Missing) => Ok(None),
+            Err(FileReadError::Missing) => Ok(None),
             Err(_) => Err(self.damaged_error()),
         }
     }
@@ -77,7 +77,7 @@ impl JournalAnchor {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn write(&self, newest: &JournalLink) -> Result<(), AuditError> {
+    pub(super) fn write(&self, newest: &JournalPosition) -> Result<(), AuditError> {
         let line = format!("{:020} {}\n", newest.seq, newest.hash);
         let failed = || AuditError::io_error("has an anchor that cannot be written");
         let mut options = OpenOptions::new();
@@ -103,9 +103,9 @@ impl JournalAnchor {
 
 impl AnchorState {
     fn add_file(&mut self, path: &Path) {
-        let bytes = match read_regular(path, MAX_ANCHOR_BYTES) {
+        let bytes = match read_regular_file(path, MAX_ANCHOR_BYTES) {
             Ok(bytes) => bytes,
-            Err(ReadError::Missing) => return,
+            Err(FileReadError::Missing) => return,
             Err(_) => return self.mark_damaged(path),
         };
         self.exists |= !bytes.is_empty();
@@ -122,10 +122,10 @@ impl AnchorState {
     }
 }
 
-fn parse_link(line: &[u8]) -> Option<JournalLink> {
+fn parse_link(line: &[u8]) -> Option<JournalPosition> {
     let line = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
     let (seq, hash) = line.split_once(' ')?;
     let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     (line.len() + 1 == LINE_LENGTH && is_hash)
-        .then_some(JournalLink { seq: seq.parse().ok()?, hash: hash.to_owned() })
+        .then_some(JournalPosition { seq: seq.parse().ok()?, hash: hash.to_owned() })
 }

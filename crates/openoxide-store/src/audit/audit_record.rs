@@ -10,7 +10,7 @@ use super::{
     answer_record::AnswerRecord,
     error::AuditError,
     redaction::redact_value,
-    sealed_line::{JournalLink, SealedLine},
+    sealed_line::{JournalPosition, SealedLine},
     timestamp::UtcTimestamp,
 };
 
@@ -291,7 +291,7 @@ impl AuditRecord {
 }
 
 impl PruneRecord {
-    pub(super) fn from_link(link: JournalLink) -> Self {
+    pub(super) fn from_link(link: JournalPosition) -> Self {
         Self { last_seq: link.seq, last_hash: link.hash }
     }
 }

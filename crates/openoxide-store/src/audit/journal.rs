@@ -12,7 +12,7 @@ use super::{
     error::AuditError,
     journal_directory::{ACTIVE_SEGMENT_NAME, JournalDirectory},
     limits::JournalLimits,
-    sealed_line::{JournalLink, SealedLine, append_sealed},
+    sealed_line::{JournalPosition, SealedLine, append_sealed},
     segments::{
         JournalSegment, closed_segment_name, list_closed_segments,
         open_segments_with_records_after, read_segment_tail, split_lines,
@@ -101,7 +101,7 @@ impl Journal {
     }
 
     /// Returns whether a record is in one of the two newest segments: others wrote behind it, and died before they noted that.
-    fn contains_recent(&self, record: &JournalLink) -> Result<bool, AuditError> {
+    fn contains_recent(&self, record: &JournalPosition) -> Result<bool, AuditError> {
         let mut segments =
             open_segments_with_records_after(&self.directory, record.seq.saturating_sub(1))?;
         segments.truncate(2);
@@ -157,7 +157,7 @@ struct JournalWriter<'a> {
     limits: JournalLimits,
     file: File,
     length: u64,
-    previous: JournalLink,
+    previous: JournalPosition,
     text: String,
     /// Closed segments that are removed once it is written that they are.
     segments_to_remove: Vec<u64>,
@@ -220,7 +220,7 @@ impl<'a> JournalWriter<'a> {
         next.previous = self.previous;
         if let Some(last) = leaving.last() {
             let link = read_closed_link(self.directory, *last)?;
-            let link = link.unwrap_or(JournalLink { seq: *last, ..JournalLink::default() });
+            let link = link.unwrap_or(JournalPosition { seq: *last, ..JournalPosition::default() });
             let entry = AuditEvent::Prune(PruneRecord::from_link(link));
             next.push_record(entry.kind(), &entry.to_redacted_json()?);
         }
@@ -228,7 +228,7 @@ impl<'a> JournalWriter<'a> {
         Ok(next)
     }
 
-    fn commit(mut self) -> Result<JournalLink, AuditError> {
+    fn commit(mut self) -> Result<JournalPosition, AuditError> {
         self.flush()?;
         for last in &self.segments_to_remove {
             // What could not be removed now is removed next time.
@@ -250,19 +250,19 @@ impl<'a> JournalWriter<'a> {
 }
 
 /// Returns the place of the newest record in closed segments; that of the beginning if there is none.
-fn find_last_closed_link(place: &JournalDirectory) -> Result<JournalLink, AuditError> {
+fn find_last_closed_link(place: &JournalDirectory) -> Result<JournalPosition, AuditError> {
     for last in list_closed_segments(place)?.into_iter().rev() {
         if let Some(link) = read_closed_link(place, last)? {
             return Ok(link);
         }
     }
-    Ok(JournalLink::default())
+    Ok(JournalPosition::default())
 }
 
 fn read_closed_link(
     place: &JournalDirectory,
     last: u64,
-) -> Result<Option<JournalLink>, AuditError> {
+) -> Result<Option<JournalPosition>, AuditError> {
     let file = place.open_read(&closed_segment_name(last))?;
     let length = file.metadata().map_err(AuditError::io_error("cannot be looked at"))?.len();
     Ok(read_segment_tail(&file, length)?.link)

@@ -16,14 +16,14 @@ const TIMESTAMP_LENGTH: usize = 24;
 
 /// A place in the chain: a record's number, and its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JournalLink {
+pub struct JournalPosition {
     /// The record's number, from 1.
     pub seq: u64,
     /// Its hash, as hexadecimal digits.
     pub hash: String,
 }
 
-impl Default for JournalLink {
+impl Default for JournalPosition {
     /// Returns what the first record follows.
     fn default() -> Self {
         Self { seq: 0, hash: "0".repeat(HASH_DIGITS) }
@@ -33,12 +33,12 @@ impl Default for JournalLink {
 /// Adds a line to `out` that follows `before`; returns its place. `body` is the record as a JSON object with at least
 /// one key, `kind` what it records.
 pub(super) fn append_sealed(
-    before: &JournalLink,
+    before: &JournalPosition,
     time: UtcTimestamp,
     kind: &str,
     body: &str,
     out: &mut String,
-) -> JournalLink {
+) -> JournalPosition {
     let seq = before.seq + 1;
     let body = body.strip_prefix('{').and_then(|body| body.strip_suffix('}')).unwrap_or_default();
     let prev = &before.hash;
@@ -50,7 +50,7 @@ pub(super) fn append_sealed(
     out.push_str(r#","hash":""#);
     out.push_str(&hash);
     out.push_str("\"}\n");
-    JournalLink { seq, hash }
+    JournalPosition { seq, hash }
 }
 
 fn compute_hash(bytes: &[u8]) -> String {
@@ -94,8 +94,8 @@ impl<'a> SealedLine<'a> {
         compute_hash(self.hashed_text.as_bytes()) == self.hash
     }
 
-    pub(super) fn link(&self) -> JournalLink {
-        JournalLink { seq: self.seq, hash: self.hash.to_owned() }
+    pub(super) fn link(&self) -> JournalPosition {
+        JournalPosition { seq: self.seq, hash: self.hash.to_owned() }
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
     fn line() -> String {
         let mut line = String::new();
         append_sealed(
-            &JournalLink::default(),
+            &JournalPosition::default(),
             UtcTimestamp(0),
             "outcome",
             r#"{"of":1}"#,
@@ -146,7 +146,7 @@ mod tests {
         let line = line();
         let frame = SealedLine::parse(line.trim_end().as_bytes()).unwrap();
         assert_eq!((frame.seq, frame.kind, frame.time), (1, "outcome", "1970-01-01T00:00:00.000Z"));
-        assert_eq!(frame.prev, JournalLink::default().hash);
+        assert_eq!(frame.prev, JournalPosition::default().hash);
         assert!(frame.has_valid_hash());
     }
 

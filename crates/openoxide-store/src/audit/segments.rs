@@ -9,7 +9,7 @@ use std::{
 use super::{
     error::AuditError,
     journal_directory::{ACTIVE_SEGMENT_NAME, JournalDirectory},
-    sealed_line::{JournalLink, SealedLine, newer_schema_version},
+    sealed_line::{JournalPosition, SealedLine, newer_schema_version},
 };
 
 /// The number of bytes that are read first to find the last record.
@@ -128,7 +128,7 @@ fn open_segment(
 #[derive(Debug, Default)]
 pub(super) struct SegmentTail {
     /// The last record that can be read.
-    pub(super) link: Option<JournalLink>,
+    pub(super) link: Option<JournalPosition>,
     /// The number of bytes after the last line feed.
     pub(super) unfinished: u64,
 }

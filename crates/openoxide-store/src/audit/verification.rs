@@ -10,7 +10,7 @@ use super::{
     anchor::AnchorState,
     audit_record::{AuditEvent, AuditRecord, PruneRecord},
     error::AuditError,
-    sealed_line::{JournalLink, SealedLine, newer_schema_version},
+    sealed_line::{JournalPosition, SealedLine, newer_schema_version},
     segments::{JournalSegment, split_lines},
 };
 
@@ -22,7 +22,7 @@ pub struct VerificationReport {
     /// The number of the first; more than 1 where older ones were removed.
     pub first: Option<u64>,
     /// The last record that was found whole.
-    pub head: Option<JournalLink>,
+    pub head: Option<JournalPosition>,
     /// The number of bytes after the last record. Its writer died or is still writing. The next
     /// writer removes them.
     pub unfinished: u64,
@@ -72,7 +72,7 @@ struct ChainVerifier {
     first: Option<(String, String)>,
     removed: Option<PruneRecord>,
     /// The records that anchors name; those that were found are taken out.
-    expected: Vec<JournalLink>,
+    expected: Vec<JournalPosition>,
 }
 
 impl ChainVerifier {
@@ -137,7 +137,7 @@ impl ChainVerifier {
         let wrong = |at: &Path, seq, what: String| {
             Some(JournalFault { segment: at.display().to_string(), line: 1, seq, message: what })
         };
-        let place = |link: &JournalLink| {
+        let place = |link: &JournalPosition| {
             let named = anchored.links.iter().find(|(_, named)| named == link);
             named.map(|(path, _)| path.as_path()).unwrap_or_else(|| Path::new(""))
         };
@@ -180,7 +180,7 @@ impl ChainVerifier {
         let (Some(first), Some((segment, prev))) = (self.verdict.first, self.first.take()) else {
             return;
         };
-        let start = JournalLink::default();
+        let start = JournalPosition::default();
         let is_known = match &self.removed {
             _ if first == 1 => prev == start.hash,
             Some(removed) if removed.last_seq + 1 == first => {
@@ -202,7 +202,7 @@ impl ChainVerifier {
     }
 }
 
-fn check_link(frame: &SealedLine<'_>, head: &JournalLink) -> Result<(), String> {
+fn check_link(frame: &SealedLine<'_>, head: &JournalPosition) -> Result<(), String> {
     let (seq, before) = (frame.seq, head.seq);
     if seq <= before {
         return Err(format!(

@@ -8,7 +8,7 @@ use openoxide_protocol::AbsPath;
 use super::sandbox_settings::LayerSandboxSettings;
 use crate::{
     file_access::{
-        ReadError, find_replaceable_directory, is_writable_by_others, is_writable_only_by_root,
+        FileReadError, find_replaceable_directory, is_writable_by_others, is_writable_only_by_root,
         metadata_if_present, read_text,
     },
     grant_file::{GrantEntry, GrantFile},
@@ -62,8 +62,10 @@ impl PolicyLoader {
             return;
         }
         if let SourceUse::Unavailable(problem) = &source.usage {
-            return self
-                .add_unreadable(source, &ReadError::Io(std::io::Error::other(problem.clone())));
+            return self.add_unreadable(
+                source,
+                &FileReadError::Io(std::io::Error::other(problem.clone())),
+            );
         }
         if source.is_grant_file {
             let granted = GrantFile::for_project(environment, &source.base).load_layer(home);
@@ -78,9 +80,9 @@ impl PolicyLoader {
                 self.check_owner(source, environment);
                 self.parse_source(source, text, environment);
             }
-            Err(ReadError::Missing) if !source.required => {
+            Err(FileReadError::Missing) if !source.required => {
                 if let Err(error) = metadata_if_present(&source.path) {
-                    self.add_unreadable(source, &ReadError::Io(error));
+                    self.add_unreadable(source, &FileReadError::Io(error));
                 }
             }
             Err(error) => self.add_unreadable(source, &error),
@@ -160,7 +162,7 @@ impl PolicyLoader {
         self.layers.push((project, file.layer));
     }
 
-    fn add_unreadable(&mut self, source: &PolicySource, error: &ReadError) {
+    fn add_unreadable(&mut self, source: &PolicySource, error: &FileReadError) {
         let name = source.path.display();
         self.record_policy_error(source, &format!("{name} cannot be read: {error}"));
         let message = format!("the policy cannot be read: {error}");

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::error::RequestError;
+use super::error::RequestStoreError;
 
 const DATABASE_NAME: &str = "openoxide.db";
 /// The suffixes of the files that SQLite creates next to the database
@@ -20,12 +20,12 @@ const COMPANION_SUFFIXES: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// # Errors
 /// Returns an error if they cannot be created, are links, belong to another user, or can be written
 /// by others.
-pub(super) fn create_database_file(directory: &Path) -> Result<PathBuf, RequestError> {
+pub(super) fn create_database_file(directory: &Path) -> Result<PathBuf, RequestStoreError> {
     let path = ensure_directory(directory)?.join(DATABASE_NAME);
     let file = File::options().create_new(true).write(true).mode(0o600).open(&path);
     match file {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(RequestError::from_io(&path)(error));
+            return Err(RequestStoreError::from_io(&path)(error));
         }
         _ => {}
     }
@@ -39,18 +39,18 @@ pub(super) fn has_database(directory: &Path) -> bool {
 }
 
 /// Makes the directory if it is not there. Its real path is returned, so that no later part of the way is a link.
-fn ensure_directory(directory: &Path) -> Result<PathBuf, RequestError> {
+fn ensure_directory(directory: &Path) -> Result<PathBuf, RequestStoreError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-    made.map_err(RequestError::from_io(directory))?;
-    let found = fs::symlink_metadata(directory).map_err(RequestError::from_io(directory))?;
+    made.map_err(RequestStoreError::from_io(directory))?;
+    let found = fs::symlink_metadata(directory).map_err(RequestStoreError::from_io(directory))?;
     if !found.is_dir() {
         return Err(unsafe_error(directory, "it is not a directory"));
     }
     check_owner(directory, &found, 0o022, "others can write it")?;
-    fs::canonicalize(directory).map_err(RequestError::from_io(directory))
+    fs::canonicalize(directory).map_err(RequestStoreError::from_io(directory))
 }
 
-fn check_files(path: &Path) -> Result<(), RequestError> {
+fn check_files(path: &Path) -> Result<(), RequestStoreError> {
     check_file(path)?;
     for ending in COMPANION_SUFFIXES {
         let mut beside = path.as_os_str().to_owned();
@@ -62,12 +62,12 @@ fn check_files(path: &Path) -> Result<(), RequestError> {
 
 /// Checks that a file is safe, if it exists. No other user can write the directory, so the file is
 /// still safe when it is opened.
-fn check_file(path: &Path) -> Result<(), RequestError> {
+fn check_file(path: &Path) -> Result<(), RequestStoreError> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() => Err(unsafe_error(path, "not a regular file")),
         Ok(found) => check_owner(path, &found, 0o077, "others can read or write it"),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(RequestError::from_io(path)(error)),
+        Err(error) => Err(RequestStoreError::from_io(path)(error)),
     }
 }
 
@@ -76,7 +76,7 @@ fn check_owner(
     found: &Metadata,
     others: u32,
     why: &'static str,
-) -> Result<(), RequestError> {
+) -> Result<(), RequestStoreError> {
     let user = fs::metadata("/proc/self").map(|process| process.uid());
     match user {
         Ok(user) if user != found.uid() => Err(unsafe_error(path, "it belongs to another user")),
@@ -85,6 +85,6 @@ fn check_owner(
     }
 }
 
-fn unsafe_error(path: &Path, why: &'static str) -> RequestError {
-    RequestError::Unsafe { path: path.to_owned(), why }
+fn unsafe_error(path: &Path, why: &'static str) -> RequestStoreError {
+    RequestStoreError::Unsafe { path: path.to_owned(), why }
 }

@@ -11,7 +11,7 @@ use rusqlite::ErrorCode;
 /// The reason why a request could not be registered, found or answered. For the requester, each of
 /// them means that there is no approval.
 #[derive(Debug, thiserror::Error)]
-pub enum RequestError {
+pub enum RequestStoreError {
     /// The environment names no directory for it.
     #[error("no state directory: set HOME or XDG_STATE_HOME")]
     NoStateDirectory,
@@ -77,7 +77,7 @@ pub enum RequestError {
     },
 }
 
-impl RequestError {
+impl RequestStoreError {
     /// Converts an error of SQLite (<https://www.sqlite.org/rescode.html>).
     pub(super) fn from_sqlite(path: &Path, error: rusqlite::Error) -> Self {
         let path = path.to_owned();

@@ -3,7 +3,7 @@
 use openoxide_protocol::{ApprovalId, ApprovalResponse, OperationDigest};
 
 use super::{
-    error::RequestError,
+    error::RequestStoreError,
     pending_request::{NewRequest, PendingRequest},
     request_resolution::{RequestResolution, RequestResolutionKind},
 };
@@ -38,27 +38,29 @@ pub trait RequestStore {
     ///
     /// # Errors
     /// Returns an error if the request could not be written. It cannot be answered here then.
-    fn register(&mut self, asking: &NewRequest<'_>) -> Result<OperationDigest, RequestError>;
+    fn register(&mut self, asking: &NewRequest<'_>) -> Result<OperationDigest, RequestStoreError>;
 
     /// Ends the requests that have expired, and those whose process has exited.
     ///
     /// # Errors
     /// Returns an error if this could not be written.
-    fn resolve_stale(&mut self) -> Result<(), RequestError>;
+    fn resolve_stale(&mut self) -> Result<(), RequestStoreError>;
 
     /// Returns the pending requests, oldest first. An error among them means one damaged
     /// request.
     ///
     /// # Errors
     /// Returns an error if nothing can be read.
-    fn list_pending(&mut self) -> Result<Vec<Result<PendingRequest, RequestError>>, RequestError>;
+    fn list_pending(
+        &mut self,
+    ) -> Result<Vec<Result<PendingRequest, RequestStoreError>>, RequestStoreError>;
 
     /// Looks up a request by the beginning of its id.
     ///
     /// # Errors
     /// Returns an error if the request cannot be read, or if its content differs from what was
     /// registered.
-    fn lookup_id(&mut self, beginning: &str) -> Result<IdLookup, RequestError>;
+    fn lookup_id(&mut self, beginning: &str) -> Result<IdLookup, RequestStoreError>;
 
     /// Answers a request if it is still pending and has the content that was shown. A rejection or
     /// a cancellation also ends all other requests of its session. An approval for the session also
@@ -77,7 +79,7 @@ pub trait RequestStore {
         response: &ApprovalResponse,
         by: &str,
         keep: &mut dyn FnMut() -> Result<(), String>,
-    ) -> Result<AnswerResult, RequestError>;
+    ) -> Result<AnswerResult, RequestStoreError>;
 
     /// Ends a request without a reviewer. Returns whether it was still pending.
     ///
@@ -88,7 +90,7 @@ pub trait RequestStore {
         id: ApprovalId,
         ending: &RequestResolutionKind,
         by: &str,
-    ) -> Result<bool, RequestError>;
+    ) -> Result<bool, RequestStoreError>;
 
     /// Returns the resolution of a request, if it has ended.
     ///
@@ -99,12 +101,12 @@ pub trait RequestStore {
         &mut self,
         id: ApprovalId,
         shown: OperationDigest,
-    ) -> Result<Option<RequestResolution>, RequestError>;
+    ) -> Result<Option<RequestResolution>, RequestStoreError>;
 
     /// Returns whether another connection has written to the store since the last call. This costs
     /// almost nothing.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    fn has_changed(&mut self) -> Result<bool, RequestError>;
+    fn has_changed(&mut self) -> Result<bool, RequestStoreError>;
 }

@@ -22,7 +22,7 @@ use self::{
 };
 use super::{
     database_file,
-    error::RequestError,
+    error::RequestStoreError,
     interface::{AnswerResult, IdLookup, RequestStore},
     pending_request::{NewRequest, PendingRequest},
     process_identity::ProcessIdentity,
@@ -57,8 +57,8 @@ impl SqliteRequestStore {
     ///
     /// # Errors
     /// When it cannot be made or used, was written by a newer version, or could have been written by others.
-    pub fn open(environment: &UserEnvironment) -> Result<Self, RequestError> {
-        let state = environment.state.as_ref().ok_or(RequestError::NoStateDirectory)?;
+    pub fn open(environment: &UserEnvironment) -> Result<Self, RequestStoreError> {
+        let state = environment.state.as_ref().ok_or(RequestStoreError::NoStateDirectory)?;
         Self::open_in(&state.join("openoxide"))
     }
 
@@ -66,8 +66,8 @@ impl SqliteRequestStore {
     ///
     /// # Errors
     /// As those of `open`.
-    pub fn open_existing(environment: &UserEnvironment) -> Result<Option<Self>, RequestError> {
-        let state = environment.state.as_ref().ok_or(RequestError::NoStateDirectory)?;
+    pub fn open_existing(environment: &UserEnvironment) -> Result<Option<Self>, RequestStoreError> {
+        let state = environment.state.as_ref().ok_or(RequestStoreError::NoStateDirectory)?;
         let directory = state.join("openoxide");
         database_file::has_database(&directory).then(|| Self::open_in(&directory)).transpose()
     }
@@ -76,13 +76,13 @@ impl SqliteRequestStore {
     ///
     /// # Errors
     /// As those of `open`.
-    pub fn open_in(directory: &std::path::Path) -> Result<Self, RequestError> {
+    pub fn open_in(directory: &std::path::Path) -> Result<Self, RequestStoreError> {
         let path = database_file::create_database_file(directory)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let opened = Connection::open_with_flags(&path, flags);
-        let connection = opened.map_err(|error| RequestError::from_sqlite(&path, error))?;
+        let connection = opened.map_err(|error| RequestStoreError::from_sqlite(&path, error))?;
         let mut requests = Self { path, connection, last_data_version: 0 };
         requests.prepare_with_retry()?;
         requests.last_data_version = requests.read_data_version()?;
@@ -92,11 +92,11 @@ impl SqliteRequestStore {
     /// Prepares the connection, and tries again while the database is locked. Two operations fail
     /// at once if another process holds the lock, whatever the busy timeout is: changing the
     /// journal mode, and recovering after a killed process.
-    fn prepare_with_retry(&mut self) -> Result<(), RequestError> {
+    fn prepare_with_retry(&mut self) -> Result<(), RequestStoreError> {
         let since = Instant::now();
         loop {
             match self.prepare() {
-                Err(RequestError::Locked(_)) if since.elapsed() < LOCK_TIMEOUT => {
+                Err(RequestStoreError::Locked(_)) if since.elapsed() < LOCK_TIMEOUT => {
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 done => return done,
@@ -105,13 +105,13 @@ impl SqliteRequestStore {
     }
 
     /// Looks at the version first: what a newer program wrote is not touched.
-    fn prepare(&mut self) -> Result<(), RequestError> {
+    fn prepare(&mut self) -> Result<(), RequestStoreError> {
         let Self { path, connection, .. } = self;
-        let failed = |error| RequestError::from_sqlite(path, error);
+        let failed = |error| RequestStoreError::from_sqlite(path, error);
         connection.busy_timeout(LOCK_TIMEOUT).map_err(failed)?;
         let version = schema::read_version(connection).map_err(failed)?;
         if version > schema::VERSION {
-            return Err(RequestError::Newer { path: path.clone(), version });
+            return Err(RequestStoreError::Newer { path: path.clone(), version });
         }
         configure_connection(connection).map_err(failed)?;
         if version < schema::VERSION {
@@ -120,16 +120,16 @@ impl SqliteRequestStore {
         Ok(())
     }
 
-    fn read_data_version(&self) -> Result<i64, RequestError> {
+    fn read_data_version(&self) -> Result<i64, RequestStoreError> {
         let version = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
-        version.map_err(|error| RequestError::from_sqlite(&self.path, error))
+        version.map_err(|error| RequestStoreError::from_sqlite(&self.path, error))
     }
 
     /// Runs `work` in an exclusive transaction: either all of its changes are applied, or none.
     fn run_transaction<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<Option<T>, TransactionError>,
-    ) -> Result<Option<T>, RequestError> {
+    ) -> Result<Option<T>, RequestStoreError> {
         let Self { path, connection, .. } = self;
         let done = (|| {
             let all = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -162,10 +162,10 @@ fn configure_connection(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 impl RequestStore for SqliteRequestStore {
-    fn register(&mut self, asking: &NewRequest<'_>) -> Result<OperationDigest, RequestError> {
+    fn register(&mut self, asking: &NewRequest<'_>) -> Result<OperationDigest, RequestStoreError> {
         let row = rows::RequestRow::new(asking);
         if row.request.len() > MAX_REQUEST_BYTES {
-            return Err(RequestError::TooLong(row.request.len()));
+            return Err(RequestStoreError::TooLong(row.request.len()));
         }
         let now = UtcTimestamp::now();
         self.run_transaction(|all| {
@@ -176,7 +176,7 @@ impl RequestStore for SqliteRequestStore {
         Ok(row.shown_digest)
     }
 
-    fn resolve_stale(&mut self) -> Result<(), RequestError> {
+    fn resolve_stale(&mut self) -> Result<(), RequestStoreError> {
         let now = UtcTimestamp::now();
         self.run_transaction(|all| {
             delete_old(all, now)?;
@@ -187,12 +187,14 @@ impl RequestStore for SqliteRequestStore {
         Ok(())
     }
 
-    fn list_pending(&mut self) -> Result<Vec<Result<PendingRequest, RequestError>>, RequestError> {
+    fn list_pending(
+        &mut self,
+    ) -> Result<Vec<Result<PendingRequest, RequestStoreError>>, RequestStoreError> {
         rows::list_pending(&self.connection)
-            .map_err(|error| RequestError::from_sqlite(&self.path, error))
+            .map_err(|error| RequestStoreError::from_sqlite(&self.path, error))
     }
 
-    fn lookup_id(&mut self, beginning: &str) -> Result<IdLookup, RequestError> {
+    fn lookup_id(&mut self, beginning: &str) -> Result<IdLookup, RequestStoreError> {
         rows::lookup_prefix(&self.connection, beginning)
             .map_err(|trouble| trouble.into_request_error(&self.path))
     }
@@ -203,7 +205,7 @@ impl RequestStore for SqliteRequestStore {
         response: &ApprovalResponse,
         by: &str,
         keep: &mut dyn FnMut() -> Result<(), String>,
-    ) -> Result<AnswerResult, RequestError> {
+    ) -> Result<AnswerResult, RequestStoreError> {
         let now = UtcTimestamp::now();
         // A refused answer is rolled back, so its reason is passed through this variable.
         let mut refused = None;
@@ -213,9 +215,9 @@ impl RequestStore for SqliteRequestStore {
                 refused = Some(AnswerResult::AlreadyResolved(ended));
                 return Ok(None);
             }
-            let waiting = rows::find_pending(all, id)?.ok_or(RequestError::NotFound(id))??;
+            let waiting = rows::find_pending(all, id)?.ok_or(RequestStoreError::NotFound(id))??;
             if waiting.shown_digest != shown {
-                return Err(RequestError::Changed(id.to_string()).into());
+                return Err(RequestStoreError::Changed(id.to_string()).into());
             }
             if matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project, .. })
                 && let Err(why) = keep()
@@ -226,14 +228,14 @@ impl RequestStore for SqliteRequestStore {
             let kind = ResolutionKind::Answered;
             let answered = RequestResolutionKind::Resolved { kind, response: response.clone() };
             if !resolve_request(all, id, &answered, by, now)? {
-                return Err(RequestError::NotFound(id).into());
+                return Err(RequestStoreError::NotFound(id).into());
             }
             Ok(Some(resolve_others(all, &waiting, response, by, now)?))
         })?;
         Ok(match (counted, refused) {
             (Some(others), _) => AnswerResult::Accepted(others),
             (None, Some(refused)) => refused,
-            (None, None) => return Err(RequestError::NotFound(id)),
+            (None, None) => return Err(RequestStoreError::NotFound(id)),
         })
     }
 
@@ -242,7 +244,7 @@ impl RequestStore for SqliteRequestStore {
         id: ApprovalId,
         ending: &RequestResolutionKind,
         by: &str,
-    ) -> Result<bool, RequestError> {
+    ) -> Result<bool, RequestStoreError> {
         let ended = self.run_transaction(|all| {
             Ok(Some(resolve_request(all, id, ending, by, UtcTimestamp::now())?))
         })?;
@@ -253,12 +255,12 @@ impl RequestStore for SqliteRequestStore {
         &mut self,
         id: ApprovalId,
         shown: OperationDigest,
-    ) -> Result<Option<RequestResolution>, RequestError> {
+    ) -> Result<Option<RequestResolution>, RequestStoreError> {
         rows::find_resolution(&self.connection, id, shown)
             .map_err(|trouble| trouble.into_request_error(&self.path))
     }
 
-    fn has_changed(&mut self) -> Result<bool, RequestError> {
+    fn has_changed(&mut self) -> Result<bool, RequestStoreError> {
         let version = self.read_data_version()?;
         Ok(std::mem::replace(&mut self.last_data_version, version) != version)
     }

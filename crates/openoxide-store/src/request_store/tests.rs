@@ -181,15 +181,21 @@ fn a_request_that_was_changed_in_the_database_is_not_answered() {
     let waiting = ask(&mut requests, &request(1, 1, "make"));
     let raw = Connection::open(directory.path().join("state/openoxide.db")).unwrap();
     raw.execute("UPDATE request SET request = replace(request, 'make', 'rm -rf x')", []).unwrap();
-    assert!(matches!(requests.list_pending().unwrap().pop(), Some(Err(RequestError::Changed(_)))));
+    assert!(matches!(
+        requests.list_pending().unwrap().pop(),
+        Some(Err(RequestStoreError::Changed(_)))
+    ));
     let answered = requests.answer(waiting, &YES, "a test", &mut || Ok(()));
-    assert!(matches!(answered, Err(RequestError::Changed(_))), "{answered:?}");
-    assert!(matches!(requests.lookup_id(&waiting.0.to_string()), Err(RequestError::Changed(_))));
+    assert!(matches!(answered, Err(RequestStoreError::Changed(_))), "{answered:?}");
+    assert!(matches!(
+        requests.lookup_id(&waiting.0.to_string()),
+        Err(RequestStoreError::Changed(_))
+    ));
     // An answer to something other than what was shown is not accepted either.
     raw.execute("UPDATE request SET answer = '{\"ending\":\"expired\"}', answered_at = 1, answered_by = '', shown = ''", []).unwrap();
     assert!(matches!(
         requests.find_resolution(waiting.0, waiting.1),
-        Err(RequestError::Changed(_))
+        Err(RequestStoreError::Changed(_))
     ));
 }
 
@@ -269,7 +275,7 @@ fn a_resolved_request_leaves_no_text_and_is_deleted_later() {
     assert_eq!((count("request"), count("session")), ((0, 0), (0, 0)));
     assert!(matches!(
         requests.find_resolution(waiting.0, waiting.1),
-        Err(RequestError::NotFound(_))
+        Err(RequestStoreError::NotFound(_))
     ));
 }
 
@@ -294,7 +300,7 @@ fn a_database_that_others_could_have_written_is_refused() {
     let file = state.join("openoxide.db");
     let refused = || {
         let opened = SqliteRequestStore::open_in(&state);
-        assert!(matches!(opened, Err(RequestError::Unsafe { .. })), "{opened:?}");
+        assert!(matches!(opened, Err(RequestStoreError::Unsafe { .. })), "{opened:?}");
     };
     let set = |path: &std::path::Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -325,7 +331,9 @@ fn a_database_of_a_newer_version_is_left_unchanged() {
     drop(raw);
     let before = fs::read(&file).unwrap();
     let opened = SqliteRequestStore::open_in(&directory.path().join("state"));
-    let Err(error @ RequestError::Newer { version: 99, .. }) = opened else { panic!("{opened:?}") };
+    let Err(error @ RequestStoreError::Newer { version: 99, .. }) = opened else {
+        panic!("{opened:?}")
+    };
     assert!(error.to_string().contains("newer version of OpenOxide"), "{error}");
     drop(error);
     assert_eq!(fs::read(&file).unwrap(), before);
@@ -340,7 +348,7 @@ fn a_damaged_file_is_reported_as_damaged() {
     bytes[..100].fill(b'x');
     fs::write(&file, &bytes).unwrap();
     let opened = SqliteRequestStore::open_in(&directory.path().join("state"));
-    assert!(matches!(opened, Err(RequestError::Damaged { .. })), "{opened:?}");
+    assert!(matches!(opened, Err(RequestStoreError::Damaged { .. })), "{opened:?}");
     assert_eq!(fs::read(&file).unwrap(), bytes);
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, path::PathBuf};
 
-use openoxide_engine::{Engine, RecordedCall, RecordedHistory, project_roots, read_history};
+use openoxide_engine::{CallHistory, Engine, RecordedDecision, project_roots, read_history};
 use openoxide_protocol::{AbsPath, Decision, Effect, SCHEMA};
 use openoxide_store::{UserEnvironment, find_project_root};
 use openoxide_tui::{LineMode, escape_text};
@@ -53,7 +53,7 @@ struct ProjectEngines<'a> {
 
 impl ProjectEngines<'_> {
     /// Decides a call in its project; `None` if the policy there has errors.
-    fn decide_call(&mut self, call: &RecordedCall) -> Result<Option<Decision>, CliError> {
+    fn decide_call(&mut self, call: &RecordedDecision) -> Result<Option<Decision>, CliError> {
         let project = find_project_root(&call.call.cwd, self.home.as_ref());
         if !self.engines.contains_key(&project) {
             let cwd = self.args.cwd.clone().or_else(|| Some(PathBuf::from(project.as_str())));
@@ -77,12 +77,12 @@ impl ProjectEngines<'_> {
 #[derive(Default)]
 struct ReplayResult<'a> {
     unchanged: u64,
-    changed: Vec<(&'a RecordedCall, Decision)>,
+    changed: Vec<(&'a RecordedDecision, Decision)>,
     undecidable: u64,
 }
 
 impl<'a> ReplayResult<'a> {
-    fn add_decision(&mut self, call: &'a RecordedCall, decision: Decision) {
+    fn add_decision(&mut self, call: &'a RecordedDecision, decision: Decision) {
         match decision.effect == call.effect {
             true => self.unchanged += call.count,
             false => self.changed.push((call, decision)),
@@ -93,8 +93,9 @@ impl<'a> ReplayResult<'a> {
     fn count_changes(&self) -> Vec<(Effect, Effect, u64)> {
         let pairs = EFFECTS.into_iter().flat_map(|old| EFFECTS.map(|new| (old, new)));
         let count = |old, new| {
-            let so =
-                |(call, now): &&(&RecordedCall, Decision)| call.effect == old && now.effect == new;
+            let so = |(call, now): &&(&RecordedDecision, Decision)| {
+                call.effect == old && now.effect == new
+            };
             self.changed.iter().filter(so).map(|(call, _)| call.count).sum()
         };
         let counts = pairs.map(|(old, new)| (old, new, count(old, new)));
@@ -105,7 +106,7 @@ impl<'a> ReplayResult<'a> {
         self.changed.iter().map(|(call, _)| call.count).sum()
     }
 
-    fn to_text(&self, past: &RecordedHistory, limit: usize) -> String {
+    fn to_text(&self, past: &CallHistory, limit: usize) -> String {
         let (same, differ) = (self.unchanged, self.changed_calls());
         let all = same + differ;
         let mut lines = vec![format!(
@@ -125,7 +126,7 @@ impl<'a> ReplayResult<'a> {
         lines.join("\n") + "\n"
     }
 
-    fn skipped_calls(&self, past: &RecordedHistory) -> impl Iterator<Item = (u64, &'static str)> {
+    fn skipped_calls(&self, past: &CallHistory) -> impl Iterator<Item = (u64, &'static str)> {
         [
             (past.incomplete_calls, "redacted or truncated input"),
             (past.hook_decisions, "decided by a hook, and hooks are not run again"),
@@ -135,7 +136,7 @@ impl<'a> ReplayResult<'a> {
         .filter(|(count, _)| *count > 0)
     }
 
-    fn to_json(&self, past: &RecordedHistory) -> String {
+    fn to_json(&self, past: &CallHistory) -> String {
         let mut lines: Vec<Value> =
             self.changed.iter().map(|(call, decision)| render_json(call, decision)).collect();
         let changed = self
@@ -151,7 +152,7 @@ impl<'a> ReplayResult<'a> {
     }
 }
 
-fn render_text(call: &RecordedCall, decision: &Decision) -> String {
+fn render_text(call: &RecordedDecision, decision: &Decision) -> String {
     let line = |text: &str| escape_text(text, LineMode::SingleLine);
     let (old, new) = (call.effect.as_str(), decision.effect.as_str());
     let before = call.rule.as_ref().map(|of| format!("\n  then: {}", record_row::render_rule(of)));
@@ -169,7 +170,7 @@ fn render_text(call: &RecordedCall, decision: &Decision) -> String {
     )
 }
 
-fn render_json(call: &RecordedCall, decision: &Decision) -> Value {
+fn render_json(call: &RecordedDecision, decision: &Decision) -> Value {
     json!({
         "schema": SCHEMA, "kind": "history", "tool": call.call.tool, "call": call.call.title,
         "cwd": call.call.cwd, "mode": call.call.mode, "times": call.count, "last": call.last_seq,

@@ -23,7 +23,7 @@ pub(super) enum HookClient {
 /// Returns the doubt that a call leaves the shell of Claude Code where a repository or settings of another kind count: a call that
 /// the model makes at the same time was decided without them.
 fn left_among_settings(call: &AgentHookCall) -> Option<Action> {
-    let left_in = claude_code::directories_left_in(call);
+    let left_in = claude_code::possible_final_directories(call);
     let directory = left_in.iter().find(|directory| has_own_settings(directory, &call.cwd))?;
     let text = format!("the shell stays in `{directory}`, which has settings of its own");
     Some(Action::Opaque { text })
@@ -71,14 +71,14 @@ impl HookClient {
             Self::Claude => {
                 // The hook inherits the environment of its client.
                 let is_exported = |name: &str| std::env::var_os(name).is_some();
-                let mut also = claude_code::shell_doubts(call, is_exported);
-                also.extend(claude_code::also_read(call));
+                let mut also = claude_code::find_shell_differences(call, is_exported);
+                also.extend(claude_code::alternative_screenshot_paths(call));
                 also.extend(left_among_settings(call));
                 also
             }
             Self::Codex(_) => codex::find_patched_files(call)
                 .into_iter()
-                .chain(codex::shell_doubt(call))
+                .chain(codex::find_shell_difference(call))
                 .collect(),
         }
     }

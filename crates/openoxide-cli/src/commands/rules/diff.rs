@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use openoxide_engine::{Engine, RecordedCall, project_roots, read_history};
+use openoxide_engine::{Engine, RecordedDecision, project_roots, read_history};
 use openoxide_permission::{AdditionalDirectory, Layer, LayerKind, Rule};
 use openoxide_protocol::{Decision, Effect, SCHEMA};
 use openoxide_store::{UserEnvironment, find_project_root};
@@ -214,7 +214,11 @@ fn diff_history(
     Ok(past.calls.iter().filter_map(|call| diff_recorded_call(call, old, new)).collect())
 }
 
-fn diff_recorded_call(call: &RecordedCall, old: &Engine, new: &Engine) -> Option<PolicyDifference> {
+fn diff_recorded_call(
+    call: &RecordedDecision,
+    old: &Engine,
+    new: &Engine,
+) -> Option<PolicyDifference> {
     let roots = project_roots(&find_project_root(&call.call.cwd, old.home()));
     let again = call.call.to_call(old.home()).with_roots(roots);
     let judge = |engine: &Engine| engine.evaluate(&again).decision;

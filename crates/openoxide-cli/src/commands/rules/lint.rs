@@ -6,7 +6,7 @@ use openoxide_permission::{
     lint::{LintLevel, PolicyLint, lint_layer as found},
 };
 use openoxide_protocol::{CommandWords, Effect, SCHEMA};
-use openoxide_shell::arity::prefix_len;
+use openoxide_shell::arity::always_prefix_len;
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
@@ -85,7 +85,7 @@ fn launcher_words(pattern: &Pattern) -> Option<String> {
     // Whatever could follow: a program that is not known keeps two words then.
     let all: CommandWords =
         std::iter::once(program).chain(rest.iter().copied()).chain(["x"; 3]).collect();
-    (prefix_len(&all) == 0).then(|| words.join(" "))
+    (always_prefix_len(&all) == 0).then(|| words.join(" "))
 }
 
 fn render_text(file: &PolicyText, lint: &PolicyLint) -> String {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use openoxide_permission::PathAnchors;
 use openoxide_store::{
     BrokenFile, PolicyFile, PolicySource, UserEnvironment, find_policy_sources, find_project_root,
-    read_regular,
+    read_regular_file,
 };
 
 use crate::{
@@ -80,7 +80,7 @@ impl PolicyText {
 /// Returns the text of a file.
 pub(super) fn read_text(path: &std::path::Path) -> Result<String, String> {
     let cannot = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let bytes = read_regular(path, MAX_POLICY_BYTES).map_err(|error| cannot(&error))?;
+    let bytes = read_regular_file(path, MAX_POLICY_BYTES).map_err(|error| cannot(&error))?;
     String::from_utf8(bytes).map_err(|error| cannot(&error))
 }
 

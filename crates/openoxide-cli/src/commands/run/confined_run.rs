@@ -5,7 +5,7 @@ mod run_context;
 mod run_host;
 mod sandbox_settings;
 
-use openoxide_engine::lost_temporary;
+use openoxide_engine::discarded_temporary_paths;
 use openoxide_protocol::{AbsPath, Decision};
 use openoxide_tui::{LineMode, escape_text};
 
@@ -16,7 +16,7 @@ pub(crate) use sandbox_settings::render_text;
 /// Returns a note about files that the decision names below a temporary directory and that do not
 /// exist yet. They are lost after the run.
 pub(super) fn lost(decision: &Decision, roots: &[AbsPath]) -> Option<String> {
-    let all = lost_temporary(decision, roots);
+    let all = discarded_temporary_paths(decision, roots);
     let names: Vec<_> = all
         .iter()
         .map(|path| format!("`{}`", escape_text(path.as_str(), LineMode::SingleLine)))

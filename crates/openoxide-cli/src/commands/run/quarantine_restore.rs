@@ -6,7 +6,7 @@ use std::{
 };
 
 use openoxide_protocol::{AbsPath, Action, Operation};
-use openoxide_sandbox::{PostRunFinding, restore};
+use openoxide_sandbox::{PostRunFinding, restore_quarantined_file};
 use openoxide_tui::{LineMode, can_ask, escape_text};
 use serde_json::{Map, json};
 
@@ -80,7 +80,7 @@ fn restore_title(count: usize) -> String {
 
 fn restore_file(path: &AbsPath, aside: &AbsPath) {
     let shown = escape_text(path.as_str(), LineMode::SingleLine);
-    match restore(path, aside) {
+    match restore_quarantined_file(path, aside) {
         Ok(()) => user_messages::print_line(&format!("openoxide: restored `{shown}`")),
         Err(error) => user_messages::print_error(&format!("cannot restore `{shown}`: {error}")),
     }

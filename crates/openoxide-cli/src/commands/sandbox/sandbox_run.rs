@@ -6,7 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openoxide_engine::{caches, registry, sandbox_env, visible_temporary};
+use openoxide_engine::{
+    cache_directories, registry_directory, sandbox_env, visible_temporary_paths,
+};
 use openoxide_permission::{HomeDirectories, PROTECTED_ROOT_NAMES, hidden_secret_paths};
 use openoxide_protocol::{AbsPath, NetworkAccess, SandboxRestrictions, TempDirectories};
 use openoxide_sandbox::{
@@ -68,8 +70,12 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
     let environment = UserEnvironment::from_process();
     let home = environment.home.as_ref();
     Ok(LaunchConfig {
-        scratch_directories: if args.read_only { Vec::new() } else { caches(&profile, home) },
-        visible_paths: visible_temporary(None, home),
+        scratch_directories: if args.read_only {
+            Vec::new()
+        } else {
+            cache_directories(&profile, home)
+        },
+        visible_paths: visible_temporary_paths(None, home),
         profile,
         changeable_paths: BTreeSet::new(),
         staging_directory: None,
@@ -83,7 +89,7 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
             memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
             processes: args.processes,
         },
-        registry: registry(&environment)?,
+        registry: registry_directory(&environment)?,
         cwd,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use openoxide_engine::RegistryError;
+use openoxide_engine::SandboxRegistryError;
 use openoxide_protocol::PathError;
 use thiserror::Error;
 
@@ -34,5 +34,5 @@ pub(crate) enum SandboxRunError {
     Path(#[from] PathError),
     /// There is no location for the registry of sandboxes.
     #[error(transparent)]
-    Registry(#[from] RegistryError),
+    Registry(#[from] SandboxRegistryError),
 }

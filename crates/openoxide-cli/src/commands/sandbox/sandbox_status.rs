@@ -2,7 +2,8 @@
 
 use openoxide_protocol::{AbsPath, NetworkAccess, SCHEMA, SandboxRestrictions, TempDirectories};
 use openoxide_sandbox::{
-    Backend, Clause, Enforcement, EnforcementPlan, HostFeatures, MissingFeature, choose_backend,
+    Enforcement, EnforcementPlan, HostFeatures, MissingFeature, ProfileClause, SandboxBackend,
+    choose_backend,
 };
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use crate::{args::GlobalArgs, program_exit::ProgramExit, terminal_color, user_me
 pub(crate) fn show_status(json: bool, global: GlobalArgs) -> ProgramExit {
     let support = HostFeatures::probe();
     let profile = example_restrictions();
-    let plans: Vec<_> = Backend::HERE
+    let plans: Vec<_> = SandboxBackend::HERE
         .iter()
         .map(|backend| EnforcementPlan::for_profile(*backend, &profile, &support))
         .collect();
@@ -42,7 +43,7 @@ fn example_restrictions() -> SandboxRestrictions {
 fn render_json(
     support: &HostFeatures,
     plans: &[EnforcementPlan],
-    chosen: Option<Backend>,
+    chosen: Option<SandboxBackend>,
 ) -> Value {
     let point = |(name, able): (&str, Result<String, &MissingFeature>)| match able {
         Ok(detail) => json!({ "point": name, "works": true, "detail": detail }),
@@ -50,7 +51,7 @@ fn render_json(
             json!({ "point": name, "works": false, "reason": lack.reason, "help": lack.help })
         }
     };
-    let clause = |(clause, enforcement, reason): &(Clause, Enforcement, Option<String>)| json!({ "clause": clause, "enforcement": enforcement, "reason": reason });
+    let clause = |(clause, enforcement, reason): &(ProfileClause, Enforcement, Option<String>)| json!({ "clause": clause, "enforcement": enforcement, "reason": reason });
     let plan = |plan: &EnforcementPlan| {
         let clauses: Vec<_> = plan.clauses.iter().map(clause).collect();
         json!({ "backend": plan.backend, "usable": plan.is_fully_enforced(), "clauses": clauses })
@@ -73,7 +74,7 @@ const BOLD: &str = "1";
 fn render_text(
     support: &HostFeatures,
     plans: &[EnforcementPlan],
-    chosen: Option<Backend>,
+    chosen: Option<SandboxBackend>,
     colored: bool,
 ) -> String {
     let mut text = render_verdict(support, chosen, colored);
@@ -95,7 +96,7 @@ fn render_heading(text: &str, colored: bool) -> String {
     format!("\n{}\n", terminal_color::paint_text(colored, BOLD, text))
 }
 
-fn render_verdict(support: &HostFeatures, chosen: Option<Backend>, colored: bool) -> String {
+fn render_verdict(support: &HostFeatures, chosen: Option<SandboxBackend>, colored: bool) -> String {
     let who = if support.is_root { ", as root" } else { "" };
     let system = escape_text(&support.system, LineMode::SingleLine);
     let verdict = match chosen {
@@ -160,13 +161,18 @@ fn render_backend(plan: &EnforcementPlan, is_chosen: bool, colored: bool) -> Str
 
 fn common_reason(plan: &EnforcementPlan) -> Option<&str> {
     let (_, _, first) = plan.clauses.first()?;
-    let same = |(_, held, why): &(Clause, Enforcement, Option<String>)| {
+    let same = |(_, held, why): &(ProfileClause, Enforcement, Option<String>)| {
         *held == Enforcement::Unenforced && why == first
     };
     plan.clauses.iter().all(same).then_some(first.as_deref()?)
 }
 
-fn render_clause(clause: Clause, held: Enforcement, why: Option<&str>, colored: bool) -> String {
+fn render_clause(
+    clause: ProfileClause,
+    held: Enforcement,
+    why: Option<&str>,
+    colored: bool,
+) -> String {
     let code = match held {
         Enforcement::Enforced => GREEN,
         Enforcement::Stricter => YELLOW,

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::backend::{
-    clause::{Clause, Enforcement},
+    clause::{Enforcement, ProfileClause},
     host_features::{BubblewrapVersion, LandlockVersion, MissingFeature},
 };
 
@@ -47,7 +47,7 @@ fn hosts() -> SandboxRestrictions {
     }
 }
 
-fn held(plan: &EnforcementPlan, wanted: Clause) -> Enforcement {
+fn held(plan: &EnforcementPlan, wanted: ProfileClause) -> Enforcement {
     plan.clauses.iter().find(|(clause, _, _)| *clause == wanted).unwrap().1
 }
 
@@ -57,25 +57,25 @@ fn held(plan: &EnforcementPlan, wanted: Clause) -> Enforcement {
 /// Guards I31.
 #[test]
 fn the_first_backend_that_holds_everything_is_chosen() {
-    use Clause::{Network as Net, UnixSockets};
+    use ProfileClause::{Network as Net, UnixSockets};
     let no_namespaces = HostFeatures { namespaces: lack(), fresh_proc: lack(), ..whole() };
     let no_proc = HostFeatures { fresh_proc: lack(), ..whole() };
     let occupied = HostFeatures { notification: lack(), ..whole() };
     let no_landlock = HostFeatures { landlock: lack(), ..whole() };
-    type Row<'a> = (HostFeatures, SandboxRestrictions, Backend, &'a [Clause]);
+    type Row<'a> = (HostFeatures, SandboxRestrictions, SandboxBackend, &'a [ProfileClause]);
     let rows: [Row<'_>; 7] = [
-        (whole(), workspace(), Backend::Namespaces, &[]),
-        (whole(), hosts(), Backend::Namespaces, &[]),
-        (occupied.clone(), workspace(), Backend::Namespaces, &[UnixSockets]),
-        (occupied, hosts(), Backend::Namespaces, &[Net, UnixSockets]),
-        (no_landlock, workspace(), Backend::Namespaces, &[]),
-        (no_namespaces, hosts(), Backend::Bubblewrap, &[Net, UnixSockets]),
-        (no_proc, workspace(), Backend::Bubblewrap, &[UnixSockets]),
+        (whole(), workspace(), SandboxBackend::Namespaces, &[]),
+        (whole(), hosts(), SandboxBackend::Namespaces, &[]),
+        (occupied.clone(), workspace(), SandboxBackend::Namespaces, &[UnixSockets]),
+        (occupied, hosts(), SandboxBackend::Namespaces, &[Net, UnixSockets]),
+        (no_landlock, workspace(), SandboxBackend::Namespaces, &[]),
+        (no_namespaces, hosts(), SandboxBackend::Bubblewrap, &[Net, UnixSockets]),
+        (no_proc, workspace(), SandboxBackend::Bubblewrap, &[UnixSockets]),
     ];
     for (support, profile, backend, stricter) in rows {
         let plan = choose_backend(&profile, &support).unwrap();
         assert_eq!(plan.backend, backend);
-        let found: Vec<_> = Clause::ALL
+        let found: Vec<_> = ProfileClause::ALL
             .into_iter()
             .filter(|it| held(&plan, *it) == Enforcement::Stricter)
             .collect();
@@ -95,7 +95,7 @@ fn the_refusal_lists_what_each_backend_lacks() {
     );
     let root = HostFeatures { is_root: true, namespaces: lack(), ..whole() };
     let refusal = choose_backend(&workspace(), &root).unwrap_err();
-    assert_eq!(refusal.plans[1].first_unenforced().unwrap().0, Clause::Kernel);
+    assert_eq!(refusal.plans[1].first_unenforced().unwrap().0, ProfileClause::Kernel);
     let no_filter = HostFeatures { seccomp: lack(), ..whole() };
     let gaps: Vec<_> = choose_backend(&workspace(), &no_filter)
         .unwrap_err()
@@ -103,7 +103,10 @@ fn the_refusal_lists_what_each_backend_lacks() {
         .iter()
         .map(|plan| plan.first_unenforced().unwrap().0)
         .collect();
-    assert_eq!(gaps, [Clause::UnixSockets, Clause::WritesOutside, Clause::WritesOutside]);
+    assert_eq!(
+        gaps,
+        [ProfileClause::UnixSockets, ProfileClause::WritesOutside, ProfileClause::WritesOutside]
+    );
 }
 
 /// Landlock alone holds no profile, not even the narrowest.
@@ -117,8 +120,12 @@ fn landlock_alone_is_never_enough() {
         SandboxRestrictions { network: NetworkAccess::On, ..SandboxRestrictions::default() },
     ] {
         assert!(choose_backend(&profile, &alone).is_err());
-        let plan = EnforcementPlan::for_profile(Backend::Landlock, &profile, &whole());
-        for clause in [Clause::WritesOutside, Clause::Processes, Clause::ProcessTermination] {
+        let plan = EnforcementPlan::for_profile(SandboxBackend::Landlock, &profile, &whole());
+        for clause in [
+            ProfileClause::WritesOutside,
+            ProfileClause::Processes,
+            ProfileClause::ProcessTermination,
+        ] {
             assert_eq!(held(&plan, clause), Enforcement::Unenforced);
         }
     }
@@ -126,7 +133,7 @@ fn landlock_alone_is_never_enough() {
 
 #[test]
 fn no_seatbelt_plan_is_fully_enforced() {
-    let plan = EnforcementPlan::for_profile(Backend::Seatbelt, &workspace(), &whole());
+    let plan = EnforcementPlan::for_profile(SandboxBackend::Seatbelt, &workspace(), &whole());
     assert!(
         plan.clauses.iter().all(|(_, held, why)| *held == Enforcement::Unenforced && why.is_some())
     );
@@ -135,11 +142,11 @@ fn no_seatbelt_plan_is_fully_enforced() {
         ..HostFeatures::new_unsupported("macos", "this is not Linux")
     };
     assert_eq!(
-        EnforcementPlan::for_profile(Backend::Seatbelt, &workspace(), &mac)
+        EnforcementPlan::for_profile(SandboxBackend::Seatbelt, &workspace(), &mac)
             .first_unenforced()
             .unwrap()
             .0,
-        Clause::Processes
+        ProfileClause::Processes
     );
 }
 
@@ -160,9 +167,9 @@ proptest! {
         let (namespaces, fresh_proc, seccomp, notification, landlock, bubblewrap) = missing;
         let less = HostFeatures { namespaces, fresh_proc, seccomp, notification, landlock, bubblewrap, ..whole() };
         let profile = if wants_hosts { hosts() } else { workspace() };
-        for backend in Backend::HERE {
+        for backend in SandboxBackend::HERE {
             let (best, worse) = (EnforcementPlan::for_profile(*backend, &profile, &whole()), EnforcementPlan::for_profile(*backend, &profile, &less));
-            prop_assert_eq!(best.clauses.len(), Clause::ALL.len());
+            prop_assert_eq!(best.clauses.len(), ProfileClause::ALL.len());
             for (best, worse) in best.clauses.iter().zip(&worse.clauses) {
                 prop_assert!(best.1 <= worse.1);
                 prop_assert!(worse.1 == Enforcement::Enforced || worse.2.is_some(), "{:?} without a reason", worse.0);

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     post_run::{
         new_files::{limit_findings, quarantine_new_files},
-        quarantine::{quarantine_path, restore},
+        quarantine::{quarantine_path, restore_quarantined_file},
     },
     protected_paths::GuardKind,
 };
@@ -253,7 +253,7 @@ fn a_quarantined_hook_is_not_run_by_git() {
     assert!(held.as_str().starts_with(beside.as_str()) && held != &beside, "{held}");
     place.sh("git -C a commit -q --allow-empty -m a; test ! -e a/ran");
     assert_eq!(place.put_aside(), []);
-    restore(path, held).unwrap();
+    restore_quarantined_file(path, held).unwrap();
     place.sh("git -C a commit -q --allow-empty -m b; test -e a/ran");
 }
 

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     super::{
-        error::RequestError,
+        error::RequestStoreError,
         interface::IdLookup,
         pending_request::{NewRequest, PendingRequest},
         request_resolution::{RequestResolution, RequestResolutionKind},
@@ -100,7 +100,7 @@ fn from_millis(millis: i64) -> UtcTimestamp {
 /// Returns what waits, oldest first.
 pub(super) fn list_pending(
     connection: &Connection,
-) -> rusqlite::Result<Vec<Result<PendingRequest, RequestError>>> {
+) -> rusqlite::Result<Vec<Result<PendingRequest, RequestStoreError>>> {
     let query = format!("SELECT {COLUMNS} ORDER BY request.asked_at, request.id");
     let mut query = connection.prepare(&query)?;
     let found = query.query_map([], read_row)?.collect::<rusqlite::Result<Vec<_>>>()?;
@@ -113,7 +113,7 @@ pub(super) fn list_pending(
 pub(super) fn find_pending(
     connection: &Connection,
     id: ApprovalId,
-) -> rusqlite::Result<Option<Result<PendingRequest, RequestError>>> {
+) -> rusqlite::Result<Option<Result<PendingRequest, RequestStoreError>>> {
     let query = format!("SELECT {COLUMNS} AND request.id = ?1");
     let found = connection.query_row(&query, [id.to_string()], read_row).optional()?;
     found.map(|found| check_row(&mut prepare_neighbour_query(connection)?, found)).transpose()
@@ -146,9 +146,9 @@ fn read_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredRow> {
 fn check_row(
     neighbours: &mut Statement<'_>,
     found: StoredRow,
-) -> rusqlite::Result<Result<PendingRequest, RequestError>> {
+) -> rusqlite::Result<Result<PendingRequest, RequestStoreError>> {
     let prefix = unique_prefix_len(neighbours, &found.id)?;
-    let changed = RequestError::Changed(found.id.clone());
+    let changed = RequestStoreError::Changed(found.id.clone());
     Ok(parse_row(found, prefix).ok_or(changed))
 }
 
@@ -242,9 +242,9 @@ pub(super) fn find_resolution(
 ) -> Result<Option<RequestResolution>, TransactionError> {
     match read_resolution(connection, id)? {
         Some((of, ended)) if of == shown.to_string() => Ok(Some(ended)),
-        Some(_) => Err(RequestError::Changed(id.to_string()).into()),
+        Some(_) => Err(RequestStoreError::Changed(id.to_string()).into()),
         None if has_request(connection, id)? => Ok(None),
-        None => Err(RequestError::NotFound(id).into()),
+        None => Err(RequestStoreError::NotFound(id).into()),
     }
 }
 
@@ -266,7 +266,7 @@ fn read_resolution(
         .optional()?;
     let Some((shown, answer, by, at)) = found else { return Ok(None) };
     let ending: Result<RequestResolutionKind, _> = serde_json::from_str(&answer);
-    let ending = ending.map_err(|_| RequestError::Changed(id.to_string()))?;
+    let ending = ending.map_err(|_| RequestStoreError::Changed(id.to_string()))?;
     Ok(Some((
         shown,
         RequestResolution { kind: ending, resolved_by: by, resolved_at: from_millis(at) },

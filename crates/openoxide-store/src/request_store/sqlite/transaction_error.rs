@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use super::super::error::RequestError;
+use super::super::error::RequestStoreError;
 
 /// An error in a transaction.
 pub(super) enum TransactionError {
     Sqlite(rusqlite::Error),
-    Request(RequestError),
+    Request(RequestStoreError),
 }
 
 impl TransactionError {
-    pub(super) fn into_request_error(self, path: &Path) -> RequestError {
+    pub(super) fn into_request_error(self, path: &Path) -> RequestStoreError {
         match self {
-            Self::Sqlite(error) => RequestError::from_sqlite(path, error),
+            Self::Sqlite(error) => RequestStoreError::from_sqlite(path, error),
             Self::Request(error) => error,
         }
     }
@@ -25,8 +25,8 @@ impl From<rusqlite::Error> for TransactionError {
     }
 }
 
-impl From<RequestError> for TransactionError {
-    fn from(error: RequestError) -> Self {
+impl From<RequestStoreError> for TransactionError {
+    fn from(error: RequestStoreError) -> Self {
         Self::Request(error)
     }
 }

@@ -171,7 +171,7 @@ impl CodexReviewer<'_> {
             }
         };
         let yes = matches!(answer.to_approval_response(), ApprovalResponse::Approved { .. });
-        if yes && !case.answer_permits(verdict, &approval, &answer) {
+        if yes && !case.apply_answer(verdict, &approval, &answer) {
             return Ok(Err(report_left_to_others(name, "the gate gives no permit for it")));
         }
         if let Some(decision) = case.current_denial().filter(|_| yes) {

@@ -78,13 +78,13 @@ impl<'e> ReviewCase<'e> {
 
     /// Returns whether the answer may be given. An approval needs the gate's permit for this
     /// operation.
-    pub(super) fn answer_permits(
+    pub(super) fn apply_answer(
         &self,
         verdict: GateVerdict,
         request: &ApprovalRequest,
         answer: &CodexAnswer,
     ) -> bool {
-        verdict.answer_permits(request, &answer.to_approval_response(), self.prepared.operation())
+        verdict.apply_answer(request, &answer.to_approval_response(), self.prepared.operation())
     }
 
     /// Records the decision and the person's answer.

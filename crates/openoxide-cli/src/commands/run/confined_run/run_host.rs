@@ -86,7 +86,7 @@ impl RunHost for RunContext<'_> {
         }
     }
 
-    fn attempt_ended(&self, report: &SandboxReport) {
+    fn on_attempt_ended(&self, report: &SandboxReport) {
         print_report(report);
     }
 
@@ -94,7 +94,7 @@ impl RunHost for RunContext<'_> {
         confinement_record(report)
     }
 
-    fn quarantined(&self, found: &[PostRunFinding]) {
+    fn on_quarantined_files(&self, found: &[PostRunFinding]) {
         quarantine_restore::offer_restore(self, found);
     }
 
@@ -106,8 +106,8 @@ impl RunHost for RunContext<'_> {
         self.refused_paths.borrow().contains(path)
     }
 
-    fn advise(&self, remedy: &Remedy) {
-        advise(remedy);
+    fn show_advice(&self, remedy: &Remedy) {
+        show_advice(remedy);
     }
 
     fn approve_retry(
@@ -125,7 +125,7 @@ impl RunHost for RunContext<'_> {
 }
 
 /// Prints advice where no person can be asked.
-fn advise(remedy: &Remedy) {
+fn show_advice(remedy: &Remedy) {
     let Remedy::WritablePath(path) = remedy else {
         return user_messages::print_note(&"in a terminal you would be asked whether to retry");
     };

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, ffi::OsString};
 
-use openoxide_engine::{is_injection_variable, sandbox_env, select_env};
+use openoxide_engine::{is_bash_injection_variable, sandbox_env, select_env};
 use openoxide_protocol::AbsPath;
 use openoxide_store::SandboxSettings;
 
@@ -22,7 +22,7 @@ pub(crate) fn build_environment(
         sandbox_env().filter(|(name, _)| !said.environment.contains(&*name.to_string_lossy())),
     );
     let all = with_added_variables(usual, added);
-    match all.iter().find(|(name, value)| is_injection_variable(name, value)) {
+    match all.iter().find(|(name, value)| is_bash_injection_variable(name, value)) {
         Some((name, _)) => {
             Err(RunArgsError::InjectionVariable(name.to_string_lossy().into_owned()))
         }

@@ -1,7 +1,8 @@
-//! RecordedCall calls, to be decided again: for `audit replay` and `rules diff --history`.
+//! Recorded calls that are decided again, for `audit replay` and `rules diff --history`.
 //!
-//! A command is read again from its text, another call is rebuilt from its accesses. Records are redacted and cut: what lost something is
-//! counted, never guessed. Files are looked at as they are now, hooks are not asked again, and what a session remembered is gone.
+//! A command is analysed again from its text. Any other call is rebuilt from its accesses. Redacted
+//! and truncated records are counted and not decided again. Files are examined as they are now.
+//! Hooks do not run again, and session grants are not known.
 
 use std::collections::HashMap;
 
@@ -28,36 +29,36 @@ const TRUNCATION_MARK: &str = "[… ";
 /// The separator between a path and its target.
 const LINK_ARROW: &str = " -> ";
 
-/// The calls of the past.
+/// The calls that the audit log recorded, grouped by call and decision.
 #[derive(Debug, Default)]
-pub struct RecordedHistory {
-    /// Those that can be decided again, in the order in which they were first recorded.
-    pub calls: Vec<RecordedCall>,
+pub struct CallHistory {
+    /// The calls that can be decided again, in the order in which they were first recorded.
+    pub calls: Vec<RecordedDecision>,
     /// The number of calls that were redacted or truncated.
     pub incomplete_calls: u64,
     /// The number of calls that a hook decided.
     pub hook_decisions: u64,
 }
 
-/// One call, with how often it was recorded so.
+/// A recorded call with the decision that it received, and how often.
 #[derive(Debug)]
-pub struct RecordedCall {
+pub struct RecordedDecision {
     /// The call.
-    pub call: CallRecord,
-    /// CallRecord was decided.
+    pub call: RecordedCall,
+    /// The recorded effect of the decision.
     pub effect: Effect,
     /// The number of times that the call was recorded with this effect.
     pub count: u64,
-    /// The number of its last record.
+    /// The sequence number of its last record.
     pub last_seq: u64,
-    /// The rule that decided then.
+    /// The rule that decided at that time.
     pub rule: Option<RuleRef>,
 }
 
-/// CallRecord is needed to decide a call.
+/// The part of an audit record that is needed to decide its call again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CallRecord {
-    /// The directory that it ran in.
+pub struct RecordedCall {
+    /// The working directory of the call.
     pub cwd: AbsPath,
     /// The mode in which it was decided.
     pub mode: PermissionMode,
@@ -76,8 +77,8 @@ pub struct CallRecord {
 pub fn read_history(
     environment: &UserEnvironment,
     since: Option<UtcTimestamp>,
-) -> Result<RecordedHistory, AuditError> {
-    let (mut past, mut known) = (RecordedHistory::default(), HashMap::new());
+) -> Result<CallHistory, AuditError> {
+    let (mut past, mut known) = (CallHistory::default(), HashMap::new());
     for segment in Journal::for_user(environment)?.open_segments_with_records_after(0)? {
         let bytes = segment.read_all()?;
         for record in split_lines(&bytes).0.filter_map(AuditRecord::parse) {
@@ -89,11 +90,11 @@ pub fn read_history(
     Ok(past)
 }
 
-impl RecordedHistory {
+impl CallHistory {
     fn add_record(
         &mut self,
         record: AuditRecord,
-        known: &mut HashMap<(CallRecord, Effect), usize>,
+        known: &mut HashMap<(RecordedCall, Effect), usize>,
     ) {
         let AuditEvent::Decision(decided) = record.entry else { return };
         let Some(was) = decided.decision.filter(|_| is_call(&decided)) else { return };
@@ -112,7 +113,7 @@ impl RecordedHistory {
             }
             None => {
                 let (last, rule) = (record.seq, decided.rule);
-                self.calls.push(RecordedCall {
+                self.calls.push(RecordedDecision {
                     call: what,
                     effect: was,
                     count: 1,
@@ -132,11 +133,11 @@ fn is_call(decided: &DecisionRecord) -> bool {
 
 /// Returns the data that is needed to decide a call again, or `None` if part of it was redacted or
 /// truncated.
-fn call_record(decided: &DecisionRecord) -> Option<CallRecord> {
+fn call_record(decided: &DecisionRecord) -> Option<RecordedCall> {
     let (cwd, mode) = (AbsPath::new(&decided.cwd).ok()?, decided.mode);
     let (tool, title) = (decided.tool.clone(), decided.title.clone());
     let whole = |text: &str| !text.contains(REDACTED) && !text.contains(TRUNCATION_MARK);
-    let mut what = CallRecord { cwd, mode, tool, title, accesses: Vec::new() };
+    let mut what = RecordedCall { cwd, mode, tool, title, accesses: Vec::new() };
     if what.to_script_action().is_none() {
         what.accesses = recorded_accesses(decided)?;
     }
@@ -161,7 +162,7 @@ fn recorded_accesses(decided: &DecisionRecord) -> Option<Vec<(String, String)>> 
     all.filter(|all| !all.is_empty() && decided.omitted_accesses == 0)
 }
 
-impl CallRecord {
+impl RecordedCall {
     /// Returns the script, if the tool runs one.
     fn to_script_action(&self) -> Option<Action> {
         let action = tool_action::parse_action(&self.tool, &json!({ "command": self.title }));

@@ -6,33 +6,35 @@ use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, path::Path}
 use openoxide_protocol::{AbsPath, SandboxRestrictions};
 use openoxide_store::UserEnvironment;
 
-use crate::{error::RegistryError, sandbox_profile::canonicalize_existing};
+use crate::{error::SandboxRegistryError, sandbox_profile::canonicalize_existing};
 
 fn absolute(path: &Path) -> Option<AbsPath> {
     AbsPath::new(path.to_str()?).ok()
 }
 
-/// Returns the directory that records what a run puts on the host: with the state of the user; where that cannot be used, in a
-/// directory for temporary files. A directory that others could write is not used (`Registry::open`).
+/// Returns the directory in which a run records the placeholder files that it creates on the host.
+///
+/// It is in the state directory of the user. If that cannot be used, it is in the directory for
+/// temporary files. A directory that others can write to is rejected later (`Registry::open`).
 ///
 /// # Errors
-/// When no place can be named.
-pub fn registry(environment: &UserEnvironment) -> Result<AbsPath, RegistryError> {
+/// Returns an error if neither location can be determined.
+pub fn registry_directory(environment: &UserEnvironment) -> Result<AbsPath, SandboxRegistryError> {
     let state = environment.state.as_ref().map(|state| state.join("openoxide"));
-    // The registry itself is made by who opens it, for this user alone.
+    // `Registry::open` creates the directory, for this user only.
     let usable = state.filter(|place| fs::create_dir_all(place).is_ok());
     let place = match usable {
         Some(place) => place.join("sandbox"),
         None => std::env::temp_dir().join(format!("openoxide-{}", owner()?)),
     };
-    absolute(&place).ok_or_else(|| RegistryError::NotUtf8(place.display().to_string()))
+    absolute(&place).ok_or_else(|| SandboxRegistryError::NotUtf8(place.display().to_string()))
 }
 
-fn owner() -> Result<u32, RegistryError> {
-    Ok(fs::metadata("/proc/self").map_err(RegistryError::UnknownOwner)?.uid())
+fn owner() -> Result<u32, SandboxRegistryError> {
+    Ok(fs::metadata("/proc/self").map_err(SandboxRegistryError::UnknownOwner)?.uid())
 }
 
-/// Caches and stores of tools, below home.
+/// Caches and package stores of tools, relative to the home directory.
 const CACHES: &[&str] = &[
     ".cache",
     ".npm",
@@ -57,7 +59,7 @@ const CACHES: &[&str] = &[
     ".julia",
     ".conda/pkgs",
 ];
-/// Variables that name such a directory elsewhere.
+/// Environment variables that set the location of such a directory.
 const NAMED: &[&str] = &[
     "XDG_CACHE_HOME",
     "CARGO_HOME",
@@ -68,9 +70,10 @@ const NAMED: &[&str] = &[
     "PIP_CACHE_DIR",
 ];
 
-/// Returns the caches that are there. A confined program reads them as they are, and what it writes there it writes for itself.
+/// Returns the caches of tools that exist. A confined program can read them. Its changes to them are
+/// private to the run.
 #[must_use]
-pub fn caches(profile: &SandboxRestrictions, home: Option<&AbsPath>) -> Vec<AbsPath> {
+pub fn cache_directories(profile: &SandboxRestrictions, home: Option<&AbsPath>) -> Vec<AbsPath> {
     let below = home.iter().flat_map(|home| CACHES.iter().map(|name| home.join(name)));
     let named = NAMED.iter().filter_map(|name| AbsPath::new(&std::env::var(name).ok()?).ok());
     let within = |path: &AbsPath, of: &BTreeSet<AbsPath>| {

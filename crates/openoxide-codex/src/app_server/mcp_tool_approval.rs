@@ -13,7 +13,7 @@ pub(super) const ELICITATION_METHOD: &str = "mcpServer/elicitation/request";
 /// A request to approve a call of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolApproval {
+pub struct McpToolApproval {
     /// The conversation.
     pub thread_id: String,
     /// The turn: the person's last prompt, if it is known.
@@ -27,7 +27,7 @@ pub struct ToolApproval {
     pub requested_schema: Value,
     /// The call that the question is about.
     #[serde(rename = "_meta")]
-    pub call: ToolCall,
+    pub call: McpToolCall,
     /// All else.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
@@ -35,9 +35,9 @@ pub struct ToolApproval {
 
 /// The call of a tool, as the question tells it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ToolCall {
+pub struct McpToolCall {
     /// The kind of question.
-    pub codex_approval_kind: ToolApprovalKind,
+    pub codex_approval_kind: McpToolApprovalKind,
     /// The tool, as the server names it.
     pub tool_name: String,
     /// Its arguments.
@@ -57,14 +57,14 @@ pub struct ToolCall {
 /// The kinds of questions that are approvals of tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ToolApprovalKind {
+pub enum McpToolApprovalKind {
     /// A call of an MCP server's tool.
     McpToolCall,
 }
 
 /// A call of a tool that was reported as started.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct StartedCall {
+pub struct StartedMcpCall {
     /// The server.
     pub server: String,
     /// The tool.
@@ -76,7 +76,7 @@ pub struct StartedCall {
 
 /// An answer to a question about a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ToolDecision {
+pub enum McpToolDecision {
     /// Yes, with the scope for which the approval is kept.
     Accept(Option<PersistScope>),
     /// No.
@@ -100,10 +100,10 @@ pub(super) fn is_tool_approval(params: &Value) -> bool {
     params.get("_meta").is_some_and(|meta| meta.get("codex_approval_kind").is_some())
 }
 
-impl ToolApproval {
+impl McpToolApproval {
     /// Returns whether Codex itself could have asked this about a started call.
     #[must_use]
-    pub fn matches_call(&self, begun: &StartedCall) -> bool {
+    pub fn matches_call(&self, begun: &StartedMcpCall) -> bool {
         let told = self.call.tool_params.as_ref().unwrap_or(&Value::Null);
         let nothing = json!({ "type": "object", "properties": {} });
         self.server_name == begun.server
@@ -130,7 +130,7 @@ impl ToolApproval {
     }
 }
 
-impl ToolDecision {
+impl McpToolDecision {
     /// Returns the line that answers a request.
     #[must_use]
     pub fn render_line(self, id: &RequestId) -> Value {
