@@ -10,114 +10,39 @@ mod install;
 mod installation;
 mod judge;
 mod machine;
+mod options;
 mod packages;
+mod progress;
 mod results;
 mod strace;
 mod table;
 mod trap;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Mutex,
-};
+use std::{path::Path, sync::Mutex};
 
 use openoxide_engine::{CallLocation, collect_action_facts};
 use openoxide_protocol::{AbsPath, Access, Action, CommandClass, OperationFacts};
 
+pub(crate) use self::options::ARGUMENTS;
 use self::{
     candidates::Candidates,
     installation::Installation,
-    judge::Bench,
+    judge::{Bench, Deed},
     machine::Machine,
+    options::{Extent, Options},
     packages::Packages,
-    results::{Result as Outcome, Verdict},
+    progress::Progress,
+    results::{AcceptedActions, Result as Outcome, Verdict},
     trap::{Selection, Trap},
 };
 use crate::{Failure, setup, workspace};
-
-pub(crate) const ARGUMENTS: &str =
-    "[--sample] [--controls] [--install] [--root DIR] [--each N] [--jobs N] [--write] [PROGRAM]…";
 
 /// The programs that the referee itself needs.
 const NEEDS: &[setup::Need] =
     &[("strace", "strace"), ("unshare", "util-linux"), ("git", "git"), ("setpriv", "util-linux")];
 
-/// The programs of the sample, which the suite runs on every change. They come with the set-up or with the base system.
-const SAMPLE: &[&str] = &[
-    "[",
-    "awk",
-    "base64",
-    "basename",
-    "cat",
-    "cmp",
-    "comm",
-    "cut",
-    "date",
-    "diff",
-    "dirname",
-    "du",
-    "echo",
-    "egrep",
-    "env",
-    "expr",
-    "file",
-    "find",
-    "fold",
-    "git",
-    "grep",
-    "gzip",
-    "head",
-    "ls",
-    "md5sum",
-    "nl",
-    "od",
-    "paste",
-    "ps",
-    "python3",
-    "readlink",
-    "realpath",
-    "sed",
-    "seq",
-    "sha256sum",
-    "sort",
-    "stat",
-    "strace",
-    "tac",
-    "tail",
-    "tar",
-    "test",
-    "tr",
-    "uniq",
-    "wc",
-    "which",
-    "zcat",
-];
-
 /// The time limit of a command line, in seconds.
 const SECONDS: u32 = 20;
-
-/// The extent of a run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
-    /// Every program.
-    All,
-    /// A few programs of this machine, and the controls of their traps.
-    Sample,
-    /// The controls of the traps alone.
-    Controls,
-}
-
-/// The options of a run.
-struct Options {
-    extent: Extent,
-    install: bool,
-    write: bool,
-    root: Option<PathBuf>,
-    each: usize,
-    jobs: usize,
-    programs: Vec<String>,
-}
 
 /// Runs the referee.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
@@ -140,53 +65,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     report(&options, &outcomes)
 }
 
-impl Options {
-    fn new(arguments: &[String]) -> Result<Self, Failure> {
-        let mut options = Self {
-            extent: Extent::All,
-            install: false,
-            write: false,
-            root: None,
-            each: 8,
-            jobs: std::thread::available_parallelism().map_or(2, usize::from),
-            programs: Vec::new(),
-        };
-        let mut words = arguments.iter();
-        while let Some(word) = words.next() {
-            let mut value =
-                || words.next().ok_or_else(|| Failure::Usage(format!("{word} needs a value")));
-            match word.as_str() {
-                "--sample" => options.extent = Extent::Sample,
-                "--controls" => options.extent = Extent::Controls,
-                "--install" => options.install = true,
-                "--write" => options.write = true,
-                "--root" => options.root = Some(PathBuf::from(value()?)),
-                "--each" => options.each = number(value()?)?,
-                "--jobs" => options.jobs = number(value()?)?,
-                option if option.starts_with('-') => {
-                    return Err(Failure::Usage(format!("unknown option `{option}`")));
-                }
-                program => options.programs.push(program.to_owned()),
-            }
-        }
-        if options.install && options.root.is_none() {
-            options.root = Some(install::default_root());
-        }
-        Ok(options)
-    }
-
-    /// Returns whether the program was asked for.
-    fn wants(&self, program: &str) -> bool {
-        match (self.programs.is_empty(), self.extent == Extent::Sample) {
-            (true, true) => SAMPLE.contains(&program),
-            (true, false) => true,
-            (false, _) => self.programs.iter().any(|asked| asked == program),
-        }
-    }
-}
-
-fn number(text: &str) -> Result<usize, Failure> {
-    text.parse().map_err(|_| Failure::Usage(format!("`{text}` is not a number")))
+/// The context of a run: what is run, where, and what is accepted.
+struct Referee<'r> {
+    options: &'r Options,
+    machine: &'r Machine,
+    installation: &'r Installation,
+    traps: [Trap; 3],
+    candidates: Candidates,
+    accepted: AcceptedActions,
 }
 
 /// Runs the candidates of every program that was asked for, in several threads.
@@ -197,67 +83,80 @@ fn examine(
     installation: &Installation,
 ) -> Result<Vec<Outcome>, Failure> {
     let trap = |name: &str, selection| Trap::new(machine.work(), name, selection);
-    let traps = [
-        trap("hostile", Selection::All)?,
-        trap("settled", Selection::Unguarded { home: true })?,
-        trap("plain-home", Selection::Unguarded { home: false })?,
-    ];
-    let candidates = Candidates::read()?;
+    let referee = Referee {
+        options,
+        machine,
+        installation,
+        traps: [
+            trap("hostile", Selection::All)?,
+            trap("settled", Selection::Unguarded { home: true })?,
+            trap("plain-home", Selection::Unguarded { home: false })?,
+        ],
+        candidates: Candidates::read(options.seed)?,
+        accepted: AcceptedActions::read()?,
+    };
     let versions = install::versions(options.root.as_deref());
-    let names: Vec<&str> = candidates.programs().filter(|name| options.wants(name)).collect();
+    let progress = options.resume.as_deref().map(|file| Progress::open(file, options));
+    let progress = progress.transpose()?.unwrap_or_default();
+    let wanted = referee.candidates.programs().filter(|name| options.wants(name));
+    let names: Vec<&str> = wanted.filter(|name| !progress.has(name)).collect();
     let queue = Mutex::new(names.into_iter());
-    let outcomes = Mutex::new(BTreeMap::new());
+    let progress = Mutex::new(progress);
     std::thread::scope(|scope| {
         for _ in 0..options.jobs {
             scope.spawn(|| {
                 while let Some(name) = queue.lock().ok().and_then(|mut names| names.next()) {
-                    let mut outcome =
-                        program(name, options, machine, installation, &traps, &candidates);
+                    let mut outcome = referee.program(name);
                     outcome.describe(packages.package(name), &versions);
                     eprintln!("{}", outcome.line());
-                    if let Ok(mut all) = outcomes.lock() {
-                        all.insert(name.to_owned(), outcome);
+                    let added = progress.lock().map(|mut progress| progress.add(outcome));
+                    if !added.is_ok_and(|added| added.is_ok()) {
+                        eprintln!("{name}: the result cannot be saved");
                     }
                 }
             });
         }
     });
-    Ok(outcomes.into_inner().map_err(|_| "a thread failed".to_owned())?.into_values().collect())
+    let progress = progress.into_inner().map_err(|_| "a thread failed".to_owned())?;
+    Ok(progress.into_results(&options.add)?)
 }
 
-/// Runs the command lines of one program.
-fn program(
-    name: &str,
-    options: &Options,
-    machine: &Machine,
-    installation: &Installation,
-    traps: &[Trap],
-    candidates: &Candidates,
-) -> Outcome {
-    let mut outcome = Outcome::new(name);
-    if !machine.has(name) {
-        return outcome;
-    }
-    outcome.verdict = Verdict::NothingHarmless;
-    let accepted = results::accepted(name);
-    for script in candidates.of(name) {
-        if outcome.commands.len() >= options.each {
-            break;
+impl Referee<'_> {
+    /// Runs the command lines of one program.
+    fn program(&self, name: &str) -> Outcome {
+        let mut outcome = Outcome::new(name);
+        if !self.machine.has(name) {
+            return outcome;
         }
-        // A guard that refuses the hostile project is respected; the rest is tried in the one without that trap.
-        let Some(trap) = traps.iter().find(|trap| is_harmless(&script, trap)) else { continue };
-        let deeds = match machine.run(&script, trap, SECONDS) {
-            Ok(record) => {
-                outcome.stopped += usize::from(record.stopped);
-                let is_harmless = |command: &str| is_harmless_helper(command, trap);
-                let bench = Bench { trap, installation, is_harmless: &is_harmless };
-                judge::deeds(&record, &script, &bench)
+        outcome.verdict = Verdict::NothingHarmless;
+        let accepted = self.accepted.of(name);
+        for script in self.candidates.of(name) {
+            if outcome.commands.len() >= self.options.each {
+                break;
             }
-            Err(error) => vec![judge::Deed::failed(&error)],
-        };
-        outcome.add(&script, deeds, &accepted);
+            // A guard that refuses the hostile project is respected; the rest is tried in the one without that trap.
+            if let Some(trap) = self.traps.iter().find(|trap| is_harmless(&script, trap)) {
+                let deeds = self.deeds(&script, trap, &mut outcome);
+                outcome.add(&script, deeds, &accepted);
+            }
+        }
+        outcome
     }
-    outcome
+
+    /// Runs a command line, and returns what it did.
+    fn deeds(&self, script: &str, trap: &Trap, outcome: &mut Outcome) -> Vec<Deed> {
+        match self.machine.run(script, trap, SECONDS) {
+            Ok(record) => {
+                outcome.stopped += usize::from(record.is_stopped());
+                outcome.failed += usize::from(record.status != Some(0));
+                let is_harmless = |command: &str| is_harmless_helper(command, trap);
+                let bench =
+                    Bench { trap, installation: self.installation, is_harmless: &is_harmless };
+                judge::deeds(&record, script, &bench)
+            }
+            Err(error) => vec![Deed::failed(&error)],
+        }
+    }
 }
 
 /// Returns whether the analysis calls each part of the script harmless in the project of the trap.
@@ -299,18 +198,24 @@ fn facts(script: &str, trap: &Trap) -> Option<(OperationFacts, AbsPath)> {
 /// Prints the results, writes them to files on request, and fails if a row broke its promise.
 fn report(options: &Options, outcomes: &[Outcome]) -> Result<(), Failure> {
     let ran = outcomes.iter().filter(|outcome| !outcome.commands.is_empty());
-    let (programs, commands) =
-        (ran.clone().count(), ran.map(|outcome| outcome.commands.len()).sum::<usize>());
+    let sum = |count: fn(&Outcome) -> usize| ran.clone().map(count).sum::<usize>();
+    let (programs, commands) = (ran.clone().count(), sum(|outcome| outcome.commands.len()));
+    let (failed, stopped) = (sum(|outcome| outcome.failed), sum(|outcome| outcome.stopped));
     let broken: Vec<_> = outcomes.iter().filter(|each| each.verdict == Verdict::Broken).collect();
     println!(
-        "{programs} programs ran {commands} command lines; {} broke the promise",
+        "{programs} programs ran {commands} command lines: {failed} failed, {stopped} were stopped; \
+         {} programs broke the promise",
         broken.len()
     );
     for outcome in &broken {
         println!("{}", outcome.line());
     }
     if options.write {
-        results::write(&workspace::root().join("corpus/programs/results.tsv"), outcomes)?;
+        results::write(
+            &workspace::root().join("corpus/programs/results.tsv"),
+            outcomes,
+            &progress::commit()?,
+        )?;
         results::write_unproved(&table::directory().join("unproved.txt"), outcomes)?;
     }
     if options.extent == Extent::Sample {

@@ -6,20 +6,28 @@ use std::{
 };
 
 use super::table::{self, Options, Row};
-use crate::workspace;
+use crate::{chance::Chance, workspace};
+
+/// The number of combinations of options by chance, for each level of a row.
+const COMBINATIONS: usize = 8;
+
+/// Values of options and operands that are texts.
+const TEXTS: &[&str] = &["1", "x", "a", "alpha", "0", "2,3", "a.txt"];
 
 /// Command lines of each program, the most telling ones first.
 pub(super) struct Candidates {
     scripts: BTreeMap<String, Vec<String>>,
+    /// The choice of command lines: 0 spreads them over the row, another number chooses by chance.
+    seed: u64,
 }
 
 impl Candidates {
-    /// Derives the command lines of all programs.
-    pub(super) fn read() -> Result<Self, String> {
-        let mut all = Self { scripts: BTreeMap::new() };
+    /// Derives the command lines of all programs. A seed other than 0 adds combinations of options by chance.
+    pub(super) fn read(seed: u64) -> Result<Self, String> {
+        let mut all = Self { scripts: BTreeMap::new(), seed };
         for file in table::read()? {
             for row in &file.programs {
-                let levels = levels(row, &file.sets);
+                let levels = levels(row, &file.sets, &mut chance(seed, &row.names));
                 for (index, name) in row.names.split_whitespace().enumerate() {
                     // Further names of one program differ little: fewer lines show that they do the same.
                     let most = if index == 0 { usize::MAX } else { 3 };
@@ -43,7 +51,11 @@ impl Candidates {
         let all = self.scripts.get(program).cloned().unwrap_or_default();
         // Spread over the list, so that a small number of them covers all subcommands.
         let mut order: Vec<usize> = (0..all.len()).collect();
-        order.sort_by_key(|index| (spread(*index), *index));
+        if let Some(mut chance) = chance(self.seed, program) {
+            order.sort_by_cached_key(|_| chance.below(usize::MAX));
+        } else {
+            order.sort_by_key(|index| (spread(*index), *index));
+        }
         let mut seen = BTreeSet::new();
         let lines = order.into_iter().filter_map(|index| all.get(index).cloned());
         lines.filter(|line| seen.insert(line.clone())).collect()
@@ -90,56 +102,80 @@ fn spread(index: usize) -> u32 {
     (index as u32).reverse_bits()
 }
 
+/// Returns the chance of a program, or none for the seed 0.
+fn chance(seed: u64, program: &str) -> Option<Chance> {
+    let mixed = program.bytes().fold(seed, |mixed, byte| mixed.wrapping_mul(31) + u64::from(byte));
+    (seed != 0).then(|| Chance::new(mixed))
+}
+
 type Sets = [(String, Options)];
 
 /// Returns what follows the name of the program, for the row and each of its subcommands.
-fn levels(row: &Row, sets: &Sets) -> Vec<String> {
-    let single_dash = row.traits.contains("single-dash");
-    let mut lines = of_level(row, sets, "", single_dash);
-    for sub in &row.subcommands {
-        descend(sub, sets, "", single_dash, &mut lines);
-    }
+fn levels(row: &Row, sets: &Sets, chance: &mut Option<Chance>) -> Vec<String> {
+    let mut lines = Vec::new();
+    descend(row, sets, &Level { path: "", single_dash: false }, chance, &mut lines);
     lines
 }
 
-fn descend(row: &Row, sets: &Sets, before: &str, single_dash: bool, lines: &mut Vec<String>) {
-    let single_dash = single_dash || row.traits.contains("single-dash");
-    for name in row.names.split_whitespace().take(6) {
-        let path = format!("{before} {name}");
-        lines.extend(of_level(row, sets, &path, single_dash));
-        row.subcommands.iter().for_each(|sub| descend(sub, sets, &path, single_dash, lines));
+/// The place of a row: the words before its options, and how options are spelled.
+struct Level<'l> {
+    path: &'l str,
+    single_dash: bool,
+}
+
+fn descend(
+    row: &Row,
+    sets: &Sets,
+    level: &Level<'_>,
+    chance: &mut Option<Chance>,
+    lines: &mut Vec<String>,
+) {
+    let single_dash = level.single_dash || row.traits.contains("single-dash");
+    let here = Level { path: level.path, single_dash };
+    lines.extend(of_level(row, sets, &here, chance));
+    for sub in &row.subcommands {
+        for name in sub.names.split_whitespace().take(6) {
+            let path = format!("{} {name}", level.path);
+            descend(sub, sets, &Level { path: &path, single_dash }, chance, lines);
+        }
     }
 }
 
 /// Returns the lines of one level: plain, with each kind of option, and with several options at once.
-fn of_level(row: &Row, sets: &Sets, path: &str, single_dash: bool) -> Vec<String> {
+fn of_level(row: &Row, sets: &Sets, level: &Level<'_>, chance: &mut Option<Chance>) -> Vec<String> {
+    let (path, single_dash) = (level.path, level.single_dash);
     let operands = operands(&row.operands);
     let mut lines = vec![format!("{path}{operands}"), path.to_owned()];
-    let mut flags = Vec::new();
-    let used = row
-        .sets
-        .split_whitespace()
-        .filter_map(|name| sets.iter().find(|(set, _)| set == name).map(|(_, options)| options));
-    for options in std::iter::once(&row.options).chain(used) {
-        for (kind, names) in options {
-            for name in names.split_whitespace() {
-                let option = spell(name, single_dash);
-                match kind.as_str() {
-                    "ends" => lines.push(format!("{path} {option}")),
-                    "flags" | "optional" => {
-                        flags.push(option.clone());
-                        lines.push(format!("{path} {option}{operands}"));
-                    }
-                    "texts" | "last" => lines.push(format!("{path} {option} 1{operands}")),
-                    "reads" => lines.push(format!("{path} {option} a.txt{operands}")),
-                    "moves" => lines.push(format!("{path} {option} sub{operands}")),
-                    _ => {}
+    let (mut flags, mut words) = (Vec::new(), Vec::new());
+    for (kind, names) in options(row, sets) {
+        for name in names.split_whitespace() {
+            let option = spell(name, single_dash);
+            let value = match kind {
+                "ends" => {
+                    lines.push(format!("{path} {option}"));
+                    continue;
                 }
-            }
+                "flags" | "optional" => {
+                    flags.push(option.clone());
+                    String::new()
+                }
+                "texts" | "last" => {
+                    format!(" {}", chance.as_mut().map_or("1", |chance| chance.pick(TEXTS)))
+                }
+                "reads" => " a.txt".to_owned(),
+                "moves" => " sub".to_owned(),
+                _ => continue,
+            };
+            lines.push(format!("{path} {option}{value}{operands}"));
+            words.push(format!("{option}{value}"));
         }
     }
     for three in flags.chunks(3) {
         lines.push(format!("{path} {}{operands}", three.join(" ")));
+    }
+    if let Some(chance) = chance {
+        let combined = combinations(&words, chance);
+        lines.extend(combined.map(|options| format!("{path} {options}{operands}")));
     }
     for when in &row.conditions {
         let given =
@@ -150,6 +186,26 @@ fn of_level(row: &Row, sets: &Sets, path: &str, single_dash: bool) -> Vec<String
         }
     }
     lines
+}
+
+/// Returns the options of a row and of the sets that it names, by kind.
+fn options<'r>(row: &'r Row, sets: &'r Sets) -> impl Iterator<Item = (&'r str, &'r str)> {
+    let used = row
+        .sets
+        .split_whitespace()
+        .filter_map(|name| sets.iter().find(|(set, _)| set == name).map(|(_, options)| options));
+    let all = std::iter::once(&row.options).chain(used).flatten();
+    all.map(|(kind, names)| (kind.as_str(), names.as_str()))
+}
+
+/// Returns combinations of two to five options by chance.
+fn combinations(options: &[String], chance: &mut Chance) -> impl Iterator<Item = String> {
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let number = if options.len() < 2 { 0 } else { COMBINATIONS };
+    (0..number).map(move |_| {
+        let chosen: Vec<&str> = (0..2 + chance.below(4)).map(|_| chance.pick(&options)).collect();
+        chosen.join(" ")
+    })
 }
 
 fn spell(name: &str, single_dash: bool) -> String {

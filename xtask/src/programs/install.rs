@@ -42,18 +42,18 @@ pub(super) fn install(root: &Path, packages: &Packages) -> Result<(), String> {
         command.env("DEBIAN_FRONTEND", "noninteractive");
         succeed(&mut command)
     };
-    let of = |registry: &str| -> Vec<String> {
-        packages
-            .all
-            .keys()
-            .filter(|each| each.registry == registry)
-            .map(|each| each.name.clone())
-            .collect()
+    let names = |registry: &str| -> Vec<String> {
+        packages.of(registry).map(|(package, _)| package.name.clone()).collect()
     };
-    inside(DEBIAN, &of("debian"))?;
-    inside(NPM, &of("npm"))?;
-    inside(PYPI, &of("pypi"))?;
-    crates(root, &of("crates"))
+    // A package and its programs, with blanks between them.
+    let programs = |registry: &str| -> Vec<String> {
+        let all = packages.of(registry);
+        all.map(|(package, programs)| format!("{} {}", package.name, programs.join(" "))).collect()
+    };
+    inside(DEBIAN, &names("debian"))?;
+    inside(NPM, &programs("npm"))?;
+    inside(PYPI, &programs("pypi"))?;
+    crates(root, &names("crates"))
 }
 
 /// Builds packages of crates.io with the cargo of this machine: Debian's is too old for them. A package that cannot be
@@ -96,19 +96,26 @@ there=; for each in "$@" strace nodejs npm python3-venv python3-pip iproute2; do
 apt-get install -y -qq --no-install-recommends $there ||
   for each in $there; do apt-get install -y -qq --no-install-recommends "$each"; done; true"#;
 
-/// Installs each package in a separate directory, and links its programs.
-const NPM: &str = r#"for each in "$@"; do at=/opt/npm/$each; [ -d "$at" ] && continue; mkdir -p "$at"
-  npm install --silent --no-fund --no-audit --prefix "$at" "$each" </dev/null >/dev/null 2>&1 || { rm -rf "$at"; continue; }
-  for file in "$at"/node_modules/.bin/*; do name=${file##*/}; [ -e "/usr/bin/$name" ] || ln -sf "$file" "/usr/local/bin/$name"; done
+/// Installs each package in a separate directory, and links the programs that are named after it. Debian's Node.js is
+/// too old for many of them: they run with the one of npm.
+const NPM: &str = r#"for each in "$@"; do set -- $each; name=$1; at=/opt/npm/$name; shift
+  if [ ! -d "$at" ]; then mkdir -p "$at"
+    npm install --silent --no-fund --no-audit --prefix "$at" "$name" </dev/null >/tmp/npm.log 2>&1 ||
+      { echo "npm: $name cannot be installed"; tail -n 5 /tmp/npm.log; rm -rf "$at"; continue; }
+  fi
+  for program in "$@"; do file=$at/node_modules/.bin/$program
+    [ -e "$file" ] && { [ "$name" = node ] || [ ! -e "/usr/bin/$program" ]; } && ln -sf "$file" "/usr/local/bin/$program"; done
 done; true"#;
 
 /// As for npm, with a virtual environment for each package.
-const PYPI: &str = r#"python3 -m venv /opt/uv && /opt/uv/bin/pip install -q uv
-for each in "$@"; do at=/opt/pypi/$each; [ -d "$at" ] && continue
-  /opt/uv/bin/uv venv -q "$at" && /opt/uv/bin/uv pip install -q --python "$at/bin/python" "$each" </dev/null || { rm -rf "$at"; continue; }
-  for file in "$at"/bin/*; do name=${file##*/}
-    case $name in python*|activate*|pip*|pydoc*|deactivate*) continue;; esac
-    [ -e "/usr/bin/$name" ] || ln -sf "$file" "/usr/local/bin/$name"; done
+const PYPI: &str = r#"[ -x /opt/uv/bin/uv ] || { python3 -m venv /opt/uv && /opt/uv/bin/pip install -q uv; }
+for each in "$@"; do set -- $each; name=$1; at=/opt/pypi/$name; shift
+  if [ ! -d "$at" ]; then
+    /opt/uv/bin/uv venv -q "$at" && /opt/uv/bin/uv pip install -q --python "$at/bin/python" "$name" </dev/null ||
+      { echo "PyPI: $name cannot be installed"; rm -rf "$at"; continue; }
+  fi
+  for program in "$@"; do
+    [ -e "$at/bin/$program" ] && [ ! -e "/usr/bin/$program" ] && ln -sf "$at/bin/$program" "/usr/local/bin/$program"; done
 done; true"#;
 
 /// Returns the name of this machine's release of Debian.
@@ -120,16 +127,23 @@ fn release() -> Result<String, String> {
 
 /// Copies what a registry's client needs to reach it from here.
 fn copy_settings(root: &Path) -> Result<(), String> {
-    for file in [
+    let files = [
         "etc/resolv.conf",
         "etc/hosts",
         "etc/pip.conf",
         "root/.npmrc",
         "etc/ssl/certs/ca-certificates.crt",
-    ] {
-        let from = Path::new("/").join(file);
+    ];
+    // Debian makes its list of certificates anew from these whenever one of its packages changes.
+    let own = fs::read_dir("/usr/local/share/ca-certificates").into_iter().flatten();
+    let own = own.filter_map(Result::ok).map(|entry| entry.path());
+    for from in files.map(|file| Path::new("/").join(file)).into_iter().chain(own) {
+        let to = root.join(from.strip_prefix("/").unwrap_or(&from));
         if from.is_file() {
-            fs::copy(&from, root.join(file)).map_err(|error| format!("{file}: {error}"))?;
+            let copied = to.parent().map_or(Ok(()), fs::create_dir_all);
+            copied
+                .and_then(|()| fs::copy(&from, to))
+                .map_err(|error| format!("{}: {error}", from.display()))?;
         }
     }
     Ok(())
@@ -163,8 +177,11 @@ pub(super) fn versions(root: Option<&Path>) -> BTreeMap<String, String> {
 
 fn npm_versions(root: &Path, all: &mut BTreeMap<String, String>) {
     let Ok(packages) = Packages::read() else { return };
-    for package in packages.all.keys().filter(|each| each.registry == "npm") {
-        let file = root.join(format!("opt/npm/{0}/node_modules/{0}/package.json", package.name));
+    for (package, _) in packages.of("npm") {
+        // `node@24` is a package with a version.
+        let name = package.name.rsplit_once('@').map_or("", |(name, _)| name);
+        let name = if name.is_empty() { &package.name } else { name };
+        let file = root.join(format!("opt/npm/{}/node_modules/{name}/package.json", package.name));
         let text = fs::read_to_string(file).unwrap_or_default();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
         if let Some(version) = value.get("version").and_then(|version| version.as_str()) {
@@ -176,7 +193,7 @@ fn npm_versions(root: &Path, all: &mut BTreeMap<String, String>) {
 /// A distribution of PyPI has its version in the name of a directory: `black-25.1.0.dist-info`.
 fn python_versions(root: &Path, all: &mut BTreeMap<String, String>) {
     let Ok(packages) = Packages::read() else { return };
-    for package in packages.all.keys().filter(|each| each.registry == "pypi") {
+    for (package, _) in packages.of("pypi") {
         let lib = root.join("opt/pypi").join(&package.name).join("lib");
         let pythons = fs::read_dir(lib).into_iter().flatten().filter_map(Result::ok);
         let sites = pythons.map(|python| python.path().join("site-packages"));

@@ -287,7 +287,7 @@ mod tests {
         let record = Record {
             trace: format!("1 execve(\"/bin/bash\")\n1 {line}"),
             output: String::new(),
-            stopped: false,
+            status: Some(0),
         };
         deeds(&record, "ls", &bench).pop().map(|deed| (deed.kind, deed.what))
     }

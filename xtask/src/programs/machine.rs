@@ -21,17 +21,16 @@ const CALLS: &str = "execve,execveat,connect,sendto,sendmsg,sendmmsg,open,openat
     write,rename,renameat,renameat2,mkdir,mkdirat,rmdir,link,linkat,symlink,symlinkat,truncate,mknod,mknodat,\
     chmod,fchmodat,chown,lchown,fchownat,setxattr,lsetxattr,chdir";
 
-/// Prepares the namespaces and starts the program. The trap is copied over itself, so that its paths stay the same.
+/// Prepares the namespaces and starts the program. The trap is mounted over itself as an overlay, so that its paths
+/// stay the same and each run finds it unchanged.
 const DRIVER: &str = r#"set -e
-trap=$1 root=$2 trace=$3 script=$4
+trap=$1 root=$2 trace=$3 layers=$4 script=$5
 mount -t tmpfs -o mode=1777 none "$root/tmp"
-mkdir -p "$root$trap"
-if [ -n "$root" ]; then
-  mount -t tmpfs -o mode=755 none "$root$trap"; cp -a "$trap/." "$root$trap/"
-else
-  cp -a "$trap" /tmp/.trap; mount -t tmpfs -o mode=755 none "$trap"; cp -a /tmp/.trap/. "$trap/"; rm -rf /tmp/.trap
-fi
-chown 65534:65534 "$root$trap"
+mkdir -p "$root$trap" "$layers"
+# What the programs change goes to a layer of its own.
+mount -t tmpfs none "$layers"
+mkdir -m 755 "$layers/upper" "$layers/work"; chown 65534:65534 "$layers/upper"
+mount -t overlay -o "lowerdir=$trap,upperdir=$layers/upper,workdir=$layers/work" none "$root$trap"
 mount -t proc none "$root/proc"
 if [ -n "$root" ]; then mkdir -p "$root/dev/pts"; mount -t devpts -o newinstance,ptmxmode=666,mode=620 none "$root/dev/pts"; fi
 # A resolver that is not there: what is asked of it shows in the record.
@@ -60,8 +59,15 @@ pub(super) struct Record {
     pub(super) trace: String,
     /// The output of the program.
     pub(super) output: String,
-    /// True if it was ended because it exceeded its time limit.
-    pub(super) stopped: bool,
+    /// The exit status, or none after a signal.
+    pub(super) status: Option<i32>,
+}
+
+impl Record {
+    /// Returns whether it was ended because it exceeded its time limit.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.status == Some(124)
+    }
 }
 
 /// A root directory with programs in it, and a place for traps.
@@ -115,7 +121,8 @@ impl Machine {
         let mut command = Command::new("unshare");
         command.args(["--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child"]);
         command.args(["sh", "-c", DRIVER, "sh"]);
-        command.arg(trap.directory()).arg(&self.root).arg(&trace).arg(script);
+        command.arg(trap.directory()).arg(&self.root).arg(&trace);
+        command.arg(self.work.join("layers")).arg(script);
         command.env("SECONDS_MOST", seconds.to_string());
         command.env("PATH", PATH).env("CALLS", CALLS.replace(char::is_whitespace, ""));
         command.stdin(Stdio::null()).stdout(Stdio::piped());
@@ -134,10 +141,6 @@ impl Machine {
             return Err(why.trim().to_owned());
         }
         let utf8 = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok(Record {
-            trace: utf8(&text),
-            output: utf8(&output),
-            stopped: status.code() == Some(124),
-        })
+        Ok(Record { trace: utf8(&text), output: utf8(&output), status: status.code() })
     }
 }

@@ -33,6 +33,11 @@ impl Packages {
         Ok(Self { all })
     }
 
+    /// Returns the packages of a registry, and the programs of each.
+    pub(super) fn of(&self, registry: &str) -> impl Iterator<Item = (&Package, &Vec<String>)> {
+        self.all.iter().filter(move |(package, _)| package.registry == registry)
+    }
+
     /// Returns the package that brings a program; of several the first, Debian's before the others'.
     pub(super) fn package(&self, program: &str) -> Option<&Package> {
         let brings = |programs: &Vec<String>| programs.iter().any(|each| each == program);

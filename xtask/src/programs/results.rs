@@ -12,8 +12,14 @@ use super::{
 };
 use crate::workspace;
 
+/// What separates the actions of a result.
+const ACTIONS: &str = "; ";
+
+/// What separates the command lines of a result.
+const COMMANDS: &str = " ⏎ ";
+
 /// The verdict on a program's promise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
     /// The program could not be had.
     Unproved,
@@ -25,6 +31,19 @@ pub(super) enum Verdict {
     Broken,
 }
 
+impl Verdict {
+    const ALL: [Self; 4] = [Self::Unproved, Self::NothingHarmless, Self::Kept, Self::Broken];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Unproved => "unproved",
+            Self::NothingHarmless => "nothing-harmless",
+            Self::Kept => "kept",
+            Self::Broken => "broken",
+        }
+    }
+}
+
 /// The result of one program.
 pub(super) struct Result {
     pub(super) program: String,
@@ -32,6 +51,8 @@ pub(super) struct Result {
     pub(super) version: String,
     pub(super) verdict: Verdict,
     pub(super) commands: Vec<String>,
+    /// The number of command lines that ended with another status than 0.
+    pub(super) failed: usize,
     /// The number of command lines that were ended because they exceeded their time limit.
     pub(super) stopped: usize,
     pub(super) accepted: BTreeSet<String>,
@@ -48,6 +69,7 @@ impl Result {
             version: String::new(),
             verdict: Verdict::Unproved,
             commands: Vec::new(),
+            failed: 0,
             stopped: 0,
             accepted: BTreeSet::new(),
             home: BTreeSet::new(),
@@ -84,47 +106,105 @@ impl Result {
         self.version = versions.get(&self.package).cloned().unwrap_or_default();
     }
 
+    /// Adds the command lines of another run.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.verdict = self.verdict.max(other.verdict);
+        self.failed += other.failed;
+        self.stopped += other.stopped;
+        self.commands.extend(other.commands);
+        self.accepted.extend(other.accepted);
+        self.home.extend(other.home);
+        self.broken.extend(other.broken);
+    }
+
+    /// Reads a line of the table of results.
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [
+            program,
+            package,
+            version,
+            verdict,
+            _,
+            failed,
+            stopped,
+            accepted,
+            home,
+            broken,
+            commands,
+        ] = fields[..]
+        else {
+            return None;
+        };
+        let list = |text: &str, separator: &str| -> Vec<String> {
+            let parts = text.split(separator).filter(|part| !part.is_empty());
+            parts.map(str::to_owned).collect()
+        };
+        Some(Self {
+            program: program.to_owned(),
+            package: package.to_owned(),
+            version: version.to_owned(),
+            verdict: Verdict::ALL.into_iter().find(|each| each.name() == verdict)?,
+            commands: list(commands, COMMANDS),
+            failed: failed.parse().ok()?,
+            stopped: stopped.parse().ok()?,
+            accepted: list(accepted, ACTIONS).into_iter().collect(),
+            home: list(home, ACTIONS).into_iter().collect(),
+            broken: list(broken, ACTIONS),
+        })
+    }
+
     /// Returns the line of the table of results.
     pub(super) fn line(&self) -> String {
-        let verdict = match self.verdict {
-            Verdict::Unproved => "unproved",
-            Verdict::NothingHarmless => "nothing-harmless",
-            Verdict::Kept => "kept",
-            Verdict::Broken => "broken",
-        };
-        let list = |deeds: &BTreeSet<String>| deeds.iter().cloned().collect::<Vec<_>>().join("; ");
+        let list =
+            |deeds: &BTreeSet<String>| deeds.iter().cloned().collect::<Vec<_>>().join(ACTIONS);
         let fields = [
             self.program.clone(),
             self.package.clone(),
             self.version.clone(),
-            verdict.to_owned(),
+            self.verdict.name().to_owned(),
             self.commands.len().to_string(),
+            self.failed.to_string(),
             self.stopped.to_string(),
             list(&self.accepted),
             list(&self.home),
-            self.broken.join("; "),
-            self.commands.join(" ⏎ "),
+            self.broken.join(ACTIONS),
+            self.commands.join(COMMANDS),
         ];
         fields.map(|field| field.replace(['\t', '\n'], " ")).join("\t")
     }
 }
 
-/// Returns what a program may do beyond reading, from `accepted.tsv`.
-pub(super) fn accepted(program: &str) -> BTreeSet<String> {
-    let path = workspace::root().join("corpus/programs/accepted.tsv");
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let rows = text.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
-    let concerns =
-        |names: &str| names == "*" || names.split_whitespace().any(|name| name == program);
-    let mut all = BTreeSet::new();
-    for row in rows {
-        if let [names, deed, _reason] = row[..]
-            && concerns(names)
-        {
-            all.insert(deed.to_owned());
+/// What programs may do beyond reading, from `accepted.tsv`.
+pub(super) struct AcceptedActions {
+    /// The names of programs, and an action.
+    rows: Vec<(String, String)>,
+}
+
+impl AcceptedActions {
+    pub(super) fn read() -> std::result::Result<Self, String> {
+        let path = workspace::root().join("corpus/programs/accepted.tsv");
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let mut rows = Vec::new();
+        for line in text.lines().skip(1) {
+            let [names, deed, _reason] = line.split('\t').collect::<Vec<_>>()[..] else {
+                return Err(format!("accepted.tsv: `{line}` has not three fields"));
+            };
+            rows.push((names.to_owned(), deed.to_owned()));
         }
+        Ok(Self { rows })
     }
-    all
+
+    /// Returns the actions that are accepted of a program.
+    pub(super) fn of(&self, program: &str) -> BTreeSet<String> {
+        let concerns =
+            |names: &str| names == "*" || names.split_whitespace().any(|name| name == program);
+        self.rows
+            .iter()
+            .filter(|(names, _)| concerns(names))
+            .map(|(_, deed)| deed.clone())
+            .collect()
+    }
 }
 
 /// Returns whether an action is accepted. A sprung trap is never accepted. An entry that ends with
@@ -137,13 +217,17 @@ fn is_accepted(deed: &Deed, text: &str, accepted: &BTreeSet<String>) -> bool {
         })
 }
 
-/// Writes all results, with the date on which they were had.
-pub(super) fn write(path: &Path, outcomes: &[Result]) -> std::result::Result<(), String> {
+/// Writes all results, with the date and the commit of the run.
+pub(super) fn write(
+    path: &Path,
+    outcomes: &[Result],
+    commit: &str,
+) -> std::result::Result<(), String> {
     let date = std::process::Command::new("date").args(["-u", "+%F"]).output();
     let date = date.map_err(|error| error.to_string())?;
     let date = String::from_utf8_lossy(&date.stdout).trim().to_owned();
     let mut text = format!(
-        "program\tpackage\tversion\tverdict\tlines\tstopped\taccepted\thome\tbroken\tcommand lines run on {date}\n"
+        "program\tpackage\tversion\tverdict\tlines\tfailed\tstopped\taccepted\thome\tbroken\tcommand lines run on {date} at {commit}\n"
     );
     for outcome in outcomes {
         text.push_str(&outcome.line());
