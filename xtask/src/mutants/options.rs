@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::Failure;
 
-pub(crate) const ARGUMENTS: &str = "[--shard K/N] [--jobs N] [--own-tests] [--in-one-program [--sample N] [--steps N] [--iterate]] [CRATE|FILE]…";
+pub(crate) const ARGUMENTS: &str = "[--shard K/N] [--jobs N] [--own-tests] [--in-one-program [--sample N] [--seed N] [--steps N] [--iterate]] [CRATE|FILE]…";
 
 /// A package whose mutants are tested.
 struct Package {
@@ -75,6 +75,8 @@ pub(super) struct Options {
     pub(super) in_one_program: bool,
     /// The number of mutants that run. They are the first ones of an order that looks random.
     pub(super) sample: Option<usize>,
+    /// The number that chooses the order. Without one it is 0.
+    pub(super) seed: u32,
     /// Only the first steps of the tests run.
     pub(super) steps: Option<usize>,
     /// Skips the mutants that an earlier run noticed.
@@ -92,6 +94,7 @@ pub(super) fn parse(arguments: &[String], root: &Path) -> Result<Options, Failur
             "--jobs" => options.jobs = number(word, words.next())?,
             "--in-one-program" => options.in_one_program = true,
             "--sample" => options.sample = Some(number(word, words.next())? as usize),
+            "--seed" => options.seed = number(word, words.next())?,
             "--steps" => options.steps = Some(number(word, words.next())? as usize),
             "--iterate" => options.iterate = true,
             name => add(&mut options.targets, name, root)?,
@@ -100,9 +103,10 @@ pub(super) fn parse(arguments: &[String], root: &Path) -> Result<Options, Failur
     if options.targets.is_empty() {
         options.targets = PACKAGES.iter().map(whole).collect();
     }
-    let needs_one_program = options.sample.is_some() || options.steps.is_some() || options.iterate;
+    let has_order = options.sample.is_some() || options.seed > 0;
+    let needs_one_program = has_order || options.steps.is_some() || options.iterate;
     if needs_one_program && !options.in_one_program {
-        let message = "`--sample`, `--steps` and `--iterate` need `--in-one-program`";
+        let message = "`--sample`, `--seed`, `--steps` and `--iterate` need `--in-one-program`";
         return Err(Failure::Usage(message.into()));
     }
     Ok(options)
@@ -203,6 +207,7 @@ mod tests {
             &["--jobs"],
             &["--in-one-program", "--sample"],
             &["--sample", "3"],
+            &["--seed", "3"],
             &["--iterate"],
         ] {
             assert!(matches!(read(words), Err(Failure::Usage(_))), "{words:?}");

@@ -23,7 +23,7 @@ pub(super) struct ListedMutant {
     pub(super) replacement: String,
 }
 
-/// Returns the mutants of a target, in an order that looks random and is always the same.
+/// Returns the mutants of a target, in an order that looks random and is always the same for a seed.
 pub(super) fn list(
     target: &Target,
     options: &Options,
@@ -45,16 +45,18 @@ pub(super) fn list(
     let list = list.as_array().map(Vec::as_slice).unwrap_or_default().iter();
     let mutants = list.map(|value| sources.mutant(value).ok_or("a mutant of another form"));
     let mut mutants = mutants.collect::<Result<Vec<_>, _>>()?;
-    mutants.sort_by_cached_key(|mutant| (scatter(&mutant.name), mutant.name.clone()));
+    mutants.sort_by_cached_key(|mutant| (scatter(&mutant.name, options.seed), mutant.name.clone()));
     Ok(mutants)
 }
 
-/// Returns a number that looks random and depends on nothing but the text (FNV-1a, finished as in SplitMix).
-fn scatter(text: &str) -> u64 {
+/// Returns a number that looks random and depends on nothing but the text and the seed (FNV-1a,
+/// finished as in SplitMix).
+fn scatter(text: &str, seed: u32) -> u64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    let mixed = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let seeded = hash ^ u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (seeded ^ (seeded >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed ^ (mixed >> 27)
 }
 
@@ -104,5 +106,16 @@ mod tests {
         assert_eq!(offset("ab\nö + c\n", &place(1, 2)), Some(1));
         assert_eq!(offset("ab\nö + c\n", &place(2, 3)), Some(6));
         assert_eq!(offset("ab\n", &place(0, 1)), None);
+    }
+
+    #[test]
+    fn a_seed_chooses_an_order() {
+        let order = |seed| {
+            let mut names: Vec<_> = (0..9).map(|number| format!("a.rs:{number}")).collect();
+            names.sort_by_key(|name| scatter(name, seed));
+            names
+        };
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
     }
 }
