@@ -21,12 +21,12 @@ impl ScriptProperties {
     ///
     /// ```
     /// use openoxide_protocol::AbsPath;
-    /// use openoxide_shell::{ScriptTraits, AnalysisContext};
+    /// use openoxide_shell::{ScriptProperties, AnalysisContext};
     ///
     /// let cwd = AbsPath::new("/home/me/project")?;
     /// let setting = AnalysisContext { cwd: &cwd, home: None };
-    /// assert!(ScriptTraits::examine("x=1; ls", &setting).is_portable);
-    /// assert!(!ScriptTraits::examine("[[ a > b ]]", &setting).is_portable);
+    /// assert!(ScriptProperties::examine("x=1; ls", &setting).is_portable);
+    /// assert!(!ScriptProperties::examine("[[ a > b ]]", &setting).is_portable);
     /// # Ok::<(), openoxide_protocol::PathError>(())
     /// ```
     #[must_use]

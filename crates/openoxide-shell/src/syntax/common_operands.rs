@@ -32,8 +32,13 @@ fn are_common_pieces(pieces: &[WordPiece<'_>]) -> bool {
 /// Returns whether a parameter contains no expansions except plain variables: `$x`, `${#x}`,
 /// `${x:-text}`, `${x%.*}`.
 fn is_simple_parameter(parameter: &ParameterExpansion<'_>) -> bool {
-    matches!(parameter.form, ExpansionForm::Value | ExpansionForm::Length | ExpansionForm::Other)
-        && parameter.subscript.is_none()
+    matches!(
+        parameter.form,
+        ExpansionForm::Value
+            | ExpansionForm::Length
+            | ExpansionForm::Other
+            | ExpansionForm::Transformation
+    ) && parameter.subscript.is_none()
         && parameter.operand.iter().all(|piece| match piece {
             WordPiece::Unquoted(_) | WordPiece::Literal(_) => true,
             WordPiece::Parameter(inner) => {

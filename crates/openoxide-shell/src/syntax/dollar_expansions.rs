@@ -275,7 +275,7 @@ impl<'a> ScriptParser<'a> {
                 ExpansionForm::Value,
                 Some(b'@'),
                 Some(b'Q' | b'E' | b'A' | b'K' | b'a' | b'k' | b'U' | b'u' | b'L'),
-            ) => ExpansionForm::Other,
+            ) => ExpansionForm::Transformation,
             _ => return self.syntax_error(),
         };
         self.offset += if *form == ExpansionForm::Names { 1 } else { 2 };

@@ -183,6 +183,8 @@ pub(crate) enum ExpansionForm {
     Substring,
     /// `${x@P}`: its value is expanded once more.
     Prompt,
+    /// `${x@Q}`, `${x@a}`: its attributes or another form of its value.
+    Transformation,
     /// All other operators: none runs more than its operand.
     Other,
 }

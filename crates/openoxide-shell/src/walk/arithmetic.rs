@@ -10,9 +10,10 @@ use openoxide_protocol::Span;
 
 use super::{
     assignments::AssignedValue,
+    environment_variables,
     expanded_word::ParameterValue,
-    numeric_output,
     script_walk::{ScriptWalk, WalkSource},
+    state::KnownValue,
     value_text::is_arithmetic_number,
 };
 use crate::{
@@ -63,8 +64,7 @@ impl ScriptWalk<'_> {
 
     /// Returns whether only visible commands can run when these pieces are evaluated as arithmetic.
     pub(super) fn is_plain_arithmetic(&self, pieces: &[WordPiece<'_>]) -> bool {
-        let any_text =
-            self.current_scan.has_tainted_variable() || self.previous_scan.has_tainted_variable();
+        let any_text = self.has_tainted_variable();
         // A name can be written in pieces: `HO\ME`.
         let whole = (pieces.len() > 1).then(|| self.join_arithmetic(pieces));
         if whole.is_some_and(|text| {
@@ -80,15 +80,12 @@ impl ScriptWalk<'_> {
             }
             WordPiece::Parameter(parameter) => match self.lookup_parameter(parameter) {
                 ParameterValue::Known(text) => self.is_plain_arithmetic_text(&text),
-                ParameterValue::Number | ParameterValue::Environment => true,
+                ParameterValue::Number => true,
+                ParameterValue::Environment => self.is_plain_environment(parameter.name),
                 ParameterValue::Files(_) => false,
                 ParameterValue::Tainted => false,
             },
-            WordPiece::Command(list) => {
-                numeric_output::prints_number(list)
-                    && !self.current_scan.has_functions()
-                    && !self.previous_scan.has_functions()
-            }
+            WordPiece::Command(list) => self.prints_number(list),
             _ => false,
         })
     }
@@ -105,17 +102,32 @@ impl ScriptWalk<'_> {
     fn is_number_in(&self, name: &str) -> bool {
         match self.lookup_variable(name) {
             ParameterValue::Known(value) => is_arithmetic_number(&value),
-            ParameterValue::Number | ParameterValue::Environment => true,
+            ParameterValue::Number => true,
+            ParameterValue::Environment => self.is_plain_environment(name),
             // File names can hold anything: `a[$(id)]`.
             ParameterValue::Files(_) | ParameterValue::Tainted => false,
         }
     }
 
+    /// Returns whether the value of a variable that the script does not write as text is harmless
+    /// in arithmetic. A text of the environment (`USER=root`) is evaluated, too: the names in it
+    /// may be those of variables to which the script assigns text.
+    fn is_plain_environment(&self, name: &str) -> bool {
+        self.state.variables.get(name).is_some_and(KnownValue::is_numeric)
+            || !environment_variables::may_be_inherited(name)
+            || !self.has_tainted_variable()
+    }
+
+    /// Returns whether the script may assign text that is dangerous in arithmetic to a variable.
+    pub(super) fn has_tainted_variable(&self) -> bool {
+        self.current_scan.has_tainted_variable() || self.previous_scan.has_tainted_variable()
+    }
+
     /// Notes that the names in a text of arithmetic may be assigned.
     pub(super) fn note_number_assignments(&mut self, text: &str, span: Span) {
         for name in arithmetic_names(text) {
-            self.check_special_variable(name, &AssignedValue::Digits, span, text);
-            self.note_assignment(name, AssignedValue::Digits);
+            self.check_special_variable(name, &AssignedValue::PossibleDigits, span, text);
+            self.note_assignment(name, AssignedValue::PossibleDigits);
         }
     }
 
@@ -144,6 +156,7 @@ impl ScriptWalk<'_> {
         if !assigns_variable(&text) {
             return;
         }
+        self.current_scan.has_arrays |= text.contains('[');
         self.note_number_assignments(&text, span);
         // `x$i=1` and `++$x` assign to a name that is put together: to any.
         if may_expand_to_names(&text) {

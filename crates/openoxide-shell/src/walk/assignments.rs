@@ -32,6 +32,8 @@ pub(super) enum AssignedValue {
     Files(WordSource),
     /// Digits and blanks, or an empty value.
     Digits,
+    /// The same, if the variable is assigned at all.
+    PossibleDigits,
     /// Any text.
     Text,
 }
@@ -40,7 +42,7 @@ impl AssignedValue {
     fn is_numeric(&self) -> bool {
         match self {
             Self::Known(text) => text.is_empty() || is_arithmetic_number(text),
-            Self::Number | Self::Digits => true,
+            Self::Number | Self::Digits | Self::PossibleDigits => true,
             Self::Text | Self::Files(_) => false,
         }
     }
@@ -51,7 +53,7 @@ impl ScriptWalk<'_> {
     pub(super) fn note_assignment(&mut self, name: &str, value: AssignedValue) {
         let text = match &value {
             AssignedValue::Known(text) => !is_arithmetic_number(text),
-            AssignedValue::Number | AssignedValue::Digits => false,
+            AssignedValue::Number | AssignedValue::Digits | AssignedValue::PossibleDigits => false,
             AssignedValue::Text | AssignedValue::Files(_) => true,
         };
         self.current_scan.add_assignment(name, text);
@@ -69,9 +71,9 @@ impl ScriptWalk<'_> {
             }
             AssignedValue::Number => self.state.variables.set(name, KnownValue::Number),
             AssignedValue::Files(paths) => self.state.variables.set(name, KnownValue::Files(paths)),
-            AssignedValue::Known(_) | AssignedValue::Digits | AssignedValue::Text => {
-                self.state.variables.forget(name);
-            }
+            AssignedValue::Digits => self.state.variables.set(name, KnownValue::Digits),
+            AssignedValue::PossibleDigits => self.state.variables.weaken(name),
+            AssignedValue::Known(_) | AssignedValue::Text => self.state.variables.forget(name),
         }
     }
 
@@ -81,6 +83,15 @@ impl ScriptWalk<'_> {
         if !fixed && self.state.variables.get(name).is_none() {
             self.state.variables.set(name, KnownValue::Own);
         }
+    }
+
+    /// Forgets the values of variables that other parts of the script may have changed. What the
+    /// script never assigns as text stays numeric.
+    pub(super) fn forget_values(&mut self) {
+        let (previous, current) = (&self.previous_scan, &self.current_scan);
+        let tainted =
+            |name: &str| previous.is_tainted_variable(name) || current.is_tainted_variable(name);
+        self.state.variables.weaken_all(|name| !tainted(name));
     }
 
     /// Notes that any variable may have changed.
@@ -143,7 +154,7 @@ impl ScriptWalk<'_> {
             AssignedValue::Known(locale) => {
                 !environment_variables::is_ascii_compatible_locale(locale)
             }
-            AssignedValue::Number | AssignedValue::Digits => false,
+            AssignedValue::Number | AssignedValue::Digits | AssignedValue::PossibleDigits => false,
             AssignedValue::Text | AssignedValue::Files(_) => true,
         };
         if environment_variables::chooses_encoding(name) && unknown {
@@ -223,7 +234,7 @@ impl ScriptWalk<'_> {
             name,
             match (numbers, full, files) {
                 (true, true, _) => AssignedValue::Number,
-                (true, false, _) => AssignedValue::Digits,
+                (true, false, _) => AssignedValue::PossibleDigits,
                 (false, _, Some(files)) => AssignedValue::Files(files),
                 (false, _, None) => AssignedValue::Text,
             },

@@ -221,6 +221,7 @@ impl ScriptWalk<'_> {
                     walk.walk_trap_text(|walk| walk.walk_script(&text, call.span));
                 });
                 let later = is_exit_trap(&rest);
+                self.current_scan.has_traps |= !later;
                 self.current_scan.has_partial_reads |= !later; // It may read what others are about to read.
                 // The trap runs between any two later commands, and their meaning depends on it.
                 // The changes of the functions that it calls are not distinguished.
@@ -253,6 +254,7 @@ impl ScriptWalk<'_> {
     }
 
     fn walk_set(&mut self, call: &CommandCall<'_>) {
+        self.current_scan.inherits_traps |= call.argv.iter().any(inherits_traps);
         let mut words = call.argv.iter().skip(1);
         while let Some(word) = words.next() {
             let known = match word {
@@ -405,8 +407,10 @@ impl ScriptWalk<'_> {
         for (index, word) in call.argv.iter().enumerate().skip(1) {
             let harmless = match word {
                 CommandWord::Known(text) => self.is_plain_arithmetic_text(text),
+                // The unknown text may complete a name, or be one.
                 CommandWord::KnownPrefix(text) => {
                     let known = !call.tainted.contains(index)
+                        && !self.has_tainted_variable()
                         && has_only_unknown_words(&call.argv.tail(index));
                     known && self.is_plain_arithmetic_text(text)
                 }
@@ -418,6 +422,7 @@ impl ScriptWalk<'_> {
             if let CommandWord::Known(text) | CommandWord::KnownPrefix(text) = word {
                 let text = text.to_owned();
                 self.note_secrets(&text);
+                self.current_scan.has_arrays |= text.contains('[');
                 self.note_number_assignments(&text, call.span);
             }
         }
@@ -470,6 +475,15 @@ fn has_valid_exit_arguments(argv: &CommandWords) -> bool {
 /// Returns whether a trap is only for the end of the shell.
 fn is_exit_trap(trap: &CommandWords) -> bool {
     trap.iter().skip(1).all(|signal| matches!(signal, CommandWord::Known("EXIT" | "0")))
+}
+
+/// Returns whether a word of `set` may give substitutions the traps for errors or between commands.
+fn inherits_traps(word: CommandWord<'_>) -> bool {
+    match word {
+        CommandWord::Known("errtrace" | "functrace") => true,
+        CommandWord::Known(text) => text.starts_with('-') && text.contains(['E', 'T']),
+        CommandWord::KnownPrefix(_) | CommandWord::AnyWords => false,
+    }
 }
 
 /// Returns whether an option of `set -o` does not affect how the script is read.

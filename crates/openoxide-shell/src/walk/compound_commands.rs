@@ -66,6 +66,7 @@ impl ScriptWalk<'_> {
             CompoundCommand::Function { name, body } => self.walk_function(source, name, body),
             CompoundCommand::Coprocess { name, body } => {
                 self.check_special_variable(name, &AssignedValue::Digits, Span::default(), name);
+                self.current_scan.has_arrays = true;
                 self.note_assignment(name, AssignedValue::Digits);
                 self.note_assignment(&format!("{name}_PID"), AssignedValue::Digits);
                 self.walk_in_subprocess(|walk| {
@@ -108,7 +109,7 @@ impl ScriptWalk<'_> {
         // `break` can leave from anywhere, so the assignments inside of the loop are not certain
         // after it.
         if self.current_scan.count_assignments() != assignments {
-            self.state.variables.clear();
+            self.forget_values();
         }
     }
 
@@ -141,7 +142,10 @@ impl ScriptWalk<'_> {
     /// Drops what another round, or another call, may have changed before it comes here.
     fn forget_changed_state(&mut self) {
         let known = &self.previous_scan;
-        self.state.variables.retain(|name, _| known.is_assigned_once(name));
+        self.state.variables.retain_or_weaken(
+            |name| known.is_assigned_once(name),
+            |name| !known.is_tainted_variable(name),
+        );
         if self.previous_scan.changes_cwd_repeatedly {
             self.state.forget_working_directory();
         }

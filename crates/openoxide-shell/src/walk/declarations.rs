@@ -3,8 +3,8 @@
 use openoxide_protocol::{CommandWord, CommandWords};
 
 use super::{
-    assignments::AssignedValue, command_call::CommandCall, script_walk::ScriptWalk,
-    value_text::is_arithmetic_number,
+    assignments::AssignedValue, command_call::CommandCall, environment_variables,
+    script_walk::ScriptWalk, value_text::is_arithmetic_number,
 };
 use crate::{findings::FindingCode, syntax::is_name};
 
@@ -75,13 +75,12 @@ impl ScriptWalk<'_> {
                 return self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
             }
         };
-        if value
-            .is_some_and(|value| self.is_array_value(value, whole, call.tainted.contains(index)))
-        {
-            self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
-        }
         let appends = name.ends_with('+');
         let name = name.strip_suffix('+').unwrap_or(name);
+        let tainted = call.tainted.contains(index);
+        if value.is_some_and(|value| self.is_array_value(name, value, whole, tainted)) {
+            self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
+        }
         let value = match value {
             Some(value) if whole && !appends => AssignedValue::Known(value.to_owned()),
             Some(_) if call.numbers.contains(index) && index < 64 => AssignedValue::Number,
@@ -97,11 +96,13 @@ impl ScriptWalk<'_> {
 
     /// Returns whether a value may be `(…)`. If a builtin assigns such a value to an array, its
     /// words are expanded once more.
-    fn is_array_value(&self, value: &str, whole: bool, tainted: bool) -> bool {
+    fn is_array_value(&self, name: &str, value: &str, whole: bool, tainted: bool) -> bool {
         if value.starts_with('(') {
             return !whole || value.contains(['$', '`', '<', '>', '[']);
         }
-        let arrays = self.current_scan.has_arrays || self.previous_scan.has_arrays;
+        let arrays = self.current_scan.has_arrays
+            || self.previous_scan.has_arrays
+            || environment_variables::is_shell_array(name);
         !whole && value.is_empty() && tainted && arrays
     }
 

@@ -273,6 +273,14 @@ pub(super) fn may_hold_script_text(name: &str) -> bool {
         || name.starts_with("READLINE_")
 }
 
+/// Returns whether `name` is an array of the shell.
+pub(super) fn is_shell_array(name: &str) -> bool {
+    matches!(name, "DIRSTACK" | "FUNCNAME" | "GROUPS" | "MAPFILE" | "PIPESTATUS")
+        || name.starts_with("BASH_")
+        || name.starts_with("COMP")
+        || name.starts_with("COPROC")
+}
+
 /// Returns whether the shell gives `name` its own values or a meaning, so that the value differs
 /// from the assigned one.
 pub(super) fn is_shell_variable(name: &str) -> bool {
@@ -333,6 +341,21 @@ pub(super) fn is_shell_number(name: &str) -> bool {
             | "BASHPID"
             | "SHLVL"
     )
+}
+
+/// Returns whether a variable may have a value from the environment that the script is started in.
+///
+/// Names with lowercase letters are names of scripts, except for a few that programs use. The shell
+/// sets the others itself when it starts.
+pub(super) fn may_be_inherited(name: &str) -> bool {
+    let of_programs = name.starts_with("npm_") || name.contains("proxy") || name == "container";
+    let of_shell = matches!(
+        name,
+        "OPTIND" | "OPTERR" | "HISTCMD" | "EPOCHREALTIME" | "PIPESTATUS" | "!" | "@" | "*"
+    );
+    let is_script_name = name.contains(|letter: char| letter.is_ascii_lowercase());
+    let is_argument = name != "0" && name.bytes().all(|byte| byte.is_ascii_digit());
+    of_programs || !of_shell && !is_script_name && !is_argument
 }
 
 /// Returns whether the name of a variable suggests that it contains a secret.

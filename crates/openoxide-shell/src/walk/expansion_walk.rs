@@ -98,9 +98,7 @@ impl ScriptWalk<'_> {
 
     fn walk_array_elements<'a>(&mut self, source: WalkSource<'a, '_>, elements: &[ShellWord<'a>]) {
         // They are put into the array one by one: a subscript may read, and evaluate, those before it.
-        let texts =
-            self.current_scan.has_tainted_variable() || self.previous_scan.has_tainted_variable();
-        let dull = !texts && elements.iter().all(is_literal_element);
+        let dull = !self.has_tainted_variable() && elements.iter().all(is_literal_element);
         for element in elements {
             self.walk_word(source, element);
             if let Some(WordPiece::Unquoted(text)) = element.pieces.first()
@@ -163,6 +161,7 @@ impl ScriptWalk<'_> {
                 self.walk_pieces(source, &parameter.operand, span);
                 self.note_possible_failure();
                 let text = source.text_at(parameter.span);
+                self.current_scan.has_arrays |= parameter.subscript.is_some();
                 self.check_special_variable(parameter.name, &AssignedValue::Text, span, text);
                 self.note_assignment(parameter.name, AssignedValue::Text);
             }

@@ -25,7 +25,9 @@ fn is_numeric_program(simple: &SimpleCommand<'_>) -> bool {
         return false;
     };
     match words.as_slice() {
-        ["nproc"] | ["id", "-u" | "-g"] | ["grep", "-c", _] => true,
+        ["nproc"] | ["id", "-u" | "-g"] => true,
+        // With `--help` it prints text.
+        ["grep", "-c", pattern] => !pattern.starts_with('-'),
         // With an operand it prints that, too.
         ["wc", "-l" | "-w" | "-c" | "-m" | "-L"] => true,
         ["date", format] => format.strip_prefix('+').is_some_and(|format| {

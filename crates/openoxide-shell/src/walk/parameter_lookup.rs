@@ -31,8 +31,13 @@ impl ScriptWalk<'_> {
             }
             ExpansionForm::Value => self.classify_unknown_variable(parameter.name),
             ExpansionForm::Other | ExpansionForm::Assign | ExpansionForm::Substring => {
-                match self.classify_unknown_variable(parameter.name) {
-                    ParameterValue::Environment
+                match self.lookup_variable(parameter.name) {
+                    ParameterValue::Known(text) if !is_arithmetic_number(&text) => {
+                        ParameterValue::Tainted
+                    }
+                    ParameterValue::Known(_)
+                    | ParameterValue::Number
+                    | ParameterValue::Environment
                         if self.has_only_number_values(&parameter.operand) =>
                     {
                         ParameterValue::Environment
@@ -63,7 +68,7 @@ impl ScriptWalk<'_> {
             Some(KnownValue::Text(text)) => return ParameterValue::Known(text.clone()),
             Some(KnownValue::Number) => return ParameterValue::Number,
             Some(KnownValue::Files(paths)) => return ParameterValue::Files(paths.clone()),
-            Some(KnownValue::Own) | None => {}
+            Some(KnownValue::Digits | KnownValue::Own) | None => {}
         }
         let assigned =
             self.current_scan.assigns_variable(name) || self.previous_scan.assigns_variable(name);
@@ -82,13 +87,12 @@ impl ScriptWalk<'_> {
     }
 
     fn working_directory(&self) -> ParameterValue {
-        let Some(mut bases) = self.state.working_directories.known_directories(self.context.cwd)
-        else {
-            return ParameterValue::Environment;
-        };
+        let bases = self.state.working_directories.known_directories(self.context.cwd);
+        let mut bases = bases.into_iter().flatten();
         match (bases.next(), bases.next()) {
             (Some(base), None) => ParameterValue::Known(base.to_string()),
-            _ => ParameterValue::Environment,
+            // The names of directories can hold anything: `a[$(id)]`.
+            _ => ParameterValue::Tainted,
         }
     }
 

@@ -105,7 +105,7 @@ impl ScriptWalk<'_> {
         if self.is_parallel && self.active_functions.iter().any(|function| function == name) {
             self.add_finding(FindingCode::ForkBomb, call.span);
         }
-        self.state.variables.clear();
+        self.forget_values();
         self.current_scan.has_partial_reads |= self.stdin.is_some();
         if self.previous_scan.changes_cwd_repeatedly || self.current_scan.changes_cwd_repeatedly {
             self.state.forget_working_directory();

@@ -22,7 +22,7 @@ impl ScriptWalk<'_> {
         let span = self.outer_span(source, redirect.span);
         let text = source.text_at(redirect.span);
         if let Some(name) = redirect.variable {
-            self.note_assignment(name, AssignedValue::Digits);
+            self.note_assignment(name, AssignedValue::PossibleDigits);
             self.check_special_variable(name, &AssignedValue::Text, span, text);
         }
         match &redirect.target {

@@ -29,6 +29,10 @@ pub(super) struct ScriptScan {
     pub(super) has_repetition: bool,
     /// Whether data from a pipe is not read line by line, or standard input is replaced.
     pub(super) has_partial_reads: bool,
+    /// A trap runs between commands.
+    pub(super) has_traps: bool,
+    /// Substitutions have the traps of the shell around them.
+    pub(super) inherits_traps: bool,
     /// Something changes which programs run, or what they do.
     pub(super) changes_programs: bool,
     /// A descriptor other than standard input may lead to a file that was opened for reading.

@@ -132,6 +132,7 @@ impl ScriptWalk<'_> {
                 count += 1;
                 continue;
             }
+            self.current_scan.has_arrays |= matches!(word.pieces.last(), Some(WordPiece::Array(_)));
             // Braces make several assignments of it, as they do not before a command.
             if declares && is_assignment_word(word) && !brace_expansion::may_expand(&word.pieces) {
                 // A plain shell splits the value.

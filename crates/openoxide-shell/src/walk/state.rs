@@ -2,7 +2,7 @@
 
 use openoxide_protocol::AbsPath;
 
-use super::working_directories::CwdSet;
+use super::{value_text::is_arithmetic_number, working_directories::CwdSet};
 use crate::programs::WordSource;
 
 /// The certain state at one point.
@@ -25,6 +25,8 @@ pub(super) enum KnownValue {
     Text(String),
     /// A number.
     Number,
+    /// Digits and blanks that the script has assigned, or an empty value.
+    Digits,
     /// The name of one of these files.
     Files(WordSource),
     /// Text that the script has assigned, instead of the value that the script was started with.
@@ -54,7 +56,18 @@ impl WalkState {
             return;
         }
         self.working_directories.merge_branch(other.working_directories);
-        self.variables.retain(|name, value| other.variables.get(name) == Some(value));
+        self.variables.merge_branch(&other.variables);
+    }
+}
+
+impl KnownValue {
+    /// Returns whether this is a value of the script's own that arithmetic evaluates to itself.
+    pub(super) fn is_numeric(&self) -> bool {
+        match self {
+            Self::Text(text) => is_arithmetic_number(text),
+            Self::Number | Self::Digits => true,
+            Self::Files(_) | Self::Own => false,
+        }
     }
 }
 
@@ -81,6 +94,51 @@ impl KnownVariables {
 
     pub(super) fn clear(&mut self) {
         self.0.clear();
+    }
+
+    /// Keeps of a value only that it is numeric, or forgets it.
+    pub(super) fn weaken(&mut self, name: &str) {
+        if self.get(name).is_some_and(KnownValue::is_numeric) {
+            self.set(name, KnownValue::Digits);
+        } else {
+            self.forget(name);
+        }
+    }
+
+    /// Keeps the values of some names. Of the others it keeps only that they are numeric, for the
+    /// names that `stay_numeric`.
+    pub(super) fn retain_or_weaken(
+        &mut self,
+        keep: impl Fn(&str) -> bool,
+        stay_numeric: impl Fn(&str) -> bool,
+    ) {
+        self.0.retain_mut(|(name, value)| {
+            if keep(name) {
+                return true;
+            }
+            let numeric = value.is_numeric() && stay_numeric(name);
+            if numeric {
+                *value = KnownValue::Digits;
+            }
+            numeric
+        });
+    }
+
+    /// Keeps of the values only that they are numeric, for the names that `stay_numeric`.
+    pub(super) fn weaken_all(&mut self, stay_numeric: impl Fn(&str) -> bool) {
+        self.retain_or_weaken(|_| false, stay_numeric);
+    }
+
+    /// Keeps the facts that are certain in both states.
+    fn merge_branch(&mut self, other: &Self) {
+        self.0.retain_mut(|(name, value)| match other.get(name) {
+            Some(same) if same == value => true,
+            Some(another) if another.is_numeric() && value.is_numeric() => {
+                *value = KnownValue::Digits;
+                true
+            }
+            _ => false,
+        });
     }
 
     pub(super) fn retain(&mut self, keep: impl Fn(&str, &KnownValue) -> bool) {

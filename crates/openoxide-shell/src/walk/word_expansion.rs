@@ -174,7 +174,8 @@ impl ScriptWalk<'_> {
     pub(super) fn find_substitution_files(&self, list: &CommandList<'_>) -> Option<WordSource> {
         let place = std::ptr::from_ref(list).addr();
         let found = self.substitution_outputs.iter().find(|(at, _)| *at == place);
-        found.filter(|_| !self.has_changed_globbing()).map(|(_, paths)| paths.clone())
+        let changed = self.has_changed_globbing() || self.has_inherited_traps();
+        found.filter(|_| !changed).map(|(_, paths)| paths.clone())
     }
 
     /// Returns whether the script changes which files a pattern matches.
@@ -226,6 +227,8 @@ impl ScriptWalk<'_> {
         match self.home_directory() {
             Some(home) if user == "~" && (whole || !rest.is_empty()) => text.text.push_str(home),
             _ => {
+                // A pattern in such a directory is not matched with the files there.
+                let whole = whole && !rest.contains(['*', '?', '[']);
                 // The location of another user's home is not known, but the rest of the path shows
                 // what is accessed in it. `~2` and `~-1` are directories that were pushed. `~+` is
                 // the working directory for bash, and a name for a plain shell.
@@ -268,7 +271,7 @@ impl ScriptWalk<'_> {
             }
             WordPiece::Parameter(parameter) => self.push_parameter(parameter, quoted, text),
             WordPiece::Command(list) => {
-                let numeric = numeric_output::prints_number(list) && !self.is_reprogrammed();
+                let numeric = self.prints_number(list);
                 text.may_have_blank_gap = true;
                 self.push_unknown_text(quoted, !numeric, text);
             }
@@ -287,6 +290,19 @@ impl ScriptWalk<'_> {
                 self.push_unknown_text(!has_multi_word_parameter(pieces), true, text);
             }
         }
+    }
+
+    /// Returns whether the output of a substitution consists only of digits, blanks and signs.
+    pub(super) fn prints_number(&self, list: &CommandList<'_>) -> bool {
+        numeric_output::prints_number(list)
+            && !self.is_reprogrammed()
+            && !self.has_inherited_traps()
+    }
+
+    /// Returns whether a trap may run in a substitution, and print something there.
+    fn has_inherited_traps(&self) -> bool {
+        (self.current_scan.has_traps || self.previous_scan.has_traps)
+            && (self.current_scan.inherits_traps || self.previous_scan.inherits_traps)
     }
 
     fn is_reprogrammed(&self) -> bool {
