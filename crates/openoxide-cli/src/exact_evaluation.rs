@@ -1,4 +1,4 @@
-//! `--exact`: what the program would answer whose policy it is.
+//! `--exact`: the answers that the program of a policy would give itself.
 
 mod codex_rules;
 
@@ -7,23 +7,25 @@ use std::{fs, path::Path};
 use openoxide_adapters::{
     claude_code, opencode,
     policy_translation::{CallContext, DiskLookup, PolicyTextError},
+    tool_input_error::ToolInputError,
 };
+use openoxide_engine::absolute_directory;
 use openoxide_protocol::{AbsPath, Decision};
-use openoxide_store::{BrokenFile, UserEnvironment, read_regular_file};
+use openoxide_store::{BrokenFile, UserEnvironment, read_text};
 use serde_json::Value;
 
 use crate::{
-    args::{CallArgs, GlobalArgs},
-    policy_args,
+    args::{CallArgs, GlobalArgs, PolicyArgs},
+    error::{CliError, exact_policy_error::ExactPolicyError, file_error::FileError},
     policy_formats::{self, PolicyProgram},
     user_messages,
     worktree::find_worktree,
 };
 
-/// No policy file is longer.
+/// The maximum size of a policy file.
 const MAX_POLICY_BYTES: u64 = 64 << 20;
 
-/// Another program's policy, and where it holds.
+/// Another program's policy, and the directory that it applies to.
 pub(crate) struct ExactPolicy {
     evaluator: ExactEvaluator,
     home: Option<AbsPath>,
@@ -36,43 +38,38 @@ enum ExactEvaluator {
     OpenCode(opencode::OpenCodePolicy),
 }
 
-/// A file that was named, and its text.
+/// A named file with its text.
 struct NamedFile {
     path: std::path::PathBuf,
     text: String,
 }
 
 impl ExactPolicy {
-    /// Reads the policies that the arguments name. Returns `None` if one of them is not reliable,
-    /// which has been reported then.
-    pub(crate) fn from_args(args: &CallArgs, global: GlobalArgs) -> Result<Option<Self>, String> {
+    /// Reads the policies that the arguments name. Returns `None` if a file has errors, which have
+    /// been reported then.
+    pub(crate) fn from_args(args: &CallArgs, global: GlobalArgs) -> Result<Option<Self>, CliError> {
         let home = UserEnvironment::from_process().home;
-        let cwd = policy_args::absolute_directory_or_cwd(args.policy.cwd.as_deref())?;
+        let cwd = absolute_directory(args.policy.cwd.as_deref())?;
         let files = args
             .policy
             .policy
             .iter()
             .map(|path| read_named_file(path))
             .collect::<Result<Vec<_>, _>>()?;
-        let judge = match common_program(args)? {
+        let evaluator = match common_program(args)? {
             PolicyProgram::Claude => read_claude_policy(args, &files),
             PolicyProgram::Opencode => read_opencode_policy(args, &files, home.as_ref()),
-            PolicyProgram::Native => {
-                return Err("--exact is about the policies of other programs".into());
-            }
-            PolicyProgram::Codex => Ok(read_codex_rules(args, &cwd, home.as_ref())),
-            PolicyProgram::LlmDo => {
-                return Err(
-                    "--exact answers as Claude Code, Codex and OpenCode; leave it out".into()
-                );
-            }
+            PolicyProgram::Codex => read_codex_rules(args, &cwd, home.as_ref()),
+            PolicyProgram::Native => Err(ExactPolicyError::NativePolicy),
+            PolicyProgram::LlmDo => Err(ExactPolicyError::UnsupportedProgram),
         };
-        match judge {
-            Ok(judge) => Ok(Some(Self { evaluator: judge?, home, cwd })),
-            Err(broken) => {
-                broken.iter().for_each(|file| user_messages::print_broken_file(file, global.color));
+        match evaluator {
+            Ok(evaluator) => Ok(Some(Self { evaluator, home, cwd })),
+            Err(ExactPolicyError::BrokenFiles(files)) => {
+                files.iter().for_each(|file| user_messages::print_broken_file(file, global.color));
                 Ok(None)
             }
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -82,19 +79,15 @@ impl ExactPolicy {
         tool: &str,
         input: &Value,
         cwd: &AbsPath,
-    ) -> Result<Decision, String> {
+    ) -> Result<Decision, ToolInputError> {
         let worktree = find_worktree(cwd);
         let at = self.call_context(cwd, worktree.as_ref());
         match &self.evaluator {
-            ExactEvaluator::Claude(policy) => {
-                policy.check_call(tool, input, at).map_err(|error| error.to_string())
-            }
+            ExactEvaluator::Claude(policy) => policy.check_call(tool, input, at),
             ExactEvaluator::Codex(rules) => {
                 Ok(rules.evaluate_call(tool, input, cwd, self.home.as_ref()))
             }
-            ExactEvaluator::OpenCode(policy) => {
-                policy.check_call(tool, input, at).map_err(|error| error.to_string())
-            }
+            ExactEvaluator::OpenCode(policy) => policy.check_call(tool, input, at),
         }
     }
 
@@ -112,12 +105,10 @@ impl ExactPolicy {
         permission: &str,
         patterns: &[String],
         cwd: &AbsPath,
-    ) -> Result<Decision, String> {
+    ) -> Result<Decision, ToolInputError> {
         match &self.evaluator {
             ExactEvaluator::Claude(policy) => {
-                let decision =
-                    policy.check_patterns(permission, patterns, self.call_context(cwd, None));
-                decision.map_err(|error| error.to_string())
+                policy.check_patterns(permission, patterns, self.call_context(cwd, None))
             }
             ExactEvaluator::Codex(rules) => {
                 Ok(rules.evaluate_question(permission, patterns, cwd, self.home.as_ref()))
@@ -128,20 +119,21 @@ impl ExactPolicy {
 }
 
 /// Returns the program that all policies are for.
-fn common_program(args: &CallArgs) -> Result<PolicyProgram, String> {
-    let mut all =
-        args.policy.policy.iter().map(|path| PolicyProgram::detect(path, args.policy.format));
-    let first = all.next().ok_or("--exact needs --policy FILE")??;
-    match all.all(|other| other == Ok(first)) {
-        true => Ok(first),
-        false => Err("--exact judges by the policies of one program at a time".to_owned()),
+fn common_program(args: &CallArgs) -> Result<PolicyProgram, CliError> {
+    let PolicyArgs { policy, format, .. } = &args.policy;
+    let mut programs = Vec::new();
+    for path in policy {
+        programs.push(PolicyProgram::detect(path, *format)?);
+    }
+    let (first, others) = programs.split_first().ok_or(ExactPolicyError::NoPolicy)?;
+    match others.iter().all(|other| other == first) {
+        true => Ok(*first),
+        false => Err(ExactPolicyError::SeveralPrograms.into()),
     }
 }
 
-fn read_named_file(path: &Path) -> Result<NamedFile, String> {
-    let cannot = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let bytes = read_regular_file(path, MAX_POLICY_BYTES).map_err(|error| cannot(&error))?;
-    let text = String::from_utf8(bytes).map_err(|error| cannot(&error))?;
+fn read_named_file(path: &Path) -> Result<NamedFile, FileError> {
+    let text = read_text(path, MAX_POLICY_BYTES).map_err(|error| FileError::new(path, error))?;
     Ok(NamedFile { path: path.to_owned(), text })
 }
 
@@ -158,11 +150,12 @@ impl NamedFile {
     }
 }
 
-type ExactReadResult = Result<Result<ExactEvaluator, String>, Vec<BrokenFile>>;
-
-fn read_claude_policy(args: &CallArgs, files: &[NamedFile]) -> ExactReadResult {
+fn read_claude_policy(
+    args: &CallArgs,
+    files: &[NamedFile],
+) -> Result<ExactEvaluator, ExactPolicyError> {
     if args.agent.is_some() {
-        return Ok(Err("only OpenCode has rules for agents".to_owned()));
+        return Err(ExactPolicyError::NoAgents);
     }
     let (mut settings, mut broken) = (claude_code::ClaudeSettings::default(), Vec::new());
     for file in files.iter().rev() {
@@ -176,24 +169,26 @@ fn read_claude_policy(args: &CallArgs, files: &[NamedFile]) -> ExactReadResult {
         }
     }
     if !broken.is_empty() {
-        return Err(broken);
+        return Err(ExactPolicyError::BrokenFiles(broken));
     }
     settings.notes.iter().for_each(user_messages::print_note);
-    Ok(Ok(ExactEvaluator::Claude(claude_code::ClaudePolicy::new(
-        settings,
-        args.policy.mode.map(Into::into),
-    ))))
+    let mode = args.policy.mode.map(Into::into);
+    Ok(ExactEvaluator::Claude(claude_code::ClaudePolicy::new(settings, mode)))
 }
 
 fn read_codex_rules(
     args: &CallArgs,
     cwd: &AbsPath,
     home: Option<&AbsPath>,
-) -> Result<ExactEvaluator, String> {
-    if args.agent.is_some() || args.policy.mode.is_some() {
-        return Err("Codex's rules have no modes, and none for agents".to_owned());
+) -> Result<ExactEvaluator, ExactPolicyError> {
+    if args.agent.is_some() {
+        return Err(ExactPolicyError::NoAgents);
     }
-    codex_rules::CodexRuleFiles::read(&args.policy.policy, cwd, home).map(ExactEvaluator::Codex)
+    if args.policy.mode.is_some() {
+        return Err(ExactPolicyError::NoModes("Codex"));
+    }
+    let rules = codex_rules::CodexRuleFiles::read(&args.policy.policy, cwd, home)?;
+    Ok(ExactEvaluator::Codex(rules))
 }
 
 /// The last file is the lowest layer.
@@ -201,9 +196,9 @@ fn read_opencode_policy(
     args: &CallArgs,
     files: &[NamedFile],
     home: Option<&AbsPath>,
-) -> ExactReadResult {
+) -> Result<ExactEvaluator, ExactPolicyError> {
     if args.policy.mode.is_some() {
-        return Ok(Err("OpenCode has no modes".to_owned()));
+        return Err(ExactPolicyError::NoModes("OpenCode"));
     }
     let (mut config, mut broken) = (opencode::OpenCodeConfig::default(), Vec::new());
     for file in files.iter().rev() {
@@ -213,11 +208,10 @@ fn read_opencode_policy(
         }
     }
     if !broken.is_empty() {
-        return Err(broken);
+        return Err(ExactPolicyError::BrokenFiles(broken));
     }
-    Ok(opencode::OpenCodePolicy::for_agent(&config, args.agent.as_deref(), home)
-        .map(ExactEvaluator::OpenCode)
-        .map_err(|error| error.to_string()))
+    let policy = opencode::OpenCodePolicy::for_agent(&config, args.agent.as_deref(), home)?;
+    Ok(ExactEvaluator::OpenCode(policy))
 }
 
 struct LocalDisk;

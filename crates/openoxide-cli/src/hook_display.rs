@@ -34,7 +34,7 @@ pub(crate) fn describe_limits(hook: &Hook) -> String {
     limits.into_iter().filter(|(holds, _)| *holds).map(|(_, said)| said).collect()
 }
 
-/// Returns a hook for a program.
+/// Returns a hook as JSON.
 pub(crate) fn hook_to_json(hook: &Hook) -> Value {
     json!({
         "layer": hook.layer.as_str(),
@@ -49,17 +49,17 @@ pub(crate) fn hook_to_json(hook: &Hook) -> Value {
     })
 }
 
-/// Adds to an answer in JSON which hooks would be asked about a tool.
+/// Adds the hooks that would be asked about a tool to an answer in JSON.
 pub(crate) fn add_hooks_to_json(
     answer: &str,
     engine: &Engine,
     tool: &str,
-) -> Result<String, String> {
+) -> Result<String, serde_json::Error> {
     let hooks: Vec<Value> = matching_hooks(engine, tool).map(hook_to_json).collect();
     if hooks.is_empty() {
         return Ok(answer.to_owned());
     }
-    let mut value: Value = serde_json::from_str(answer).map_err(|error| error.to_string())?;
+    let mut value: Value = serde_json::from_str(answer)?;
     if let Some(fields) = value.as_object_mut() {
         fields.insert("hooks".to_owned(), Value::Array(hooks));
     }

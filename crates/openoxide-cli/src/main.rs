@@ -46,13 +46,13 @@ fn main() -> ExitCode {
     let args = CliArgs::parse();
     run_subcommand(args)
         .unwrap_or_else(|error| {
-            user_messages::print_error(&error);
+            user_messages::print_cli_error(&error);
             error.exit_code()
         })
         .into()
 }
 
-/// Carries out the verb of the arguments.
+/// Runs the command of the arguments.
 fn run_subcommand(args: CliArgs) -> Result<ProgramExit, CliError> {
     match args.command {
         CliCommand::Run(run) => commands::run::run_command(&run, args.global),
@@ -61,14 +61,14 @@ fn run_subcommand(args: CliArgs) -> Result<ProgramExit, CliError> {
         CliCommand::Hook { agent, untrusted, client_timeout } => {
             Ok(commands::hook::run_hook(&agent, untrusted, client_timeout)?)
         }
-        CliCommand::Init(init) => Ok(commands::init::install_hooks(&init)?),
-        CliCommand::Trust(trust) => Ok(commands::trust::trust_project(&trust, args.global)?),
-        CliCommand::Pending { json } => Ok(commands::pending::list_pending(json, args.global)?),
+        CliCommand::Init(init) => commands::init::install_hooks(&init),
+        CliCommand::Trust(trust) => commands::trust::trust_project(&trust, args.global),
+        CliCommand::Pending { json } => Ok(commands::pending::list_pending(json, args.global)),
         CliCommand::Approve(approve) => {
-            Ok(commands::request_answers::approve_request(&approve, args.global)?)
+            commands::request_answers::approve_request(&approve, args.global)
         }
-        CliCommand::Deny(deny) => Ok(commands::request_answers::deny_request(&deny, args.global)?),
-        CliCommand::Grants(verb) => Ok(commands::grants::run_grants_command(&verb)?),
+        CliCommand::Deny(deny) => Ok(commands::request_answers::deny_request(&deny, args.global)),
+        CliCommand::Grants(verb) => commands::grants::run_grants_command(&verb),
         CliCommand::Rules(verb) => commands::rules::run_rules_command(&verb, args.global),
         CliCommand::Tools(verb) => commands::tools::run_tools_command(&verb, args.global),
         CliCommand::Config(verb) => Ok(commands::config::run_config_command(&verb)?),
@@ -80,10 +80,8 @@ fn run_subcommand(args: CliArgs) -> Result<ProgramExit, CliError> {
         }
         CliCommand::Codex(verb) => commands::codex::run_codex_command(&verb, args.global),
         CliCommand::Schema { shape } => Ok(commands::schema::print_schema(shape)?),
-        CliCommand::Completions { shell } => {
-            Ok(commands::generated_docs::print_completions(shell)?)
-        }
-        CliCommand::Man { verb } => Ok(commands::generated_docs::print_man_page(verb.as_deref())?),
+        CliCommand::Completions { shell } => Ok(commands::generated_docs::print_completions(shell)),
+        CliCommand::Man { verb } => commands::generated_docs::print_man_page(verb.as_deref()),
     }
 }
 

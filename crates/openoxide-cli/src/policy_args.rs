@@ -8,7 +8,7 @@ use openoxide_store::{PolicySource, UserEnvironment};
 
 use crate::{
     args::{GlobalArgs, PolicyArgs},
-    error::CliError,
+    error::{CliError, policy_file_error::PolicyFileError},
     policy_formats::PolicyProgram,
     program_exit::ProgramExit,
     user_messages,
@@ -55,7 +55,11 @@ fn engine_options(
     })
 }
 
-/// Reports everything that is wrong with the policy. Where something is, nothing should be decided on its grounds.
+/// Reports all problems of the policy.
+///
+/// # Errors
+///
+/// If the policy has errors. No decision should be based on it then.
 pub(crate) fn check_policy(engine: &Engine, global: GlobalArgs) -> Result<(), ProgramExit> {
     for note in engine.policy_notes() {
         user_messages::print_note(note);
@@ -70,7 +74,10 @@ pub(crate) fn check_policy(engine: &Engine, global: GlobalArgs) -> Result<(), Pr
 }
 
 /// Returns the files that a person named.
-pub(crate) fn named_sources(args: &PolicyArgs, cwd: &AbsPath) -> Result<Vec<PolicySource>, String> {
+pub(crate) fn named_sources(
+    args: &PolicyArgs,
+    cwd: &AbsPath,
+) -> Result<Vec<PolicySource>, PolicyFileError> {
     args.policy.iter().map(|path| named_source(path, args.format, cwd)).collect()
 }
 
@@ -80,9 +87,10 @@ pub(crate) fn named_source(
     path: &Path,
     format: Option<PolicyProgram>,
     cwd: &AbsPath,
-) -> Result<PolicySource, String> {
+) -> Result<PolicySource, PolicyFileError> {
     let program = PolicyProgram::detect(path, format)?;
-    let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+    let path = std::path::absolute(path)
+        .map_err(|error| PolicyFileError::NotAbsolute { path: path.to_owned(), error })?;
     let mut source =
         PolicySource { format: program.policy_format(), ..PolicySource::from_command_line(path) };
     // OpenCode resolves paths from the root of the repository, Claude Code from the directory that
@@ -105,9 +113,4 @@ pub(crate) fn named_source(
 /// Returns the directory of a person's own settings of Claude Code.
 fn user_settings_directory() -> Option<std::path::PathBuf> {
     UserEnvironment::from_process().home.map(|home| Path::new(home.as_str()).join(".claude"))
-}
-
-/// Returns the directory that a person named, or the one that the program was started in.
-pub(crate) fn absolute_directory_or_cwd(named: Option<&Path>) -> Result<AbsPath, String> {
-    absolute_directory(named).map_err(|error| error.to_string())
 }

@@ -12,7 +12,7 @@ use openoxide_permission::{CombiningAlgorithm, Layer, LayerKind, PathAnchors, Ru
 use openoxide_protocol::{AbsPath, Effect};
 use openoxide_store::{ManagedSettings, PolicyFile, PolicyFormat, PolicyProblem, SandboxSettings};
 
-use crate::starlark_process;
+use crate::{error::policy_file_error::PolicyFileError, starlark_process};
 
 /// A program whose policies are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -36,9 +36,8 @@ impl PolicyProgram {
     /// # Errors
     ///
     /// If the format is unknown. No file is skipped silently.
-    pub(crate) fn detect(path: &Path, named: Option<Self>) -> Result<Self, String> {
+    pub(crate) fn detect(path: &Path, named: Option<Self>) -> Result<Self, PolicyFileError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let shown = path.display();
         match named {
             Some(program) => Ok(program),
             None if name == "opencode.json" || name == "opencode.jsonc" => Ok(Self::Opencode),
@@ -46,7 +45,7 @@ impl PolicyProgram {
             None if name.ends_with(".rules") => Ok(Self::Codex),
             None if name.ends_with(".yaml") || name.ends_with(".yml") => Ok(Self::LlmDo),
             None if name.ends_with(".toml") || !name.contains('.') => Ok(Self::Native),
-            None => Err(format!("`{shown}`: unknown policy format; specify it with --format")),
+            None => Err(PolicyFileError::UnknownFormat(path.to_owned())),
         }
     }
 

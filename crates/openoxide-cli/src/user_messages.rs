@@ -11,7 +11,7 @@ use openoxide_protocol::Finding;
 use openoxide_store::{BrokenFile, PolicyProblem, audit::AuditError};
 use openoxide_tui::{LineMode, escape_text};
 
-use crate::{args::ColorWhen, program_exit::ProgramExit, terminal_color};
+use crate::{args::ColorWhen, error::CliError, program_exit::ProgramExit, terminal_color};
 
 /// Prints a line to standard error. Write errors are ignored, so that a closed stream does not stop
 /// the program.
@@ -27,7 +27,15 @@ pub(crate) fn print_error(what: &impl Display) {
     ));
 }
 
-/// Prints a note to the person.
+/// Prints the error of a command, and below it what to do next.
+pub(crate) fn print_cli_error(error: &CliError) {
+    print_error(error);
+    if let Some(hint) = error.hint() {
+        print_line(&format!("openoxide: help: {}", escape_text(hint, LineMode::MultiLine)));
+    }
+}
+
+/// Prints a note.
 pub(crate) fn print_note(what: &impl Display) {
     print_line(&format!(
         "openoxide: note: {}",

@@ -23,7 +23,7 @@ pub enum EngineOpenError {
         message: String,
     },
     /// A rule that does not come from a policy file is not valid.
-    #[error("`--{effect} {text}`: {message}{}", help.as_ref().map(|help| format!("; {help}")).unwrap_or_default())]
+    #[error("`--{effect} {text}`: {message}")]
     InvalidRule {
         /// The effect that the rule was given for.
         effect: &'static str,
@@ -39,6 +39,15 @@ pub enum EngineOpenError {
     PolicyLimit(#[from] PolicyLimitError),
 }
 
+impl EngineOpenError {
+    /// Returns what to do next, if that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        let Self::InvalidRule { help, .. } = self else { return None };
+        help.as_deref()
+    }
+}
+
 /// The hooks were interrupted before they answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("it was interrupted while hooks were asked")]
@@ -49,8 +58,18 @@ pub struct InterruptedError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ProfileError {
     /// The whole file system would be writable.
-    #[error("`/` cannot be writable in a sandbox: run it from a project, or with --sandbox off")]
+    #[error("`/` cannot be writable in a sandbox")]
     WritableRoot,
+}
+
+impl ProfileError {
+    /// Returns what to do next.
+    #[must_use]
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::WritableRoot => "run it from a project, or with --sandbox off",
+        }
+    }
 }
 
 /// An error that leaves no location for the registry of sandboxes.

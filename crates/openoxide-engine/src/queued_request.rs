@@ -332,7 +332,7 @@ impl QueuedRequest<'_> {
         let mut save_once = || {
             is_saved = true;
             approval.save_grant(&response, host);
-            Ok(())
+            true
         };
         let shown = (approval.request().id, self.digest);
         match self.store.answer(shown, &response, name, &mut save_once) {
@@ -343,7 +343,7 @@ impl QueuedRequest<'_> {
                     return self.resolution_outcome(ended);
                 }
             }
-            Ok(AnswerResult::Accepted(_) | AnswerResult::GrantFailed(_)) => {}
+            Ok(AnswerResult::Accepted(_) | AnswerResult::GrantFailed) => {}
             Err(error) => {
                 host.warn(EngineWarning::AnswerNotShared(error));
                 if is_project_grant(&response) && !is_saved {

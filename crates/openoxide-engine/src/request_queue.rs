@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::{
     audit_log::AuditLog,
-    grant_saving::{SavedGrant, save_approved_rules},
+    grant_saving::{GrantSaveError, SavedGrant, save_approved_rules},
 };
 
 /// Fewer digits of a digest prove nothing.
@@ -79,7 +79,7 @@ pub enum AnswerError {
     NotAccepted(#[from] AnswerProblem),
     /// The grant could not be saved.
     #[error("the grant cannot be saved: {0}")]
-    GrantNotSaved(String),
+    GrantNotSaved(#[source] GrantSaveError),
     /// The request store could not be read or written.
     #[error(transparent)]
     Store(#[from] RequestStoreError),
@@ -167,21 +167,24 @@ impl RequestQueue {
         answer.check(pending)?;
         let store = self.store.as_mut().ok_or(AnswerError::NotFound)?;
         let (id, by) = (pending.request.id, &answer.answered_by);
-        let (environment, mut grant) = (&self.environment, GrantOutcome::NotRequested);
+        let (environment, mut grant) = (&self.environment, Ok(GrantOutcome::NotRequested));
         let mut save = || {
-            grant = save_grant(environment, pending, &answer.response)?;
-            Ok(())
+            grant = save_grant(environment, pending, &answer.response);
+            grant.is_ok()
         };
         let answered = store.answer((id, pending.shown_digest), &answer.response, by, &mut save)?;
-        match answered {
-            AnswerResult::Accepted(others) => {
+        match (answered, grant) {
+            (AnswerResult::Accepted(others), Ok(grant)) => {
                 let record = self.record(pending, answer);
                 Ok(AnswerReceipt { others, grant, record })
             }
-            AnswerResult::AlreadyResolved(ended) => {
+            (AnswerResult::AlreadyResolved(ended), _) => {
                 Err(AnswerError::AlreadyResolved(id, Box::new(ended)))
             }
-            AnswerResult::GrantFailed(why) => Err(AnswerError::GrantNotSaved(why)),
+            (_, Err(error)) => Err(AnswerError::GrantNotSaved(error)),
+            (AnswerResult::GrantFailed, Ok(_)) => {
+                Err(AnswerError::GrantNotSaved(GrantSaveError::NoGrantFile))
+            }
         }
     }
 
@@ -199,11 +202,10 @@ fn save_grant(
     environment: &UserEnvironment,
     pending: &PendingRequest,
     response: &ApprovalResponse,
-) -> Result<GrantOutcome, String> {
+) -> Result<GrantOutcome, GrantSaveError> {
     let Some(project) = &pending.project else { return Ok(GrantOutcome::Unavailable) };
     let grants = GrantFile::for_project(environment, project);
-    let saved = save_approved_rules(Some(&grants), &pending.request, response);
-    saved.map(GrantOutcome::Saved).map_err(|error| error.to_string())
+    save_approved_rules(Some(&grants), &pending.request, response).map(GrantOutcome::Saved)
 }
 
 impl RequestAnswer {

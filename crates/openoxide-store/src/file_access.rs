@@ -101,8 +101,12 @@ pub fn read_regular_file(path: &Path, limit: u64) -> Result<Vec<u8>, FileReadErr
     if bytes.len() as u64 > limit { Err(FileReadError::TooLong(limit)) } else { Ok(bytes) }
 }
 
-/// As [`read_regular_file`], for text.
-pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, FileReadError> {
+/// Reads a text file as [`read_regular_file`] does.
+///
+/// # Errors
+///
+/// If the file cannot be read, is longer than `limit`, or is not valid UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> Result<String, FileReadError> {
     String::from_utf8(read_regular_file(path, limit)?)
         .map_err(|error| FileReadError::NotText(error.utf8_error().valid_up_to()))
 }

@@ -29,7 +29,7 @@ mod trust_store;
 mod user_environment;
 mod worktree;
 
-pub use file_access::{FileReadError, read_regular_file};
+pub use file_access::{FileReadError, read_regular_file, read_text};
 pub use file_lock::{FileLock, FileLockError};
 pub use grant_file::{GrantEntry, GrantFile, GrantFileError, GrantLimits};
 pub use grant_key::GrantKeyError;

@@ -6,6 +6,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use openoxide_protocol::{HostPort, NetworkAccess};
 use openoxide_sandbox::SandboxBackend;
 
+use crate::error::value_error::ValueError;
+
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SandboxCommand {
     /// Run a program in the sandbox. No policy applies, and approval is requested only with --live;
@@ -123,14 +125,14 @@ pub(crate) struct SandboxRunArgs {
 const AFTER_HELP: &str = "The program's own status is passed on; 125: the sandbox could not be set up, and nothing was run; \
 126: the program cannot be started; 127: it was not found.";
 
-fn parse_network(text: &str) -> Result<NetworkAccess, String> {
+fn parse_network(text: &str) -> Result<NetworkAccess, ValueError> {
     match text {
         "off" => Ok(NetworkAccess::Off),
         "internet" | "on" => Ok(NetworkAccess::Internet),
         "host" => Ok(NetworkAccess::On),
         hosts => hosts
             .split(',')
-            .map(|host| host.parse::<HostPort>().map_err(|error| error.to_string()))
+            .map(|host| Ok(host.parse::<HostPort>()?))
             .collect::<Result<_, _>>()
             .map(NetworkAccess::Hosts),
     }

@@ -1,4 +1,4 @@
-//! `check`: decide only.
+//! `check`: decisions about calls that are not executed.
 
 use std::io::Write;
 
@@ -11,22 +11,20 @@ use serde_json::{Value, json};
 use crate::{
     args::{CallArgs, CheckArgs, GlobalArgs},
     commands::call_operation,
-    error::CliError,
+    error::{CliError, call_error::RowError, stream_error::StreamError},
     exact_evaluation::ExactPolicy,
     json_lines, policy_args,
     program_exit::ProgramExit,
     terminal_color, user_messages,
 };
 
-const INVALID_ROW_MESSAGE: &str = "a line has `tool` and `input`, or `permission` and `patterns`";
-
-/// Judges one call, or one on each line.
+/// Evaluates one call, or one call per line of standard input.
 pub(crate) fn check_calls(args: &CheckArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     if args.call.exact {
         return check_exactly(args, global);
     }
     let engine = policy_args::open_engine(&args.call.policy)?;
-    // The problems were reported. The remaining rules decide, with the denies of the last good
+    // The problems were reported. The remaining rules decide, with the deny rules of the last valid
     // version of the policy, as in `run`.
     let sound = policy_args::check_policy(&engine, global);
     if let (Err(exit), true) = (sound, engine.managed_policy_error().is_some()) {
@@ -45,24 +43,25 @@ pub(crate) fn check_calls(args: &CheckArgs, global: GlobalArgs) -> Result<Progra
     check_call(&args.call, &engine, sound, global)
 }
 
-/// Returns the engine with the policy as it is now.
+/// Returns the engine with the current policy.
 ///
 /// # Errors
-/// When the managed policy has errors: then nothing is decided.
-fn refresh_engine(watched: &mut WatchedEngine, global: GlobalArgs) -> Result<&Engine, String> {
+///
+/// If the managed policy has errors. Nothing is decided then.
+fn refresh_engine(watched: &mut WatchedEngine, global: GlobalArgs) -> Result<&Engine, RowError> {
     if watched.refresh() && policy_args::check_policy(watched.engine(), global).is_err() {
         user_messages::print_note(
             &"the policy has errors; nothing is allowed until they are fixed",
         );
     }
     match watched.engine().managed_policy_error() {
-        Some(error) => Err(error.to_owned()),
+        Some(error) => Err(RowError::ManagedPolicy(error.to_owned())),
         None => Ok(watched.engine()),
     }
 }
 
-/// Returns how a batch ended.
-pub(crate) fn batch_exit(batch: Result<(), String>) -> ProgramExit {
+/// Reports the error of a batch, and returns the exit code.
+pub(crate) fn batch_exit(batch: Result<(), StreamError>) -> ProgramExit {
     let failed = |error| {
         user_messages::print_error(&error);
         ProgramExit::Failure
@@ -70,7 +69,7 @@ pub(crate) fn batch_exit(batch: Result<(), String>) -> ProgramExit {
     batch.map_or_else(failed, |()| ProgramExit::Success)
 }
 
-/// As the program would answer whose policy it is.
+/// Evaluates calls as the program of the policy would do it.
 fn check_exactly(args: &CheckArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     let Some(exact) = ExactPolicy::from_args(&args.call, global)? else {
         return Ok(ProgramExit::Usage);
@@ -81,14 +80,16 @@ fn check_exactly(args: &CheckArgs, global: GlobalArgs) -> Result<ProgramExit, Cl
     check_call_exactly(&args.call, &exact, global)
 }
 
-/// Judges one call as the program would whose policy it is.
+/// Evaluates one call as the program of the policy would do it.
 pub(crate) fn check_call_exactly(
     args: &CallArgs,
     exact: &ExactPolicy,
     global: GlobalArgs,
 ) -> Result<ProgramExit, CliError> {
     let operation = call_operation::operation_from_args(args, &exact.cwd)?;
-    let decision = exact.evaluate_call(&operation.tool, &operation.input, &operation.cwd)?;
+    let decision = exact
+        .evaluate_call(&operation.tool, &operation.input, &operation.cwd)
+        .map_err(RowError::ToolInput)?;
     let text = match args.json {
         true => render_json(&decision)?,
         false => render_text(&decision, args.script.as_deref().unwrap_or_default(), global),
@@ -96,14 +97,14 @@ pub(crate) fn check_call_exactly(
     Ok(user_messages::print_data(text.as_bytes(), exit_for_effect(decision.effect)))
 }
 
-fn evaluate_row_exactly(exact: &ExactPolicy, row: &BatchRow) -> Result<Decision, String> {
+fn evaluate_row_exactly(exact: &ExactPolicy, row: &BatchRow) -> Result<Decision, RowError> {
     let cwd = row_cwd(&exact.cwd, row.cwd.as_deref())?;
     match (&row.tool, &row.permission, &row.patterns) {
-        (Some(tool), None, None) => exact.evaluate_call(tool, &row.input, &cwd),
+        (Some(tool), None, None) => Ok(exact.evaluate_call(tool, &row.input, &cwd)?),
         (None, Some(permission), Some(patterns)) => {
-            exact.evaluate_question(permission, patterns, &cwd)
+            Ok(exact.evaluate_question(permission, patterns, &cwd)?)
         }
-        _ => Err(INVALID_ROW_MESSAGE.to_owned()),
+        _ => Err(RowError::InvalidShape),
     }
 }
 
@@ -140,14 +141,14 @@ pub(crate) const fn exit_for_effect(effect: Effect) -> ProgramExit {
     }
 }
 
-/// Returns a decision for a program.
-pub(crate) fn render_json(decision: &Decision) -> Result<String, String> {
+/// Returns a decision as a line of JSON.
+pub(crate) fn render_json(decision: &Decision) -> Result<String, serde_json::Error> {
     let answer = DecisionLine { schema: SCHEMA, id: None, decision };
-    let line = serde_json::to_string(&answer).map_err(|error| error.to_string())?;
+    let line = serde_json::to_string(&answer)?;
     Ok(line + "\n")
 }
 
-/// Returns a decision for a person.
+/// Returns a decision as text.
 pub(crate) fn render_text(decision: &Decision, script: &str, global: GlobalArgs) -> String {
     let line = |text: &str| escape_text(text, LineMode::SingleLine);
     let mut lines = vec![format!("{}: {}", decision.effect.as_str(), line(&decision.reason))];
@@ -170,13 +171,13 @@ pub(crate) fn render_text(decision: &Decision, script: &str, global: GlobalArgs)
     lines.join("\n")
 }
 
-/// Returns a line that an allow requires an audit record, with the locations of that requirement if
-/// they are known.
-pub(crate) fn audit_obligation_line(decision: &Decision, said: &[String]) -> Option<String> {
-    let places = escape_text(&said.join(", "), LineMode::SingleLine);
-    let places = if said.is_empty() { String::new() } else { format!(" ({places})") };
+/// Returns a line about the audit record that an allow requires, with the locations of that
+/// requirement if they are known.
+pub(crate) fn audit_obligation_line(decision: &Decision, locations: &[String]) -> Option<String> {
+    let places = escape_text(&locations.join(", "), LineMode::SingleLine);
+    let places = if locations.is_empty() { String::new() } else { format!(" ({places})") };
     let wanted = decision.obligations.contains(&Obligation::Audit);
-    wanted.then(|| format!("  what cannot be written down is asked about{places}"))
+    wanted.then(|| format!("  requires approval if no audit record can be written{places}"))
 }
 
 /// Returns the location of a rule.
@@ -212,12 +213,14 @@ struct BatchRow {
     cwd: Option<String>,
 }
 
-fn run_batch(mut judge: impl FnMut(&BatchRow) -> Result<Decision, String>) -> Result<(), String> {
+fn run_batch(
+    mut judge: impl FnMut(&BatchRow) -> Result<Decision, RowError>,
+) -> Result<(), StreamError> {
     json_lines::answer_each_line(|line, output| answer_row(&mut judge, line, output))
 }
 
 fn answer_row(
-    judge: &mut impl FnMut(&BatchRow) -> Result<Decision, String>,
+    judge: &mut impl FnMut(&BatchRow) -> Result<Decision, RowError>,
     line: &[u8],
     output: &mut dyn Write,
 ) -> std::io::Result<()> {
@@ -226,7 +229,7 @@ fn answer_row(
             let judged = judge(&row);
             (row.id, judged)
         }
-        Err(error) => (row_id(line), Err(error)),
+        Err(error) => (row_id(line), Err(error.into())),
     };
     match judged {
         Ok(decision) => {
@@ -234,45 +237,43 @@ fn answer_row(
             serde_json::to_writer(&mut *output, &answer)?;
         }
         Err(error) => {
-            let answer = json!({ "schema": SCHEMA, "id": id, "error": error });
+            let answer = json!({ "schema": SCHEMA, "id": id, "error": error.to_string() });
             serde_json::to_writer(&mut *output, &answer)?;
         }
     }
     output.write_all(b"\n")
 }
 
-fn evaluate_row(engine: &Engine, row: &BatchRow) -> Result<Decision, String> {
+fn evaluate_row(engine: &Engine, row: &BatchRow) -> Result<Decision, RowError> {
     let cwd = row_cwd(engine.cwd(), row.cwd.as_deref())?;
     Ok(engine.evaluate(&call_from_row(row, cwd)?).decision)
 }
 
-/// Judges one line, as a batch would.
-pub(crate) fn evaluate_line(engine: &Engine, line: &[u8]) -> Result<Decision, String> {
+/// Evaluates one line as in a batch.
+pub(crate) fn evaluate_line(engine: &Engine, line: &[u8]) -> Result<Decision, RowError> {
     evaluate_row(engine, &json_lines::parse_object(line)?)
 }
 
-/// Returns the id of a line that is wrong otherwise.
+/// Returns the id of a line that cannot be parsed as a row.
 pub(crate) fn row_id(line: &[u8]) -> Value {
     let value: Option<Value> = serde_json::from_slice(line).ok();
     value.and_then(|mut row| row.get_mut("id").map(Value::take)).unwrap_or_default()
 }
 
-fn row_cwd(usual: &AbsPath, named: Option<&str>) -> Result<AbsPath, String> {
+fn row_cwd(usual: &AbsPath, named: Option<&str>) -> Result<AbsPath, RowError> {
     match named {
         None => Ok(usual.clone()),
-        Some(text) => AbsPath::new(text).map_err(|error| format!("`cwd`: {error}")),
+        Some(text) => AbsPath::new(text).map_err(RowError::InvalidDirectory),
     }
 }
 
-fn call_from_row(row: &BatchRow, cwd: AbsPath) -> Result<EngineCall, String> {
+fn call_from_row(row: &BatchRow, cwd: AbsPath) -> Result<EngineCall, RowError> {
     match (&row.tool, &row.permission, &row.patterns) {
         (Some(name), None, None) => Ok(EngineCall::from_tool(name, &row.input, cwd)),
-        (None, Some(_), Some(patterns)) if patterns.is_empty() => {
-            Err("`patterns` is empty: nothing is asked".to_owned())
-        }
+        (None, Some(_), Some(patterns)) if patterns.is_empty() => Err(RowError::NoPatterns),
         (None, Some(permission), Some(patterns)) => {
             Ok(EngineCall::from_question(permission, patterns, cwd))
         }
-        _ => Err(INVALID_ROW_MESSAGE.to_owned()),
+        _ => Err(RowError::InvalidShape),
     }
 }

@@ -1,4 +1,4 @@
-//! `codex`: what Codex itself would answer, and answers to what it asks.
+//! `codex`: answers that Codex itself would give, and answers to its requests.
 
 mod amend;
 mod decide;
@@ -12,21 +12,19 @@ use openoxide_tui::{LineMode, escape_text};
 use crate::{
     args::{CodexCommand, ExecpolicyCheckArgs, ExecpolicyCommand, GlobalArgs},
     codex_rule_files::{absolute_directory_and_home, read_rule_files},
-    error::CliError,
+    error::{CliError, codex_error::CodexPolicyError, stream_error::StreamError},
     program_exit::ProgramExit,
     user_messages,
 };
 
-/// Answers as Codex does, or what it asks.
+/// Runs a subcommand of `codex`.
 pub(crate) fn run_codex_command(
     verb: &CodexCommand,
     global: GlobalArgs,
 ) -> Result<ProgramExit, CliError> {
     Ok(match verb {
-        CodexCommand::Amend(args) => {
-            report_result(amend::add_prefix_rule(args), ProgramExit::Failure)
-        }
-        CodexCommand::Decide(args) => report_result(decide::decide_lines(args), ProgramExit::Usage),
+        CodexCommand::Amend(args) => amend::add_prefix_rule(args)?,
+        CodexCommand::Decide(args) => report_error(decide::decide_lines(args), ProgramExit::Usage),
         CodexCommand::Execpolicy(ExecpolicyCommand::Check(args)) => run_execpolicy_check(args),
         CodexCommand::Review(args) => return review::run_review(args, global),
     })
@@ -34,18 +32,20 @@ pub(crate) fn run_codex_command(
 
 /// Answers as `codex execpolicy check` does.
 pub(crate) fn run_execpolicy_check(args: &ExecpolicyCheckArgs) -> ProgramExit {
-    report_result(check_command(args), ProgramExit::Failure)
+    report_error(check_command(args), ProgramExit::Failure)
 }
 
-fn report_result(done: Result<ProgramExit, String>, otherwise: ProgramExit) -> ProgramExit {
-    done.unwrap_or_else(|error| {
-        user_messages::print_line(&escape_text(&error, LineMode::MultiLine));
-        otherwise
+/// Reports an error as Codex does, and returns the exit code `failed` then.
+fn report_error(result: Result<ProgramExit, CodexPolicyError>, failed: ProgramExit) -> ProgramExit {
+    result.unwrap_or_else(|error| {
+        let message = format!("Error: {error}");
+        user_messages::print_line(&escape_text(&message, LineMode::MultiLine));
+        failed
     })
 }
 
-fn check_command(args: &ExecpolicyCheckArgs) -> Result<ProgramExit, String> {
-    // A command that is checked is given here: Codex looks at no other directory.
+fn check_command(args: &ExecpolicyCheckArgs) -> Result<ProgramExit, CodexPolicyError> {
+    // Codex resolves the paths of a command from the working directory only.
     let (cwd, home) = absolute_directory_and_home(Path::new("."))?;
     let place = LaunchContext { cwd: &cwd, home: home.as_deref() };
     let policy = read_rule_files(&args.rules, &place)?;
@@ -56,6 +56,6 @@ fn check_command(args: &ExecpolicyCheckArgs) -> Result<ProgramExit, String> {
     } else {
         serde_json::to_string(&answer)
     };
-    let json = json.map_err(|error| format!("Error: {error}"))?;
+    let json = json.map_err(StreamError::NotJson)?;
     Ok(user_messages::print_data(format!("{json}\n").as_bytes(), ProgramExit::Success))
 }

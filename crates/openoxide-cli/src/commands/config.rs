@@ -1,5 +1,6 @@
 //! `config`: the locations of settings.
 
+use openoxide_engine::{EngineOpenError, absolute_directory};
 use openoxide_permission::LayerKind;
 use openoxide_protocol::{AbsPath, SCHEMA};
 use openoxide_store::{
@@ -9,13 +10,13 @@ use openoxide_store::{
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
-use crate::{args::ConfigCommand, policy_args, program_exit::ProgramExit, user_messages};
+use crate::{args::ConfigCommand, program_exit::ProgramExit, user_messages};
 
-/// Lists the files that are looked for, and what became of each.
-pub(crate) fn run_config_command(verb: &ConfigCommand) -> Result<ProgramExit, String> {
+/// Lists the policy files that are searched for, with the state of each.
+pub(crate) fn run_config_command(verb: &ConfigCommand) -> Result<ProgramExit, EngineOpenError> {
     let ConfigCommand::Path { cwd, json } = verb;
     let environment = UserEnvironment::from_process();
-    let cwd = policy_args::absolute_directory_or_cwd(cwd.as_deref())?;
+    let cwd = absolute_directory(cwd.as_deref())?;
     let sources =
         find_policy_sources(&environment, &find_project_root(&cwd, environment.home.as_ref()));
     let loaded = load_policy_uncached(&sources, &environment, &[]);

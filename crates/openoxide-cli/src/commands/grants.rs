@@ -2,70 +2,66 @@
 
 use std::path::Path;
 
-use openoxide_engine::shell_job_task;
+use openoxide_engine::{absolute_directory, shell_job_task};
 use openoxide_permission::{
     CombiningAlgorithm, Layer, LayerKind, PathAnchors, SubjectKind, lint::lint_layer, parse_rule,
 };
 use openoxide_protocol::{AbsPath, Effect, GrantTerms, SCHEMA};
-use openoxide_store::{GrantEntry, GrantFile, GrantLimits, UserEnvironment, find_project_root};
+use openoxide_store::{
+    GrantEntry, GrantFile, GrantFileError, GrantLimits, UserEnvironment, find_project_root,
+};
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
 use crate::{
     args::{GrantAddArgs, GrantLimitArgs, GrantsCommand},
-    policy_args,
+    error::{CliError, grant_args_error::GrantArgsError, rules_error::RulesError},
     program_exit::ProgramExit,
     user_messages,
 };
 
-/// No name of a task is longer.
+/// The maximum size of the name of a task.
 const MAX_TASK_BYTES: usize = 500;
 
-/// Lists, revokes or clears up the grants of this project.
-pub(crate) fn run_grants_command(verb: &GrantsCommand) -> Result<ProgramExit, String> {
+/// Runs a subcommand of `grants`.
+pub(crate) fn run_grants_command(verb: &GrantsCommand) -> Result<ProgramExit, CliError> {
     let environment =
         UserEnvironment { task: shell_job_task(None), ..UserEnvironment::from_process() };
-    let cwd = policy_args::absolute_directory_or_cwd(None)?;
+    let cwd = absolute_directory(None)?;
     let grants =
         GrantFile::for_project(&environment, &find_project_root(&cwd, environment.home.as_ref()));
-    let entries = grants.read_entries().map_err(|error| error.to_string())?;
+    let entries = grants.read_entries()?;
     match verb {
         GrantsCommand::List { json } => Ok(list_grants(&entries, *json)),
         GrantsCommand::Add(args) => add_grant(&grants, args, &cwd, environment.home.as_ref()),
         GrantsCommand::Revoke { which } => {
             let means =
                 |at: usize, entry: &GrantEntry| entry.rule == *which || which.parse() == Ok(at + 1);
-            remove_grants(
+            Ok(remove_grants(
                 &grants,
                 means,
-                "no grant is called so; `openoxide grants list` shows them",
-            )
+                "no such grant; `openoxide grants list` shows all grants",
+            )?)
         }
-        GrantsCommand::Prune => remove_grants(
+        GrantsCommand::Prune => Ok(remove_grants(
             &grants,
             |_, entry| !entry.is_active_in_any_task(),
             "every entry is valid",
-        ),
+        )?),
     }
 }
 
-/// A rule that is written wrongly, and one that is not about commands, would grant nothing.
+/// Adds a grant. A rule that is not valid, or not about commands, would grant nothing.
 fn add_grant(
     grants: &GrantFile,
     args: &GrantAddArgs,
     cwd: &AbsPath,
     home: Option<&AbsPath>,
-) -> Result<ProgramExit, String> {
+) -> Result<ProgramExit, CliError> {
     let rule = parse_rule(&args.rule, Effect::Allow, PathAnchors { home, base: cwd });
-    let rule = rule.map_err(|error| {
-        let help = error.help.map(|help| format!("; {help}")).unwrap_or_default();
-        format!("`{}`: {}{help}", args.rule, error.message)
-    })?;
+    let rule = rule.map_err(|error| RulesError::InvalidRule { text: args.rule.clone(), error })?;
     if rule.patterns.iter().any(|pattern| pattern.kind != SubjectKind::Exec) {
-        return Err(format!(
-            "`{}` is not a command rule; only command rules can be granted for a project",
-            args.rule
-        ));
+        return Err(GrantArgsError::NotCommandRule(args.rule.clone()).into());
     }
     let (kind, combining) = (LayerKind::Local, CombiningAlgorithm::Strictest);
     let layer =
@@ -76,39 +72,34 @@ fn add_grant(
     let task = resolve_task(&args.limits)?;
     let bound =
         GrantLimits::from_terms(&new_grant_terms(Vec::new(), &args.limits)?, task.as_deref());
-    let added = grants.add_limited(std::slice::from_ref(&args.rule), &bound);
-    added.map_err(|error| error.to_string())?;
+    grants.add_limited(std::slice::from_ref(&args.rule), &bound)?;
     let (rule, reach) =
         (escape_text(&args.rule, LineMode::SingleLine), format_grant_limits(&bound));
     user_messages::print_line(&format!("openoxide: {rule} is granted{reach}"));
     Ok(ProgramExit::Success)
 }
 
-/// Returns the task that a grant is for: the one that is named, or the job that this very call is part of.
-fn resolve_task(bounds: &GrantLimitArgs) -> Result<Option<String>, String> {
+/// Returns the task of a grant: the named one, or the job that this process is part of.
+fn resolve_task(bounds: &GrantLimitArgs) -> Result<Option<String>, GrantArgsError> {
     match bounds.task.as_deref() {
         None => Ok(None),
         Some("") => current_shell_job().map(Some),
         Some(named) if named.len() > MAX_TASK_BYTES || named.chars().any(char::is_control) => {
-            Err("`--task`: not a task name as shown by `audit log --json`".to_owned())
+            Err(GrantArgsError::InvalidTask)
         }
         Some(named) => Ok(Some(named.to_owned())),
     }
 }
 
-fn current_shell_job() -> Result<String, String> {
-    shell_job_task(None).ok_or_else(|| {
-        "this call does not belong to a task of a script or an agent; \
-         name one with `--task=NAME`, as shown by `audit log --json`"
-            .to_owned()
-    })
+fn current_shell_job() -> Result<String, GrantArgsError> {
+    shell_job_task(None).ok_or(GrantArgsError::NoTask)
 }
 
-/// Returns rules with the bounds that were named.
+/// Returns the terms of a grant of these rules.
 pub(crate) fn new_grant_terms(
     rules: Vec<String>,
     bounds: &GrantLimitArgs,
-) -> Result<GrantTerms, String> {
+) -> Result<GrantTerms, CliError> {
     Ok(GrantTerms {
         rules,
         // No unit is shorter than a second.
@@ -121,16 +112,15 @@ pub(crate) fn new_grant_terms(
 
 /// Returns the directory of a grant. It must exist: a grant for a directory that is created later
 /// would be a mistake or a trap.
-fn grant_directory(named: &Path) -> Result<AbsPath, String> {
-    let directory = policy_args::absolute_directory_or_cwd(Some(named))?;
+fn grant_directory(named: &Path) -> Result<AbsPath, CliError> {
+    let directory = absolute_directory(Some(named))?;
     if !Path::new(directory.as_str()).is_dir() {
-        let shown = escape_text(directory.as_str(), LineMode::SingleLine);
-        return Err(format!("`--below`: no such directory: {shown}"));
+        return Err(GrantArgsError::NoSuchDirectory(directory).into());
     }
     Ok(directory)
 }
 
-/// Returns how far a grant reaches, in words.
+/// Returns the limits of a grant in words.
 pub(crate) fn format_grant_limits(bound: &GrantLimits) -> String {
     let until = bound.expires_at.map(|until| format!(", until {until}"));
     let times = bound.max_uses.map(|times| match times {
@@ -183,8 +173,8 @@ fn remove_grants(
     grants: &GrantFile,
     which: impl Fn(usize, &GrantEntry) -> bool,
     none: &str,
-) -> Result<ProgramExit, String> {
-    match grants.remove(which).map_err(|error| error.to_string())? {
+) -> Result<ProgramExit, GrantFileError> {
+    match grants.remove(which)? {
         0 => {
             user_messages::print_line(&format!("openoxide: {none}"));
             Ok(ProgramExit::Failure)

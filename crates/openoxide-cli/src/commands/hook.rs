@@ -1,4 +1,4 @@
-//! `hook`: one tool call of a real agent, in that agent's own contract.
+//! `hook`: decides one tool call of an agent, as a hook of that agent.
 
 mod answer_watchdog;
 mod hook_client;
@@ -12,23 +12,32 @@ use openoxide_engine::{
 };
 use openoxide_store::UserEnvironment;
 
-use crate::{error::CliError, program_exit::ProgramExit, signal_watch::SignalWatch, user_messages};
+use crate::{
+    error::{
+        CliError,
+        hook_error::{HookArgsError, HookPayloadError},
+    },
+    program_exit::ProgramExit,
+    signal_watch::SignalWatch,
+    user_messages,
+};
 use answer_watchdog::AnswerWatchdog;
 use hook_client::{BLOCK_STATUS, HookClient};
 
-/// No payload is longer: a script of ten megabytes fits several times.
+/// The maximum size of a payload. Scripts of ten megabytes fit.
 const MAX_PAYLOAD_BYTES: u64 = 64 << 20;
 
 /// Answers one call of an agent. The answer is never an allow without a decision, because a client
 /// whose hook fails continues as if there were no hook.
 ///
 /// # Errors
-/// When the agent's name is unknown.
+///
+/// If the name of the agent is unknown.
 pub(crate) fn run_hook(
     agent: &str,
     untrusted: bool,
     seconds: Option<u64>,
-) -> Result<ProgramExit, String> {
+) -> Result<ProgramExit, HookArgsError> {
     HookClient::from_name(agent, untrusted)
         .map(|client| answer_call(client, seconds.unwrap_or_else(|| client.timeout_seconds())))
 }
@@ -36,7 +45,10 @@ pub(crate) fn run_hook(
 fn answer_call(client: HookClient, seconds: u64) -> ProgramExit {
     std::panic::set_hook(Box::new(|panic| {
         user_messages::print_line(&format!("OpenOxide failed, so the call is blocked: {panic}"));
-        #[expect(clippy::exit, reason = "the process would end otherwise, and the call go on")]
+        #[expect(
+            clippy::exit,
+            reason = "a panic has another exit status, with which the call continues"
+        )]
         std::process::exit(BLOCK_STATUS);
     }));
     let Ok(watchdog) = AnswerWatchdog::start(client, seconds) else {
@@ -46,6 +58,7 @@ fn answer_call(client: HookClient, seconds: u64) -> ProgramExit {
     let environment = UserEnvironment::from_process();
     let answer = read_payload().map_or_else(
         |error| {
+            let error = error.to_string();
             drop(AuditLog::new(environment.clone()).record_undecided_call(client.name(), &error));
             Some(client.render_undecided(&error))
         },
@@ -63,14 +76,14 @@ fn answer_call(client: HookClient, seconds: u64) -> ProgramExit {
     if written && output.flush().is_ok() { ProgramExit::Success } else { ProgramExit::Usage }
 }
 
-fn read_payload() -> Result<AgentHookCall, String> {
+fn read_payload() -> Result<AgentHookCall, HookPayloadError> {
     let mut bytes = Vec::with_capacity(4096);
     let read = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| format!("the payload cannot be read: {error}"))?;
+    read.map_err(HookPayloadError::Unreadable)?;
     if bytes.len() as u64 > MAX_PAYLOAD_BYTES {
-        return Err("the payload is too long".to_owned());
+        return Err(HookPayloadError::TooLong);
     }
-    agent_hook::parse_payload(&bytes).map_err(|error| error.to_string())
+    Ok(agent_hook::parse_payload(&bytes)?)
 }
 
 /// Decides one call in its project, and returns the line that the client reads.
@@ -116,7 +129,8 @@ impl CheckHost for AnswerWatchdog {
     }
 }
 
-/// The client that ends its hook does not want an answer any more; whatever it makes of the end, the call must not go on.
+/// Ends the process without an answer. The agent has stopped its hook; the exit status makes it
+/// block the call anyway.
 fn exit_interrupted() -> ! {
     user_messages::print_line("OpenOxide was interrupted, so the call is blocked");
     #[expect(clippy::exit, reason = "empty input: no hook event")]

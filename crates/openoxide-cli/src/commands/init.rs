@@ -1,18 +1,23 @@
-//! `init`: our hook in the settings of the agents that are here.
+//! `init`: the OpenOxide hook in the settings of the installed agents.
 
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
 };
 
-use openoxide_adapters::{claude_code, wiring::WiringError};
+use openoxide_adapters::claude_code;
 use openoxide_codex as codex;
-use openoxide_store::policy_edit::replace_file;
+use openoxide_store::{FileReadError, policy_edit::replace_file};
 use openoxide_tui::{LineMode, escape_text};
 use similar::TextDiff;
 
 use crate::{
     args::{AgentName, InitArgs},
+    error::{
+        CliError,
+        file_error::{FileError, FileProblem},
+        init_error::InitError,
+    },
     program_exit::ProgramExit,
     user_messages,
 };
@@ -24,18 +29,21 @@ struct SettingsChange {
     after: String,
 }
 
-/// Puts our hook into the settings of each agent that is named, or that is here; or takes it out.
+/// Installs the hook into the settings of each named agent, or of each agent that is found; or
+/// removes it.
 ///
 /// # Errors
-/// When no agent is here, or settings cannot be read or written. Settings that are wrong are left as they are.
-pub(crate) fn install_hooks(args: &InitArgs) -> Result<ProgramExit, String> {
-    let program = env::current_exe().map_err(|error| format!("where am I? {error}"))?;
-    let program = program.to_str().ok_or("the path of this program is not valid UTF-8")?;
+///
+/// If no agent is found, or settings cannot be read or written. Settings with errors are not
+/// changed.
+pub(crate) fn install_hooks(args: &InitArgs) -> Result<ProgramExit, CliError> {
+    let program = env::current_exe().map_err(InitError::UnknownProgram)?;
+    let program = program.to_str().ok_or(InitError::ProgramNotUtf8)?;
     let agents = select_agents(args)?;
     // All of them are read before anything is written.
     let changes =
         agents.iter().map(|(agent, home)| agent_changes(*agent, home, program, args.undo));
-    let changes: Vec<Vec<SettingsChange>> = changes.collect::<Result<_, String>>()?;
+    let changes: Vec<Vec<SettingsChange>> = changes.collect::<Result<_, CliError>>()?;
     if let Some(directory) = build_directory(Path::new(program)).filter(|_| !args.undo) {
         user_messages::print_note(&format!(
             "`{}` is a build directory: when it is cleaned, the agents block every call. Install the program elsewhere \
@@ -60,17 +68,17 @@ fn build_directory(program: &Path) -> Option<&Path> {
 }
 
 /// Returns the agents with the directories of their settings.
-fn select_agents(args: &InitArgs) -> Result<Vec<(AgentName, PathBuf)>, String> {
+fn select_agents(args: &InitArgs) -> Result<Vec<(AgentName, PathBuf)>, InitError> {
     let is_wanted = |agent: &AgentName| args.agents.is_empty() || args.agents.contains(agent);
     let mut agents = Vec::new();
     for agent in [AgentName::Claude, AgentName::Codex].into_iter().filter(is_wanted) {
-        let home = settings_directory(agent).ok_or("no configuration directory: set HOME")?;
+        let home = settings_directory(agent).ok_or(InitError::NoHome)?;
         if home.is_dir() || !args.agents.is_empty() {
             agents.push((agent, home));
         }
     }
     if agents.is_empty() {
-        return Err("no agent is here: name one, as in `openoxide init codex`".to_owned());
+        return Err(InitError::NoAgent);
     }
     Ok(agents)
 }
@@ -82,7 +90,8 @@ fn settings_directory(agent: AgentName) -> Option<PathBuf> {
         AgentName::Codex => ("CODEX_HOME", ".codex"),
     };
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
-    // Codex knows a hook by the path of its file, in which it follows links if the directory was named.
+    // Codex identifies a hook by the path of its file, and resolves links in a directory that a
+    // variable names.
     let named = set(variable).map(|path| fs::canonicalize(&path).unwrap_or_else(|_| path.into()));
     named.or_else(|| Some(PathBuf::from(set("HOME")?).join(name)))
 }
@@ -92,40 +101,49 @@ fn agent_changes(
     home: &Path,
     program: &str,
     undo: bool,
-) -> Result<Vec<SettingsChange>, String> {
+) -> Result<Vec<SettingsChange>, CliError> {
     match agent {
-        AgentName::Claude => claude_changes(home, program, undo),
+        AgentName::Claude => Ok(claude_changes(home, program, undo)?),
         AgentName::Codex => codex_changes(home, program, undo),
     }
 }
 
-fn claude_changes(home: &Path, program: &str, undo: bool) -> Result<Vec<SettingsChange>, String> {
+fn claude_changes(
+    home: &Path,
+    program: &str,
+    undo: bool,
+) -> Result<Vec<SettingsChange>, FileError> {
     use claude_code::wiring::{hook_wiring, with_ask_rule, without_ask_rule};
     let change = SettingsChange::from_file(home.join("settings.json"), |before| {
         let wiring = hook_wiring(program)?;
         if !undo {
-            return with_ask_rule(&wiring.install(before)?.text);
+            return Ok(with_ask_rule(&wiring.install(before)?.text)?);
         }
-        // Where our hook is not, the rule that asks is the person's own.
-        let taken = wiring.uninstall(before)?;
-        if taken.hook_locations.is_empty() { Ok(taken.text) } else { without_ask_rule(&taken.text) }
+        // Without the hook, the ask rule is the person's own.
+        let removed = wiring.uninstall(before)?;
+        match removed.hook_locations.is_empty() {
+            true => Ok(removed.text),
+            false => Ok(without_ask_rule(&removed.text)?),
+        }
     })?;
     Ok(vec![change])
 }
 
-fn codex_changes(home: &Path, program: &str, undo: bool) -> Result<Vec<SettingsChange>, String> {
+fn codex_changes(home: &Path, program: &str, undo: bool) -> Result<Vec<SettingsChange>, CliError> {
     use codex::wiring::{hook_wiring, trust_hook, untrust_hook};
     let (file, mut places) = (home.join("hooks.json"), Vec::new());
-    let name = file.to_str().ok_or("the path of Codex's settings is not valid UTF-8")?.to_owned();
+    let name = file.to_str().ok_or(InitError::SettingsNotUtf8)?.to_owned();
     let hooks = SettingsChange::from_file(file, |before| {
         let wiring = hook_wiring(program)?;
         let wired = if undo { wiring.uninstall(before)? } else { wiring.install(before)? };
         places = wired.hook_locations;
-        Ok::<_, WiringError>(wired.text)
+        Ok(wired.text)
     })?;
-    let config = SettingsChange::from_file(home.join("config.toml"), |before| match undo {
-        false => trust_hook(before, &name, &places, program),
-        true => untrust_hook(before, &name, &places),
+    let config = SettingsChange::from_file(home.join("config.toml"), |before| {
+        Ok(match undo {
+            false => trust_hook(before, &name, &places, program)?,
+            true => untrust_hook(before, &name, &places)?,
+        })
     })?;
     // Trust in a hook that is not installed yet is harmless. In the other order Codex would skip
     // the hook for a moment.
@@ -133,16 +151,15 @@ fn codex_changes(home: &Path, program: &str, undo: bool) -> Result<Vec<SettingsC
 }
 
 impl SettingsChange {
-    fn from_file<E: std::fmt::Display>(
+    fn from_file(
         path: PathBuf,
-        change: impl FnOnce(&str) -> Result<String, E>,
-    ) -> Result<Self, String> {
-        let shown = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        change: impl FnOnce(&str) -> Result<String, FileProblem>,
+    ) -> Result<Self, FileError> {
         let before = match fs::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            read => read.map_err(|error| shown(&error))?,
+            read => read.map_err(|error| FileError::new(&path, FileReadError::Io(error)))?,
         };
-        let after = change(&before).map_err(|error| shown(&error))?;
+        let after = change(&before).map_err(|problem| FileError::new(&path, problem))?;
         Ok(Self { path, before, after })
     }
 
@@ -150,12 +167,12 @@ impl SettingsChange {
         self.before != self.after
     }
 
-    fn apply(&self) -> Result<(), String> {
+    fn apply(&self) -> Result<(), FileError> {
         if !self.is_change() {
             return Ok(());
         }
         replace_file(&self.path, &self.after)
-            .map_err(|error| format!("{}: {error}", self.path.display()))
+            .map_err(|error| FileError::new(&self.path, FileProblem::Unwritable(error)))
     }
 
     fn to_diff(&self) -> String {

@@ -1,4 +1,4 @@
-//! `pending`: what waits for an answer.
+//! `pending`: the requests that wait for an answer.
 
 use std::cell::OnceCell;
 
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 use crate::{args::GlobalArgs, program_exit::ProgramExit, terminal_color, user_messages};
 
-/// Lists the requests that wait, oldest first.
-pub(crate) fn list_pending(json: bool, global: GlobalArgs) -> Result<ProgramExit, String> {
+/// Lists the pending requests, oldest first.
+pub(crate) fn list_pending(json: bool, global: GlobalArgs) -> ProgramExit {
     let requests = RequestQueue::open(UserEnvironment::from_process());
     let listed = match requests.and_then(|mut requests| requests.list()) {
         Ok(listed) => listed,
         Err(error) => {
             user_messages::print_error(&error);
-            return Ok(ProgramExit::Failure);
+            return ProgramExit::Failure;
         }
     };
     let colored = terminal_color::use_color(global.color, &std::io::stdout());
@@ -41,7 +41,7 @@ pub(crate) fn list_pending(json: bool, global: GlobalArgs) -> Result<ProgramExit
     if !json {
         user_messages::print_line(answer_hint(&listed));
     }
-    Ok(user_messages::print_data(text.as_bytes(), exit))
+    user_messages::print_data(text.as_bytes(), exit)
 }
 
 fn answer_hint(listed: &[Result<PendingRequest, RequestStoreError>]) -> &'static str {
@@ -94,7 +94,7 @@ fn choices_to_json(request: &ApprovalRequest, history: &ApprovalHistory) -> Vec<
     both.map(one).collect()
 }
 
-/// Returns a request as a person reads it: a row with its name, and below it what the prompt shows.
+/// Returns a request as text: a row with its id, and below it the same text as in the prompt.
 pub(crate) fn render_text(waiting: &PendingRequest, colored: bool) -> String {
     let PendingRequest { request, shown_digest: shown, .. } = waiting;
     let id: String = request.id.to_string().chars().take(waiting.unique_prefix_len).collect();
@@ -102,7 +102,7 @@ pub(crate) fn render_text(waiting: &PendingRequest, colored: bool) -> String {
     let now = UtcTimestamp::now();
     let ago = format_age(now.0.saturating_sub(waiting.asked_at.0));
     let left = waiting.expires_at.map_or_else(String::new, |at| {
-        format!("  expires in {}", self::format_age(at.0.saturating_sub(now.0)))
+        format!("  expires in {}", format_age(at.0.saturating_sub(now.0)))
     });
     let cwd = escape_text(request.cwd.as_str(), LineMode::SingleLine);
     let who = escape_text(&waiting.requester, LineMode::SingleLine);
@@ -116,7 +116,7 @@ pub(crate) fn render_text(waiting: &PendingRequest, colored: bool) -> String {
     format!("{row}\n{body}\n")
 }
 
-/// Returns how long something is in its largest unit.
+/// Returns a duration in its largest unit.
 fn format_age(millis: u64) -> String {
     match millis / 1_000 {
         seconds @ 0..120 => format!("{seconds} s"),

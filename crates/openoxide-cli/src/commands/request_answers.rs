@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::{
     args::{ApproveArgs, DenyArgs, GlobalArgs},
     commands::{grants, pending},
+    error::{CliError, grant_args_error::GrantArgsError},
     program_exit::ProgramExit,
     terminal_color, user_messages,
 };
@@ -21,18 +22,14 @@ use crate::{
 pub(crate) fn approve_request(
     args: &ApproveArgs,
     global: GlobalArgs,
-) -> Result<ProgramExit, String> {
+) -> Result<ProgramExit, CliError> {
     if args.limits.task.as_ref().is_some_and(|task| !task.is_empty()) {
-        user_messages::print_error(&"`--task` takes no value here: the request's own task is used");
-        return Ok(ProgramExit::Usage);
+        return Err(GrantArgsError::NamedTask.into());
     }
     let terms = grants::new_grant_terms(args.rule.clone(), &args.limits)?;
     let terms = (terms != GrantTerms::default()).then_some(terms);
     if terms.is_some() && args.scope != GrantScope::Project {
-        user_messages::print_error(
-            &"`--rule`, `--for`, `--times`, `--below` and `--task` require `--scope project`",
-        );
-        return Ok(ProgramExit::Usage);
+        return Err(GrantArgsError::LimitWithoutProject.into());
     }
     let response = ApprovalResponse::Approved { scope: args.scope, terms };
     let answer = new_answer("approve", response, args.digest.clone());
@@ -40,13 +37,13 @@ pub(crate) fn approve_request(
 }
 
 /// Denies one request.
-pub(crate) fn deny_request(args: &DenyArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
+pub(crate) fn deny_request(args: &DenyArgs, global: GlobalArgs) -> ProgramExit {
     let response = match args.alone {
         true => ApprovalResponse::Denied,
         false => ApprovalResponse::Rejected { message: args.message.clone() },
     };
     let answer = new_answer("deny", response, None);
-    Ok(SubmittedAnswer { id: &args.id, answer, json: args.json }.submit(global))
+    SubmittedAnswer { id: &args.id, answer, json: args.json }.submit(global)
 }
 
 fn new_answer(
@@ -207,7 +204,7 @@ impl SubmittedAnswer<'_> {
     }
 }
 
-/// Returns which command answered, and at which terminal.
+/// Returns the command that answers, its process and its terminal, in words.
 fn describe_answerer(verb: &str) -> String {
     let terminal = (0..3).find_map(|number| {
         let link = std::fs::read_link(format!("/proc/self/fd/{number}")).ok()?;

@@ -27,14 +27,14 @@ pub(crate) fn run_rules_command(
         RulesCommand::List { policy, origins, json } => {
             list::list_rules(policy, *origins, *json, global)
         }
-        RulesCommand::Lint(args) => Ok(lint::lint_files(args, global)?),
-        RulesCommand::Fmt(args) => Ok(fmt::format_files(args, global)?),
+        RulesCommand::Lint(args) => lint::lint_files(args, global),
+        RulesCommand::Fmt(args) => fmt::format_files(args, global),
         RulesCommand::Test(args) => test::test_files(args, global),
         RulesCommand::Diff(args) => diff::diff_policies(args, global),
-        RulesCommand::Add(args) => Ok(rule_edit::add_rule(args, global)?),
-        RulesCommand::Remove(args) => Ok(rule_edit::remove_rule(args, global)?),
-        RulesCommand::Import(args) => Ok(convert::import_policy(args, global)?),
-        RulesCommand::Export(args) => Ok(convert::export_policy(args, global)?),
-        RulesCommand::Convert(args) => Ok(convert::convert_policy(args, global)?),
+        RulesCommand::Add(args) => rule_edit::add_rule(args, global),
+        RulesCommand::Remove(args) => rule_edit::remove_rule(args, global),
+        RulesCommand::Import(args) => convert::import_policy(args, global),
+        RulesCommand::Export(args) => convert::export_policy(args, global),
+        RulesCommand::Convert(args) => convert::convert_policy(args, global),
     }
 }

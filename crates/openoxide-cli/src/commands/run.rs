@@ -4,7 +4,6 @@ mod approval;
 pub(crate) mod confined_run;
 mod explicit_approval;
 mod quarantine_restore;
-pub(crate) mod run_args_error;
 mod run_endings;
 mod staged_commit;
 
@@ -27,14 +26,13 @@ use crate::{
     args::{GlobalArgs, RunArgs, RunSandboxMode},
     commands::{call_operation, trust},
     confined_launch::{HOST_NETWORK_NOTE, SUPERVISOR_ARGS},
-    error::CliError,
+    error::{CliError, run_args_error::RunArgsError},
     policy_args,
     program_exit::ProgramExit,
     user_messages,
 };
 use approval::{ApprovalResult, ApprovalVerdict};
 use confined_run::{RunContext, requested_confinement};
-use run_args_error::RunArgsError;
 use run_endings::{report_interruption, report_refusal, report_unanswerable, report_unanswered};
 
 /// Judges a command, asks about it if need be, and runs it.

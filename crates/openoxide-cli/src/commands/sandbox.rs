@@ -2,16 +2,14 @@
 
 mod live_prompt;
 mod sandbox_run;
-pub(crate) mod sandbox_run_error;
 mod sandbox_status;
 mod staged_commit;
 
 use openoxide_sandbox::supervisor_main;
 
-use sandbox_run_error::SandboxRunError;
-
 use crate::{
     args::{GlobalArgs, SandboxCommand},
+    error::sandbox_run_error::SandboxRunError,
     program_exit::ProgramExit,
     user_messages,
 };

@@ -1,4 +1,4 @@
-//! `schema`: the JSON Schema of each shape.
+//! `schema`: the JSON Schemas of the input and output of OpenOxide.
 
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse, Decision, SCHEMA, SessionEvent};
 use schemars::{Schema, schema_for};
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::{args::SchemaShape, program_exit::ProgramExit, user_messages};
 
-/// Prints the schema of a shape.
-pub(crate) fn print_schema(shape: SchemaShape) -> Result<ProgramExit, String> {
+/// Prints a schema.
+pub(crate) fn print_schema(shape: SchemaShape) -> Result<ProgramExit, serde_json::Error> {
     let schema = match shape {
         SchemaShape::Policy => policy_schema(),
         SchemaShape::Decision => decision_schema(),
@@ -15,7 +15,7 @@ pub(crate) fn print_schema(shape: SchemaShape) -> Result<ProgramExit, String> {
         SchemaShape::Response => schema_value(schema_for!(ApprovalResponse)),
         SchemaShape::Event => schema_value(schema_for!(SessionEvent)),
     };
-    let text = serde_json::to_string_pretty(&schema).map_err(|error| error.to_string())?;
+    let text = serde_json::to_string_pretty(&schema)?;
     Ok(user_messages::print_data(format!("{text}\n").as_bytes(), ProgramExit::Success))
 }
 
@@ -23,18 +23,20 @@ fn schema_value(schema: Schema) -> Value {
     schema.to_value()
 }
 
-/// A decision leaves the program with the version of its shape, and in batches with the id of its line.
+/// Returns the schema of a decision as it is printed: with the version of its schema and, in a
+/// batch, the id of its line.
 fn decision_schema() -> Value {
     let mut schema = schema_value(schema_for!(Decision));
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        let id = json!({ "description": "What the line of a batch gave as its id." });
+        let id = json!({ "description": "The id of the line in a batch." });
         properties.insert("schema".to_owned(), json!({ "const": SCHEMA }));
         properties.insert("id".to_owned(), id);
     }
     schema
 }
 
-/// The policy file is read by hand, so that every error has its place; its shape is written by hand, too.
+/// Returns the schema of the policy file. It is written by hand, because the parser of the file is
+/// not derived either: it reports the location of each error.
 fn policy_schema() -> Value {
     let rules = json!({ "type": "array", "items": { "type": "string", "examples": ["Bash(git push *)", "Read(~/.ssh/**)"] } });
     let examples = json!({ "type": "array", "items": { "type": "string" } });

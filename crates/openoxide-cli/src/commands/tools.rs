@@ -1,4 +1,4 @@
-//! `tools`: what the policy in force means for a tool, before any call of it.
+//! `tools`: the tools that the policy in force hides from the model.
 
 use std::io::Read as _;
 
@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 
 use crate::{
     args::{GlobalArgs, ToolsCommand},
-    error::CliError,
+    error::{CliError, stream_error::StreamError},
     policy_args,
     program_exit::ProgramExit,
     user_messages,
 };
 
-/// No list of names is longer, in bytes.
+/// The maximum size of the list of names.
 const MAX_INPUT_BYTES: u64 = 1 << 20;
 
-/// Prints the names that are hidden, in the order in which they came; in JSON all of them.
+/// Prints the names of hidden tools in the order of the input; as JSON, all tools.
 pub(crate) fn run_tools_command(
     verb: &ToolsCommand,
     global: GlobalArgs,
@@ -42,17 +42,17 @@ pub(crate) fn run_tools_command(
     Ok(user_messages::print_data(text.as_bytes(), sound.err().unwrap_or(ProgramExit::Success)))
 }
 
-fn read_tool_names() -> Result<Vec<String>, String> {
+fn read_tool_names() -> Result<Vec<String>, StreamError> {
     let mut text = String::new();
     let read = std::io::stdin().lock().take(MAX_INPUT_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| format!("cannot read standard input: {error}"))?;
+    read.map_err(StreamError::Unreadable)?;
     if text.len() as u64 > MAX_INPUT_BYTES {
-        return Err(format!("standard input is longer than {MAX_INPUT_BYTES} bytes"));
+        return Err(StreamError::TooLong(MAX_INPUT_BYTES));
     }
     Ok(text.lines().map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
-/// Returns what calls of a tool want, by an input that every tool understands.
+/// Returns the action of a call of a tool, with an input that every tool accepts.
 fn sample_action(tool: &str) -> Action {
     let patch = "*** Begin Patch\n*** Add File: x\n+x\n*** End Patch";
     let input = json!({ "command": patch, "path": "x", "url": "https://x", "pattern": "x" });

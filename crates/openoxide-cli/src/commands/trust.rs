@@ -1,8 +1,8 @@
-//! `trust`: a person confirms the permissive settings of a project (DECISIONS 3).
+//! `trust`: a person confirms the permissive settings of a project.
 
-use std::{fs, io::ErrorKind, path::Path};
+use std::{fs, io, path::Path};
 
-use openoxide_engine::{new_approval_id, new_session_id};
+use openoxide_engine::{absolute_directory, new_approval_id, new_session_id};
 use openoxide_protocol::{
     AbsPath, ApprovalRequest, ApprovalResponse, Decision, Effect, OperationDigest,
     PresentationKind, RequestPresentation, SCHEMA,
@@ -15,19 +15,21 @@ use openoxide_tui::{LineMode, ask, can_ask, escape_text};
 
 use crate::{
     args::{GlobalArgs, TrustArgs},
+    error::{CliError, trust_error::TrustCommandError},
     policy_args,
     program_exit::ProgramExit,
     prompt_options::ask_options,
     user_messages,
 };
 
-/// Shows what a project's settings would allow, and asks whether they may; or takes it back.
-pub(crate) fn trust_project(args: &TrustArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
+/// Shows the settings of a project that require trust, and asks whether they apply; or revokes
+/// trust.
+pub(crate) fn trust_project(args: &TrustArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     let environment = UserEnvironment::from_process();
     let TrustTarget { directory: place, project, sources } = find_target(args, &environment)?;
     let trust = TrustStore::for_user(&environment);
     if args.revoke {
-        return revoke_trust(&trust, &project);
+        return Ok(revoke_trust(&trust, &project)?);
     }
     let loaded = load_policy_uncached(&sources, &environment, &[]);
     // The directory of a person's own file is not a project, but links in it also require trust.
@@ -48,7 +50,7 @@ pub(crate) fn trust_project(args: &TrustArgs, global: GlobalArgs) -> Result<Prog
         );
         return Ok(ProgramExit::Ask);
     }
-    offer_trust(&trust, untrusted, global)
+    Ok(offer_trust(&trust, untrusted, global)?)
 }
 
 /// The place whose settings a person may trust.
@@ -61,8 +63,8 @@ struct TrustTarget {
     sources: Vec<PolicySource>,
 }
 
-fn find_target(args: &TrustArgs, environment: &UserEnvironment) -> Result<TrustTarget, String> {
-    let place = policy_args::absolute_directory_or_cwd(args.directory.as_deref())?;
+fn find_target(args: &TrustArgs, environment: &UserEnvironment) -> Result<TrustTarget, CliError> {
+    let place = absolute_directory(args.directory.as_deref())?;
     let path = Path::new(place.as_str());
     // Trust can also be revoked after the path was removed.
     if args.revoke && !path.exists() && TrustStore::for_user(environment).find(&place).is_some() {
@@ -83,17 +85,17 @@ fn find_target(args: &TrustArgs, environment: &UserEnvironment) -> Result<TrustT
 ///
 /// If the path is neither a directory nor a readable file. A mistyped path must not look like a
 /// project whose settings are in order.
-fn is_readable_directory(path: &Path) -> Result<bool, String> {
-    let shown = escape_text(&path.to_string_lossy(), LineMode::SingleLine);
-    let meta = fs::metadata(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => format!("no such file or directory: {shown}"),
-        _ => format!("{shown}: {error}"),
-    })?;
+fn is_readable_directory(path: &Path) -> Result<bool, TrustCommandError> {
+    let unreadable = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => TrustCommandError::NotFound(path.to_owned()),
+        _ => TrustCommandError::Unreadable { path: path.to_owned(), error },
+    };
+    let meta = fs::metadata(path).map_err(unreadable)?;
     if !meta.is_dir() && !meta.is_file() {
-        return Err(format!("neither a directory nor a file: {shown}"));
+        return Err(TrustCommandError::UnsupportedFile(path.to_owned()));
     }
     if meta.is_file() {
-        fs::File::open(path).map_err(|error| format!("{shown}: {error}"))?;
+        fs::File::open(path).map_err(unreadable)?;
     }
     Ok(meta.is_dir())
 }
@@ -130,8 +132,8 @@ fn format_settings(settings: &[String]) -> String {
     settings.iter().map(|each| format!("  {}\n", escape_text(each, LineMode::SingleLine))).collect()
 }
 
-fn revoke_trust(trust: &TrustStore, project: &AbsPath) -> Result<ProgramExit, String> {
-    let revoked = trust.revoke(project).map_err(|error| format!("cannot revoke trust: {error}"))?;
+fn revoke_trust(trust: &TrustStore, project: &AbsPath) -> Result<ProgramExit, TrustCommandError> {
+    let revoked = trust.revoke(project).map_err(TrustCommandError::NotRevoked)?;
     let what = if revoked { "trust revoked" } else { "was not trusted" };
     user_messages::print_line(&format!(
         "openoxide: {}: {what}",
@@ -153,7 +155,7 @@ pub(crate) fn offer_trust_all(
         let known =
             trust.find(&untrusted.project).is_some_and(|said| said.settings == untrusted.settings);
         if known || global.no_input || !can_ask() {
-            continue; // They said no to just these settings.
+            continue; // These settings were already rejected, or no person can be asked.
         }
         match offer_trust(&trust, untrusted, global) {
             Ok(exit) => trusted |= exit == ProgramExit::Success,
@@ -168,16 +170,16 @@ fn offer_trust(
     trust: &TrustStore,
     untrusted: &UntrustedProject,
     global: GlobalArgs,
-) -> Result<ProgramExit, String> {
+) -> Result<ProgramExit, TrustCommandError> {
     let request = new_approval_request(trust, untrusted);
-    let response = ask(&request, &ask_options(global)).map_err(|error| error.to_string())?;
+    let response = ask(&request, &ask_options(global))?;
     let trusted = matches!(response, ApprovalResponse::Approved { .. });
     if response == ApprovalResponse::Cancelled {
         return Ok(ProgramExit::Ask);
     }
     trust
         .save(&untrusted.project, &untrusted.settings, trusted)
-        .map_err(|error| format!("cannot save the answer: {error}"))?;
+        .map_err(TrustCommandError::NotSaved)?;
     let what = if trusted {
         "trusted; its settings are in force"
     } else {

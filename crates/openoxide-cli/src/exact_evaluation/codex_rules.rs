@@ -11,7 +11,7 @@ use openoxide_codex::exact_semantics::{
 use openoxide_protocol::{AbsPath, Action, Decision, Effect};
 use serde_json::Value;
 
-use crate::codex_rule_files::read_rule_files;
+use crate::{codex_rule_files::read_rule_files, error::codex_error::CodexPolicyError};
 
 /// Rule files of Codex.
 pub(super) struct CodexRuleFiles {
@@ -22,12 +22,13 @@ impl CodexRuleFiles {
     /// Reads the files.
     ///
     /// # Errors
-    /// When Codex would not take one, in its words.
+    ///
+    /// If a file cannot be read, or Codex would reject it.
     pub(super) fn read(
         files: &[PathBuf],
         cwd: &AbsPath,
         home: Option<&AbsPath>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, CodexPolicyError> {
         let place = LaunchContext { cwd: cwd.as_str(), home: home.map(AbsPath::as_str) };
         Ok(Self { policy: read_rule_files(files, &place)? })
     }

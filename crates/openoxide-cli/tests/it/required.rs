@@ -194,8 +194,10 @@ fn check_and_explain_show_the_obligation_and_write_nothing() {
     };
     let found: Value = serde_json::from_str(&look(&["check", "--json", "-c", "touch a"])).unwrap();
     assert_eq!(found["obligations"], json!([{ "obligation": "audit" }]));
-    let place =
-        format!("what cannot be written down is asked about ({}:2)", world.user_policy().display());
+    let place = format!(
+        "requires approval if no audit record can be written ({}:2)",
+        world.user_policy().display()
+    );
     assert!(look(&["explain", "-c", "touch a"]).contains(&place));
     assert_eq!(look(&["rules", "lint"]), "");
 }

@@ -10,6 +10,7 @@ use super::{
     anchor::AnchorState,
     audit_record::{AuditEvent, AuditRecord, PruneRecord},
     error::AuditError,
+    journal_fault::{JournalFault, JournalProblem},
     sealed_line::{JournalPosition, SealedLine, newer_schema_version},
     segments::{JournalSegment, split_lines},
 };
@@ -19,9 +20,9 @@ use super::{
 pub struct VerificationReport {
     /// The number of records that were read and found intact.
     pub records: u64,
-    /// The number of the first; more than 1 where older ones were removed.
+    /// The number of the first record. It is more than 1 if older records were removed.
     pub first: Option<u64>,
-    /// The last record that was found whole.
+    /// The last intact record.
     pub head: Option<JournalPosition>,
     /// The number of bytes after the last record. Its writer died or is still writing. The next
     /// writer removes them.
@@ -29,24 +30,11 @@ pub struct VerificationReport {
     /// True if an anchor outside of the journal names the newest record. Without an anchor, a
     /// missing end cannot be detected.
     pub has_anchor: bool,
-    /// The first thing that is wrong.
+    /// The first fault.
     pub fault: Option<JournalFault>,
 }
 
-/// Something that is wrong with the journal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JournalFault {
-    /// The segment's file name.
-    pub segment: String,
-    /// The line, from 1.
-    pub line: u64,
-    /// The number that the record has or should have.
-    pub seq: u64,
-    /// A description of the problem.
-    pub message: String,
-}
-
-/// Follows the chain.
+/// Verifies the chain of all records in these segments.
 pub(super) fn verify_chain(
     segments: &[JournalSegment],
     anchored: &AnchorState,
@@ -71,7 +59,7 @@ struct ChainVerifier {
     /// The segment of the first record, and the hash that the record names as its predecessor.
     first: Option<(String, String)>,
     removed: Option<PruneRecord>,
-    /// The records that anchors name; those that were found are taken out.
+    /// The records that anchors name, without those that were found.
     expected: Vec<JournalPosition>,
 }
 
@@ -81,28 +69,26 @@ impl ChainVerifier {
         let mut number = 0;
         for line in lines {
             number += 1;
-            if let Err(what) = self.verify_line(name, line) {
-                return self.record_fault(name, number, what);
+            if let Err(problem) = self.verify_line(name, line) {
+                return self.record_fault(name, number, problem);
             }
         }
         if is_closed && !rest.is_empty() {
-            self.record_fault(name, number + 1, "its end is missing".to_owned());
+            self.record_fault(name, number + 1, JournalProblem::EndMissing);
         } else if contains_whole_record(rest) {
-            self.record_fault(name, number + 1, "record modified: wrong line ending".to_owned());
+            self.record_fault(name, number + 1, JournalProblem::WrongLineEnding);
         } else {
             self.verdict.unfinished = rest.len() as u64;
         }
     }
 
-    fn verify_line(&mut self, name: &str, line: &[u8]) -> Result<(), String> {
-        let frame = SealedLine::parse(line).ok_or_else(|| match newer_schema_version(line) {
-            Some(version) => {
-                format!("written by a newer version of OpenOxide (schema {version})")
-            }
-            None => "not an audit record".to_owned(),
+    fn verify_line(&mut self, name: &str, line: &[u8]) -> Result<(), JournalProblem> {
+        let frame = SealedLine::parse(line).ok_or_else(|| {
+            newer_schema_version(line)
+                .map_or(JournalProblem::NotRecord, JournalProblem::NewerSchema)
         })?;
         if !frame.has_valid_hash() {
-            return Err("record modified: hash mismatch".to_owned());
+            return Err(JournalProblem::HashMismatch);
         }
         match &self.verdict.head {
             Some(head) => check_link(&frame, head)?,
@@ -134,8 +120,8 @@ impl ChainVerifier {
         let first = self.verdict.first.unwrap_or(0);
         // Records that were removed with a prune record are not missing.
         let missing = self.expected.iter().filter(|link| link.seq >= first);
-        let wrong = |at: &Path, seq, what: String| {
-            Some(JournalFault { segment: at.display().to_string(), line: 1, seq, message: what })
+        let wrong = |at: &Path, seq, problem| {
+            Some(JournalFault { segment: at.display().to_string(), line: 1, seq, problem })
         };
         let place = |link: &JournalPosition| {
             let named = anchored.links.iter().find(|(_, named)| named == link);
@@ -143,35 +129,23 @@ impl ChainVerifier {
         };
         self.verdict.fault = match missing.max_by_key(|link| link.seq) {
             Some(last) if last.seq > head => {
-                let what = match last.seq - head {
-                    1 => format!("1 record is missing: record {}, at the end of the journal", last.seq),
-                    count => format!(
-                        "{count} records are missing: {} to {}, at the end of the journal",
-                        head + 1,
-                        last.seq
-                    ),
-                };
-                wrong(place(last), head + 1, what)
+                let problem = JournalProblem::MissingAtEnd { first: head + 1, last: last.seq };
+                wrong(place(last), head + 1, problem)
             }
-            Some(other) => {
-                let seq = other.seq;
-                let what = format!("record {seq} differs from the one that was written: the journal was replaced");
-                wrong(place(other), seq, what)
-            }
-            None => anchored.damaged.as_ref().and_then(|path| {
-                let what = "the anchor is corrupt, so missing records at the end cannot be detected; review the journal, then delete this file";
-                wrong(path, head, what.to_owned())
-            }),
+            Some(other) => wrong(place(other), other.seq, JournalProblem::Replaced(other.seq)),
+            None => anchored
+                .damaged
+                .as_ref()
+                .and_then(|path| wrong(path, head, JournalProblem::CorruptAnchor)),
         };
     }
 
-    fn record_fault(&mut self, segment: &str, line: u64, what: String) {
+    fn record_fault(&mut self, segment: &str, line: u64, problem: JournalProblem) {
         let seq = match &self.verdict.head {
             Some(head) => head.seq + 1,
             None => 1,
         };
-        self.verdict.fault =
-            Some(JournalFault { segment: segment.to_owned(), line, seq, message: what });
+        self.verdict.fault = Some(JournalFault { segment: segment.to_owned(), line, seq, problem });
     }
 
     /// Checks that the first record has no predecessor, or that its predecessor was removed with a
@@ -191,29 +165,22 @@ impl ChainVerifier {
             None => self.verdict.fault.is_some(),
         };
         if !is_known {
-            let what = match first - 1 {
-                0 => "earlier records are missing, and no removal was recorded".to_owned(),
-                count => {
-                    format!("{count} earlier records are missing, and no removal was recorded")
-                }
-            };
-            self.verdict.fault = Some(JournalFault { segment, line: 1, seq: first, message: what });
+            let count = Some(first - 1).filter(|count| *count > 0);
+            let problem = JournalProblem::MissingAtStart(count);
+            self.verdict.fault = Some(JournalFault { segment, line: 1, seq: first, problem });
         }
     }
 }
 
-fn check_link(frame: &SealedLine<'_>, head: &JournalPosition) -> Result<(), String> {
+fn check_link(frame: &SealedLine<'_>, head: &JournalPosition) -> Result<(), JournalProblem> {
     let (seq, before) = (frame.seq, head.seq);
     if seq <= before {
-        return Err(format!(
-            "record {seq} appears after record {before}: records were reordered or duplicated"
-        ));
+        return Err(JournalProblem::WrongOrder { seq, before });
     }
     match seq - before - 1 {
         0 if frame.prev == head.hash => Ok(()),
-        0 => Err(format!("the chain is broken between this record and record {before}")),
-        1 => Err(format!("record {} is missing", before + 1)),
-        _ => Err(format!("records {} to {} are missing", before + 1, seq - 1)),
+        0 => Err(JournalProblem::BrokenChain(before)),
+        _ => Err(JournalProblem::Missing { first: before + 1, last: seq - 1 }),
     }
 }
 

@@ -29,7 +29,7 @@ pub enum AnswerResult {
     /// The request had ended before.
     AlreadyResolved(RequestResolution),
     /// The grant could not be saved, so the request was not answered.
-    GrantFailed(String),
+    GrantFailed,
 }
 
 /// A store of the requests of one user, shared by the processes that ask and those that answer.
@@ -67,8 +67,9 @@ pub trait RequestStore {
     /// ends the requests of the session that ask for exactly the same operation and do not require
     /// an explicit approval.
     ///
-    /// `keep` saves the grant of an approval for the project. It is called while no other process
-    /// can answer, and before the approval takes effect. If it fails, the request is not answered.
+    /// `save_grant` saves the grant of an approval for the project, and returns whether it did. It
+    /// is called while no other process can answer, and before the approval takes effect. If it
+    /// fails, the request is not answered.
     ///
     /// # Errors
     /// Returns an error if the answer could not be written, or if the pending request differs from
@@ -78,7 +79,7 @@ pub trait RequestStore {
         waiting: (ApprovalId, OperationDigest),
         response: &ApprovalResponse,
         by: &str,
-        keep: &mut dyn FnMut() -> Result<(), String>,
+        save_grant: &mut dyn FnMut() -> bool,
     ) -> Result<AnswerResult, RequestStoreError>;
 
     /// Ends a request without a reviewer. Returns whether it was still pending.

@@ -204,7 +204,7 @@ impl RequestStore for SqliteRequestStore {
         (id, shown): (ApprovalId, OperationDigest),
         response: &ApprovalResponse,
         by: &str,
-        keep: &mut dyn FnMut() -> Result<(), String>,
+        save_grant: &mut dyn FnMut() -> bool,
     ) -> Result<AnswerResult, RequestStoreError> {
         let now = UtcTimestamp::now();
         // A refused answer is rolled back, so its reason is passed through this variable.
@@ -220,9 +220,9 @@ impl RequestStore for SqliteRequestStore {
                 return Err(RequestStoreError::Changed(id.to_string()).into());
             }
             if matches!(response, ApprovalResponse::Approved { scope: GrantScope::Project, .. })
-                && let Err(why) = keep()
+                && !save_grant()
             {
-                refused = Some(AnswerResult::GrantFailed(why));
+                refused = Some(AnswerResult::GrantFailed);
                 return Ok(None);
             }
             let kind = ResolutionKind::Answered;

@@ -73,7 +73,7 @@ fn answer(
     waiting: (ApprovalId, OperationDigest),
     response: &ApprovalResponse,
 ) -> AnswerResult {
-    requests.answer(waiting, response, "a test", &mut || Ok(())).unwrap()
+    requests.answer(waiting, response, "a test", &mut || true).unwrap()
 }
 
 fn ending(
@@ -167,9 +167,8 @@ fn an_approval_whose_grant_cannot_be_saved_is_not_accepted() {
     let mut requests = open(&directory);
     let waiting = ask(&mut requests, &request(1, 1, "make"));
     let project = ApprovalResponse::new_approval(GrantScope::Project);
-    let answered =
-        requests.answer(waiting, &project, "a test", &mut || Err("no room".to_owned())).unwrap();
-    assert_eq!(answered, AnswerResult::GrantFailed("no room".to_owned()));
+    let answered = requests.answer(waiting, &project, "a test", &mut || false).unwrap();
+    assert_eq!(answered, AnswerResult::GrantFailed);
     assert_eq!(ending(&mut requests, waiting), None);
 }
 
@@ -185,7 +184,7 @@ fn a_request_that_was_changed_in_the_database_is_not_answered() {
         requests.list_pending().unwrap().pop(),
         Some(Err(RequestStoreError::Changed(_)))
     ));
-    let answered = requests.answer(waiting, &YES, "a test", &mut || Ok(()));
+    let answered = requests.answer(waiting, &YES, "a test", &mut || true);
     assert!(matches!(answered, Err(RequestStoreError::Changed(_))), "{answered:?}");
     assert!(matches!(
         requests.lookup_id(&waiting.0.to_string()),

@@ -18,7 +18,7 @@ pub(super) fn verify_journal(as_json: bool, journal: &Journal) -> Result<Program
 fn render_json(verdict: &VerificationReport) -> Value {
     let head = verdict.head.as_ref().map(|head| json!({ "seq": head.seq, "hash": head.hash }));
     let fault = verdict.fault.as_ref().map(|fault| {
-        json!({ "segment": fault.segment, "line": fault.line, "seq": fault.seq, "message": fault.message })
+        json!({ "segment": fault.segment, "line": fault.line, "seq": fault.seq, "message": fault.problem.to_string() })
     });
     json!({
         "schema": SCHEMA,
@@ -38,7 +38,7 @@ fn render_text(verdict: &VerificationReport) -> String {
         (Some(fault), _) => {
             lines.push(format!(
                 "{}:{}: record {}: {}",
-                fault.segment, fault.line, fault.seq, fault.message
+                fault.segment, fault.line, fault.seq, fault.problem
             ));
             lines.push(format!("{} records before it are intact", verdict.records));
         }

@@ -5,30 +5,33 @@ use std::{env, path::PathBuf};
 use openoxide_codex::exact_semantics::{DEFAULT_RULES, is_banned_prefix, render_prefix_rule};
 use openoxide_store::append_line_once;
 
-use crate::{args::CodexAmendArgs, program_exit::ProgramExit, user_messages};
+use crate::{
+    args::CodexAmendArgs, error::codex_error::CodexAmendError, program_exit::ProgramExit,
+    user_messages,
+};
 
-/// Adds the rule. Codex's sessions see it when they start.
+/// Adds the rule. Codex reads it when a session starts.
 ///
 /// # Errors
-/// When the words would allow everything, or the file cannot be written.
-pub(super) fn add_prefix_rule(args: &CodexAmendArgs) -> Result<ProgramExit, String> {
-    let shown = args.prefix.join(" ");
+///
+/// If the words would allow everything, or the file cannot be written.
+pub(super) fn add_prefix_rule(args: &CodexAmendArgs) -> Result<ProgramExit, CodexAmendError> {
     if is_banned_prefix(&args.prefix) {
-        return Err(format!("error: `{shown}` would let any program run; name more of its words"));
+        return Err(CodexAmendError::AllowsAnything(args.prefix.join(" ")));
     }
-    let line = render_prefix_rule(&args.prefix).map_err(|error| format!("error: {error}"))?;
+    let line = render_prefix_rule(&args.prefix)?;
     let file = codex_home(args)?.join(DEFAULT_RULES);
     let added = append_line_once(&file, &line)
-        .map_err(|error| format!("error: cannot add the rule to {}: {error}", file.display()))?;
+        .map_err(|error| CodexAmendError::NotWritten { path: file.clone(), error })?;
     let what = if added { "added to" } else { "is already in" };
     user_messages::print_note(&format!("`{line}` {what} {}", file.display()));
     Ok(ProgramExit::Success)
 }
 
-fn codex_home(args: &CodexAmendArgs) -> Result<PathBuf, String> {
+fn codex_home(args: &CodexAmendArgs) -> Result<PathBuf, CodexAmendError> {
     let named = args.home.clone().or_else(|| env::var_os("CODEX_HOME").map(PathBuf::from));
     let usual = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".codex"));
-    named.or_else(usual).ok_or_else(|| "error: set HOME or CODEX_HOME".to_owned())
+    named.or_else(usual).ok_or(CodexAmendError::NoHome)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `codex decide`: what Codex makes of calls of its shell tool, line by line.
+//! `codex decide`: Codex's decisions about calls of its shell tool, one per line.
 
 use std::{
     env,
@@ -16,10 +16,9 @@ use serde_json::{Value, json};
 
 use crate::{
     args::CodexDecideArgs,
-    codex_rule_files::{
-        absolute_directory_and_home, format_read_error, read_bounded_text, read_rule_files,
-    },
+    codex_rule_files::{absolute_directory_and_home, read_bounded_text, read_rule_files},
     commands::check::{batch_exit, row_id},
+    error::codex_error::{CodexPolicyError, CodexRowError},
     json_lines,
     program_exit::ProgramExit,
 };
@@ -47,7 +46,7 @@ enum CodexCommandField {
 }
 
 impl CodexDecideRow {
-    fn into_call_outcome(self, judge: &CallEvaluator<'_>) -> Result<CallOutcome, &'static str> {
+    fn into_call_outcome(self, judge: &CallEvaluator<'_>) -> Result<CallOutcome, CodexRowError> {
         match (self.cmd, self.patch) {
             (Some(CodexCommandField::Script(cmd)), None) => Ok(judge.decide(ShellToolCall {
                 cmd,
@@ -60,8 +59,8 @@ impl CodexDecideRow {
             })),
             (Some(CodexCommandField::Call(call)), None) => Ok(judge.decide(call)),
             (None, Some(patch)) => Ok(judge.decide_apply_patch(&patch)),
-            (Some(_), Some(_)) => Err("a call has `cmd` or `patch`, not both"),
-            (None, None) => Err("missing field `cmd`, or `patch`"),
+            (Some(_), Some(_)) => Err(CodexRowError::TwoCalls),
+            (None, None) => Err(CodexRowError::NoCall),
         }
     }
 }
@@ -78,8 +77,9 @@ struct CodexDecideLine {
 /// Answers each line.
 ///
 /// # Errors
-/// When a rule file cannot be read, or Codex would not take it.
-pub(super) fn decide_lines(args: &CodexDecideArgs) -> Result<ProgramExit, String> {
+///
+/// If a rule file cannot be read, or Codex would reject it.
+pub(super) fn decide_lines(args: &CodexDecideArgs) -> Result<ProgramExit, CodexPolicyError> {
     let (cwd, home) = absolute_directory_and_home(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
     let place = LaunchContext { cwd: &cwd, home: home.as_deref() };
     let mut policy = read_rule_files(&args.rules, &place)?;
@@ -103,16 +103,14 @@ fn add_requirements(
     policy: &mut ExecPolicy,
     path: &Path,
     dialect: CodexDialect,
-) -> Result<(), String> {
-    let text = read_bounded_text(path)
-        .map_err(|error| format_read_error("read", path, &error.to_string()))?;
-    policy
-        .add_requirements(&path.to_string_lossy(), &text, dialect)
-        .map_err(|error| format!("Error: {error}"))
+) -> Result<(), CodexPolicyError> {
+    let text = read_bounded_text(path)?;
+    Ok(policy.add_requirements(&path.to_string_lossy(), &text, dialect)?)
 }
 
-/// Returns the directories that a patch may write to: those that are named, and those for temporary files.
-fn writable_directories(args: &CodexDecideArgs) -> Result<Vec<String>, String> {
+/// Returns the directories that a patch may write to: the named ones, and those for temporary
+/// files.
+fn writable_directories(args: &CodexDecideArgs) -> Result<Vec<String>, CodexPolicyError> {
     let set = env::var_os("TMPDIR").filter(|value| !value.is_empty());
     let temporary = ["/tmp".into()].into_iter().chain(set.map(Into::into));
     let all = args.writable.iter().cloned().chain(temporary);
@@ -120,16 +118,22 @@ fn writable_directories(args: &CodexDecideArgs) -> Result<Vec<String>, String> {
         .collect()
 }
 
+fn decide_row(
+    judge: &CallEvaluator<'_>,
+    line: &[u8],
+) -> Result<(Option<Value>, CallOutcome), CodexRowError> {
+    let mut row = json_lines::parse_object::<CodexDecideRow>(line)?;
+    Ok((row.id.take(), row.into_call_outcome(judge)?))
+}
+
 fn write_answer(judge: &CallEvaluator<'_>, line: &[u8], output: &mut dyn Write) -> io::Result<()> {
-    let row = json_lines::parse_object::<CodexDecideRow>(line).and_then(|mut row| {
-        Ok((row.id.take(), row.into_call_outcome(judge).map_err(str::to_owned)?))
-    });
-    match row {
+    match decide_row(judge, line) {
         Ok((id, answer)) => {
             serde_json::to_writer(&mut *output, &CodexDecideLine { schema: SCHEMA, id, answer })?;
         }
         Err(error) => {
-            let answer = json!({ "schema": SCHEMA, "id": row_id(line), "error": error });
+            let answer =
+                json!({ "schema": SCHEMA, "id": row_id(line), "error": error.to_string() });
             serde_json::to_writer(&mut *output, &answer)?;
         }
     }

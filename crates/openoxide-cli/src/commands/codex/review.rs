@@ -21,7 +21,7 @@ use openoxide_tui::can_ask;
 use self::{review_lines::print_line, reviewer::CodexReviewer};
 use crate::{
     args::{CodexReviewArgs, GlobalArgs},
-    error::CliError,
+    error::{CliError, codex_error::NoSocketError},
     policy_args,
     program_exit::ProgramExit,
     user_messages,
@@ -87,15 +87,16 @@ fn review_requests(
     }
 }
 
-/// Returns the path of the socket that is named, or of the usual one.
+/// Returns the path of the named socket, or of the default one.
 ///
 /// # Errors
-/// Neither is known.
-fn socket_path(named: Option<&Path>) -> Result<PathBuf, String> {
+///
+/// If neither is known.
+fn socket_path(named: Option<&Path>) -> Result<PathBuf, NoSocketError> {
     let directory = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     let home = || directory("CODEX_HOME").map(PathBuf::from);
     let usual = || directory("HOME").map(|home| Path::new(&home).join(".codex"));
     let place =
         named.map(Path::to_owned).or_else(|| Some(home().or_else(usual)?.join(DEFAULT_SOCKET)));
-    place.ok_or_else(|| "no home directory is known: name the socket with `--socket`".to_owned())
+    place.ok_or(NoSocketError)
 }

@@ -1,28 +1,29 @@
-//! The agents whose hooks are answered, and what differs between them.
+//! The agents whose hooks are answered, and the differences between them.
 
 use std::path::PathBuf;
 
 use openoxide_adapters::{agent_hook::AgentHookCall, claude_code};
 use openoxide_codex::{self as codex, hook::PromptOwner};
-use openoxide_engine::has_own_settings;
+use openoxide_engine::{EngineOpenError, absolute_directory, has_own_settings};
 use openoxide_protocol::{AbsPath, Action, Decision, PermissionMode};
 use openoxide_store::find_project_root;
 
-use crate::policy_args::absolute_directory_or_cwd;
+use crate::error::hook_error::HookArgsError;
 
 /// The exit status with which a hook makes Claude Code and Codex block the call.
 pub(super) const BLOCK_STATUS: i32 = 2;
 
-/// An agent, with its contract.
+/// An agent whose hooks are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HookClient {
     Claude,
     Codex(PromptOwner),
 }
 
-/// Returns the doubt that a call leaves the shell of Claude Code where a repository or settings of another kind count: a call that
-/// the model makes at the same time was decided without them.
-fn left_among_settings(call: &AgentHookCall) -> Option<Action> {
+/// Returns an opaque action if the call may leave the shell of Claude Code in a directory that has a
+/// repository or settings of its own. A call that the model makes at the same time was decided
+/// without them.
+fn unknown_settings_action(call: &AgentHookCall) -> Option<Action> {
     let left_in = claude_code::possible_final_directories(call);
     let directory = left_in.iter().find(|directory| has_own_settings(directory, &call.cwd))?;
     let text = format!("the shell stays in `{directory}`, which has settings of its own");
@@ -30,16 +31,14 @@ fn left_among_settings(call: &AgentHookCall) -> Option<Action> {
 }
 
 impl HookClient {
-    /// Finds an agent by its name.
-    pub(super) fn from_name(name: &str, untrusted: bool) -> Result<Self, String> {
+    /// Returns the agent with this name.
+    pub(super) fn from_name(name: &str, untrusted: bool) -> Result<Self, HookArgsError> {
         match name {
             "codex" if untrusted => Ok(Self::Codex(PromptOwner::Codex)),
-            _ if untrusted => Err("`--untrusted` is about `codex`".to_owned()),
+            _ if untrusted => Err(HookArgsError::UntrustedNotCodex),
             "claude" => Ok(Self::Claude),
             "codex" => Ok(Self::Codex(PromptOwner::Unavailable)),
-            other => {
-                Err(format!("no agent is called `{other}` here; known are `claude` and `codex`"))
-            }
+            other => Err(HookArgsError::UnknownAgent(other.to_owned())),
         }
     }
 
@@ -73,7 +72,7 @@ impl HookClient {
                 let is_exported = |name: &str| std::env::var_os(name).is_some();
                 let mut also = claude_code::find_shell_differences(call, is_exported);
                 also.extend(claude_code::alternative_screenshot_paths(call));
-                also.extend(left_among_settings(call));
+                also.extend(unknown_settings_action(call));
                 also
             }
             Self::Codex(_) => codex::find_patched_files(call)
@@ -99,22 +98,25 @@ impl HookClient {
         }
     }
 
-    /// Returns the project. Claude Code names it, and its working directory wanders; Codex starts its hooks in it, and lets the
-    /// model choose the directory of each command: where the first is not known, nothing is.
+    /// Returns the project directory. Claude Code names it in a variable, because its working
+    /// directory changes. Codex starts its hooks in the project, because the model chooses the
+    /// directory of each command.
+    ///
+    /// # Errors
+    ///
+    /// If the working directory of the hook is unknown.
     pub(super) fn project_directory(
         self,
         call: &AgentHookCall,
         home: Option<&AbsPath>,
-    ) -> Result<AbsPath, String> {
+    ) -> Result<AbsPath, EngineOpenError> {
         match self {
             Self::Claude => {
                 let named = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
                 let named = named.and_then(|path| AbsPath::new(path.to_str()?).ok());
                 Ok(named.unwrap_or_else(|| find_project_root(&call.cwd, home)))
             }
-            Self::Codex(_) => {
-                absolute_directory_or_cwd(None).map(|here| find_project_root(&here, home))
-            }
+            Self::Codex(_) => absolute_directory(None).map(|here| find_project_root(&here, home)),
         }
     }
 }

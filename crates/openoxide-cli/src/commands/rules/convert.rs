@@ -1,6 +1,5 @@
-//! `rules import`, `export`, `convert`: from the rules of one program to those of another, never looser.
-
-use std::path::PathBuf;
+//! `rules import`, `export` and `convert`: translation of the rules of one program into those of
+//! another, never less strict.
 
 use openoxide_adapters::{
     claude_code, llm_do, opencode,
@@ -20,6 +19,12 @@ use super::{
 };
 use crate::{
     args::{ConvertArgs, ExportArgs, GlobalArgs, ImportArgs},
+    error::{
+        CliError,
+        file_error::{FileError, FileProblem},
+        policy_file_error::PolicyFileError,
+        rules_error::RulesError,
+    },
     policy_formats::PolicyProgram,
     program_exit::ProgramExit,
     user_messages,
@@ -29,28 +34,34 @@ use crate::{
 pub(super) fn convert_policy(
     args: &ConvertArgs,
     global: GlobalArgs,
-) -> Result<ProgramExit, String> {
-    let file = read_policy_text(args.file.clone(), args.from)?;
+) -> Result<ProgramExit, CliError> {
+    let file = policy_texts::read_policy_file(&args.file, args.from)?;
     print_policy(&file, args.to, args.partial, args.json, global)
 }
 
-/// Prints a policy of ours in another format.
-pub(super) fn export_policy(args: &ExportArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
+/// Prints a native policy in another format.
+pub(super) fn export_policy(
+    args: &ExportArgs,
+    global: GlobalArgs,
+) -> Result<ProgramExit, CliError> {
     let users = || {
         policy_texts::sources_in_force()
             .map(|all| all.into_iter().find(|one| one.kind == LayerKind::User))
     };
     let file = match &args.file {
         Some(file) => file.clone(),
-        None => users()?.ok_or("no configuration directory: name a file")?.path,
+        None => users()?.ok_or(PolicyFileError::NoUserPolicy)?.path,
     };
-    let file = read_policy_text(file, Some(PolicyProgram::Native))?;
+    let file = policy_texts::read_policy_file(&file, Some(PolicyProgram::Native))?;
     print_policy(&file, args.format, args.partial, args.json, global)
 }
 
-/// Prints a policy in our rules, or adds them to a file of ours.
-pub(super) fn import_policy(args: &ImportArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
-    let file = read_policy_text(args.file.clone(), args.format)?;
+/// Prints a policy in the native format, or adds its rules to a native policy file.
+pub(super) fn import_policy(
+    args: &ImportArgs,
+    global: GlobalArgs,
+) -> Result<ProgramExit, CliError> {
+    let file = policy_texts::read_policy_file(&args.file, args.format)?;
     if !args.write {
         return print_policy(&file, PolicyProgram::Native, false, args.json, global);
     }
@@ -78,14 +89,12 @@ pub(super) fn import_policy(args: &ImportArgs, global: GlobalArgs) -> Result<Pro
     ))
 }
 
-fn read_policy_text(file: PathBuf, format: Option<PolicyProgram>) -> Result<PolicyText, String> {
-    let mut files = policy_texts::read_policies(&[file], format)?;
-    files.pop().ok_or_else(|| "no file is named".to_owned())
-}
-
-/// Returns the text of a file with the rules of a layer at its end. Where the order decides, rules of two files cannot be
-/// mixed: one of them must be empty.
-fn merge_rules(read: &PolicyFile, target: &EditTarget) -> Result<(String, PolicyExport), String> {
+/// Returns the text of a file with the rules of a layer at its end.
+///
+/// # Errors
+///
+/// If the order of the rules decides in one of the files, and both have rules.
+fn merge_rules(read: &PolicyFile, target: &EditTarget) -> Result<(String, PolicyExport), CliError> {
     let (layer, directories) = (&read.layer, &read.directories);
     let name = target.source.path.to_string_lossy();
     let own = read_policy(&target.text, target.source.kind, &name, target.anchors()).layer;
@@ -96,9 +105,7 @@ fn merge_rules(read: &PolicyFile, target: &EditTarget) -> Result<(String, Policy
     if own.combining_algorithm != CombiningAlgorithm::Strictest
         || layer.combining_algorithm == CombiningAlgorithm::LastMatch
     {
-        return Err(format!(
-            "{name}: the order of rules decides in one of the files, so they cannot be put together; print them without --write"
-        ));
+        return Err(FileError::new(&target.source.path, FileProblem::OrderedRules).into());
     }
     if layer.mode.is_some() {
         user_messages::print_note(&"the mode was not imported; set it with `mode = …`");
@@ -108,14 +115,14 @@ fn merge_rules(read: &PolicyFile, target: &EditTarget) -> Result<(String, Policy
             &"the directories were not imported; set them with `directories = …`",
         );
     }
-    let (said, export) = native_rules::render_rules(layer);
+    let (rules, export) = native_rules::render_rules(layer);
     let mut text = target.text.clone();
-    for one in said {
+    for one in rules {
         if one.requires_human {
-            return Err(format!("`{}` is answered by a person alone: copy it by hand", one.text));
+            return Err(RulesError::RequiresPerson(one.text).into());
         }
         text = policy_edit::with_rule(&text, one.effect, &one.text, one.reason.as_deref())
-            .map_err(|error| format!("{name}: {error}"))?;
+            .map_err(|error| FileError::new(&target.source.path, error))?;
     }
     Ok((text, export))
 }
@@ -126,7 +133,7 @@ fn print_policy(
     partial: bool,
     json: bool,
     global: GlobalArgs,
-) -> Result<ProgramExit, String> {
+) -> Result<ProgramExit, CliError> {
     if let Err(exit) = file.check_problems(global) {
         return Ok(exit);
     }

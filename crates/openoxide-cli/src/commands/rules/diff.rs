@@ -1,4 +1,4 @@
-//! `rules diff`: what another policy would decide otherwise.
+//! `rules diff`: the differences between two policies and their decisions.
 
 use std::path::Path;
 
@@ -13,13 +13,13 @@ use super::policy_texts;
 use crate::{
     args::{DiffArgs, GlobalArgs, PolicyArgs},
     commands::check,
-    error::CliError,
+    error::{CliError, rules_error::RulesError},
     policy_args,
     program_exit::ProgramExit,
     user_messages,
 };
 
-/// Shows each difference between the rules, and each command that is decided otherwise.
+/// Shows the differences between the rules, and the commands that are decided differently.
 pub(super) fn diff_policies(args: &DiffArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     let (old, new) = (open_policy(&args.old, args)?, open_policy(&args.new, args)?);
     for engine in [&old, &new] {
@@ -40,7 +40,7 @@ pub(super) fn diff_policies(args: &DiffArgs, global: GlobalArgs) -> Result<Progr
     found.extend(diff_directories(&old, &new));
     found.extend(diff_sandbox(&old, &new));
     if let Some(file) = &args.commands {
-        found.extend(diff_decisions(&policy_texts::read_text(file)?, &old, &new)?);
+        found.extend(diff_decisions(&policy_texts::read_text_file(file)?, &old, &new)?);
     }
     if args.history {
         found.extend(diff_history(args, &old, &new)?);
@@ -53,7 +53,7 @@ pub(super) fn diff_policies(args: &DiffArgs, global: GlobalArgs) -> Result<Progr
     Ok(user_messages::print_data(text.as_bytes(), exit))
 }
 
-/// One difference, for a person and for a program.
+/// A difference as text and as JSON.
 struct PolicyDifference {
     text: String,
     json: Value,
@@ -68,7 +68,7 @@ fn open_policy(file: &Path, args: &DiffArgs) -> Result<Engine, CliError> {
     policy_args::open_engine_with_layers(&policy)
 }
 
-/// Returns the layer of the file; the other is that of the command line, which is empty.
+/// Returns the layer of the policy file. The layer of the command line has no file.
 fn file_layer(engine: &Engine) -> Option<&Layer> {
     engine.layers().iter().find(|layer| layer.kind == LayerKind::Cli && layer.file.is_some())
 }
@@ -93,7 +93,8 @@ fn format_audit_requirement(engine: &Engine) -> &'static str {
     if engine.requires_audit() { "required" } else { "not required" }
 }
 
-/// Rules are the same when they match the same and ask for the same, however they are written.
+/// Returns the rules that only one of the layers has. Rules are the same if they have the same
+/// patterns and effects, regardless of their texts.
 fn diff_rules(old: &Layer, new: &Layer) -> Vec<PolicyDifference> {
     let alike = |a: &Rule, b: &Rule| a.patterns == b.patterns;
     let same = |a: &Rule, b: &Rule| {
@@ -181,12 +182,18 @@ fn changed_rule_difference(old: &Rule, new: &Rule) -> PolicyDifference {
     }
 }
 
-fn diff_decisions(text: &str, old: &Engine, new: &Engine) -> Result<Vec<PolicyDifference>, String> {
+/// Returns the lines of a file with calls that are decided differently.
+fn diff_decisions(
+    text: &str,
+    old: &Engine,
+    new: &Engine,
+) -> Result<Vec<PolicyDifference>, RulesError> {
     let mut found = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let row = batch_row_from_line(line);
         let judge = |engine| {
-            check::evaluate_line(engine, &row).map_err(|error| format!("line {}: {error}", at + 1))
+            check::evaluate_line(engine, &row)
+                .map_err(|error| RulesError::InvalidLine { line: at + 1, error })
         };
         let (before, after) = (judge(old)?, judge(new)?);
         if before.effect != after.effect {
@@ -196,7 +203,7 @@ fn diff_decisions(text: &str, old: &Engine, new: &Engine) -> Result<Vec<PolicyDi
     Ok(found)
 }
 
-/// Returns what the recorded past would be answered otherwise.
+/// Returns the recorded calls that are decided differently.
 fn diff_history(
     args: &DiffArgs,
     old: &Engine,
@@ -236,7 +243,7 @@ fn diff_recorded_call(
     })
 }
 
-/// A line is a call as `check --batch` takes it, or a command.
+/// Returns the row of `check --batch` for a line, which is such a row or a command.
 fn batch_row_from_line(line: &str) -> Vec<u8> {
     match serde_json::from_str::<Value>(line) {
         Ok(Value::Object(_)) => line.as_bytes().to_vec(),

@@ -7,15 +7,19 @@ use openoxide_tui::{LineMode, escape_text};
 use super::policy_texts::{self, PolicyText};
 use crate::{
     args::{FmtArgs, GlobalArgs},
+    error::{
+        CliError,
+        file_error::{FileError, FileProblem},
+    },
     program_exit::ProgramExit,
     user_messages,
 };
 
 /// Formats each file, or lists those that would change.
-pub(super) fn format_files(args: &FmtArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
+pub(super) fn format_files(args: &FmtArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     let lock =
         (!args.check).then(|| FileLock::acquire_policy_lock(&UserEnvironment::from_process()));
-    let _lock = lock.transpose().map_err(|error| error.to_string())?;
+    let _lock = lock.transpose()?;
     let (mut text, mut exit) = (String::new(), ProgramExit::Success);
     for file in policy_texts::read_native_policies(&args.files)? {
         if let Err(broken) = file.check_problems(global) {
@@ -32,20 +36,22 @@ pub(super) fn format_files(args: &FmtArgs, global: GlobalArgs) -> Result<Program
             exit = if exit == ProgramExit::Success { ProgramExit::Failure } else { exit };
         } else {
             let write = policy_edit::replace_file(&file.source.path, &new);
-            write.map_err(|error| format!("{}: {error}", file.display_path))?;
+            write.map_err(|error| {
+                FileError::new(&file.display_path, FileProblem::Unwritable(error))
+            })?;
         }
     }
     Ok(user_messages::print_data(text.as_bytes(), exit))
 }
 
-/// Returns the new text, which is known to decide the same.
-fn format_text(file: &PolicyText) -> Result<String, String> {
-    let wrong = |what: &dyn std::fmt::Display| format!("{}: {what}", file.display_path);
-    let new = policy_edit::format_policy(&file.text).map_err(|error| wrong(&error))?;
+/// Returns the formatted text, after checking that it decides the same.
+fn format_text(file: &PolicyText) -> Result<String, FileError> {
+    let new = policy_edit::format_policy(&file.text)
+        .map_err(|error| FileError::new(&file.display_path, error))?;
     let home = UserEnvironment::from_process().home;
     let anchors = PathAnchors { home: home.as_ref(), base: &file.source.base };
     match new == file.text || policy_edit::is_equivalent_policy(&file.text, &new, anchors) {
         true => Ok(new),
-        false => Err(wrong(&"not reformatted: the new layout would change its meaning")),
+        false => Err(FileError::new(&file.display_path, FileProblem::LayoutChangesMeaning)),
     }
 }

@@ -16,12 +16,13 @@ use super::{
 };
 use crate::{
     args::{GlobalArgs, LintArgs, LintThreshold},
+    error::CliError,
     program_exit::ProgramExit,
     user_messages,
 };
 
 /// Checks each file separately.
-pub(super) fn lint_files(args: &LintArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
+pub(super) fn lint_files(args: &LintArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     let least = match args.level {
         LintThreshold::Note => LintLevel::Note,
         LintThreshold::Warning => LintLevel::Warning,
@@ -71,7 +72,7 @@ fn find_launcher_rules(file: &PolicyText) -> Vec<PolicyLint> {
     allows.filter_map(lint).collect()
 }
 
-/// Returns the words that "always" would never offer, if a pattern leaves open what follows them.
+/// Returns the words before the wildcard of a pattern if no suggested rule would end there.
 fn launcher_words(pattern: &Pattern) -> Option<String> {
     let mut steps = glob::decode_steps(&pattern.program);
     let (Some(GlobStep::Literal(bytes)), Some(GlobStep::Any)) = (steps.next(), steps.next()) else {
@@ -82,7 +83,7 @@ fn launcher_words(pattern: &Pattern) -> Option<String> {
     let words: Vec<&str> = words.split('\0').take_while(|word| !word.starts_with('-')).collect();
     let (program, rest) = words.split_first()?;
     let program = program.rsplit('/').next().unwrap_or(program);
-    // Whatever could follow: a program that is not known keeps two words then.
+    // Words after the program, because a rule for an unknown program keeps two words.
     let all: CommandWords =
         std::iter::once(program).chain(rest.iter().copied()).chain(["x"; 3]).collect();
     (always_prefix_len(&all) == 0).then(|| words.join(" "))

@@ -1,36 +1,39 @@
-//! Policy files with their text: those that a person names, or those that are in force.
+//! Policy files with their text: the named ones, or those in force.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use openoxide_engine::{EngineOpenError, absolute_directory};
 use openoxide_permission::PathAnchors;
 use openoxide_store::{
     BrokenFile, PolicyFile, PolicySource, UserEnvironment, find_policy_sources, find_project_root,
-    read_regular_file,
+    read_text,
 };
 
 use crate::{
-    args::{GlobalArgs, PolicyArgs},
+    args::GlobalArgs,
+    error::{CliError, file_error::FileError, policy_file_error::PolicyFileError},
     policy_args,
     policy_formats::PolicyProgram,
     program_exit::ProgramExit,
     user_messages,
 };
 
-/// No policy file is longer.
+/// The maximum size of a policy file.
 const MAX_POLICY_BYTES: u64 = 64 << 20;
 
 /// A policy file that was read.
 pub(super) struct PolicyText {
     pub(super) source: PolicySource,
-    /// Its path as a person wrote it.
+    /// The path as it was given.
     pub(super) display_path: String,
     pub(super) text: String,
     pub(super) policy_file: PolicyFile,
 }
 
 impl PolicyText {
-    fn read_source(source: PolicySource, shown: String) -> Result<Self, String> {
-        let text = read_text(&source.path)?;
+    fn read_source(source: PolicySource, display_path: &Path) -> Result<Self, FileError> {
+        let shown = display_path.to_string_lossy().into_owned();
+        let text = read_text_file(&source.path)?;
         let environment = UserEnvironment::from_process();
         let anchors = PathAnchors { home: environment.home.as_ref(), base: &source.base };
         let read = (source.format.read)(&text, source.kind, &shown, anchors);
@@ -78,53 +81,53 @@ impl PolicyText {
 }
 
 /// Returns the text of a file.
-pub(super) fn read_text(path: &std::path::Path) -> Result<String, String> {
-    let cannot = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let bytes = read_regular_file(path, MAX_POLICY_BYTES).map_err(|error| cannot(&error))?;
-    String::from_utf8(bytes).map_err(|error| cannot(&error))
+pub(super) fn read_text_file(path: &Path) -> Result<String, FileError> {
+    read_text(path, MAX_POLICY_BYTES).map_err(|error| FileError::new(path, error))
 }
 
-/// Reads the files that are named; if none is, those that are in force and there.
+/// Reads the named files. Without names, reads the existing files among those in force.
 pub(super) fn read_policies(
     files: &[PathBuf],
     format: Option<PolicyProgram>,
-) -> Result<Vec<PolicyText>, String> {
-    if files.is_empty() {
-        let there = sources_in_force()?.into_iter().filter(|source| source.path.exists());
-        return there.map(|source| read_displayed(source, None)).collect();
+) -> Result<Vec<PolicyText>, CliError> {
+    if !files.is_empty() {
+        return files.iter().map(|file| read_policy_file(file, format)).collect();
     }
-    let cwd = policy_args::absolute_directory_or_cwd(None)?;
-    let args = PolicyArgs { policy: files.to_vec(), format, ..PolicyArgs::default() };
+    let mut texts = Vec::new();
+    for source in sources_in_force()?.into_iter().filter(|source| source.path.exists()) {
+        let path = source.path.clone();
+        texts.push(PolicyText::read_source(source, &path)?);
+    }
+    Ok(texts)
+}
+
+/// Reads one named file.
+pub(super) fn read_policy_file(
+    file: &Path,
+    format: Option<PolicyProgram>,
+) -> Result<PolicyText, CliError> {
+    let source = policy_args::named_source(file, format, &absolute_directory(None)?)?;
     // In a policy file of a project, `/` means the project, also when the file is named on the
     // command line.
-    let known = sources_in_force()?;
-    let known = |source: PolicySource| {
-        known.iter().find(|one| one.path == source.path).cloned().unwrap_or(source)
-    };
-    let sources = policy_args::named_sources(&args, &cwd)?.into_iter().map(known).zip(files);
-    sources.map(|(source, file)| read_displayed(source, Some(file))).collect()
+    let known = sources_in_force()?.into_iter().find(|known| known.path == source.path);
+    Ok(PolicyText::read_source(known.unwrap_or(source), file)?)
 }
 
-fn read_displayed(source: PolicySource, named: Option<&PathBuf>) -> Result<PolicyText, String> {
-    let shown = named.unwrap_or(&source.path).to_string_lossy().into_owned();
-    PolicyText::read_source(source, shown)
-}
-
-/// Returns the places of policy files here, the most precedent first.
-pub(super) fn sources_in_force() -> Result<Vec<PolicySource>, String> {
+/// Returns the locations of the policy files in force, highest precedence first.
+pub(super) fn sources_in_force() -> Result<Vec<PolicySource>, EngineOpenError> {
     let environment = UserEnvironment::from_process();
-    let cwd = policy_args::absolute_directory_or_cwd(None)?;
+    let cwd = absolute_directory(None)?;
     let mut all =
         find_policy_sources(&environment, &find_project_root(&cwd, environment.home.as_ref()));
     all.retain(|source| !source.is_grant_file);
     Ok(all)
 }
 
-/// Reads policy files that must be native ones ([`read_policies`]).
-pub(super) fn read_native_policies(files: &[PathBuf]) -> Result<Vec<PolicyText>, String> {
+/// Reads policy files as [`read_policies`] does, and accepts only native ones.
+pub(super) fn read_native_policies(files: &[PathBuf]) -> Result<Vec<PolicyText>, CliError> {
     for file in files {
         if PolicyProgram::detect(file, None)? != PolicyProgram::Native {
-            return Err(format!("`{}` is a policy of another program", file.display()));
+            return Err(PolicyFileError::NotNative(file.clone()).into());
         }
     }
     read_policies(files, None)

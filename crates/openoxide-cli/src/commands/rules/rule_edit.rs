@@ -1,4 +1,4 @@
-//! `rules add`, `rules remove`: one rule more, one rule less, and nothing else changes.
+//! `rules add` and `rules remove`: adding and removing one rule, with the rest of the file unchanged.
 
 use std::{fs, path::PathBuf};
 
@@ -12,11 +12,17 @@ use openoxide_tui::{LineMode, escape_text};
 use super::policy_texts;
 use crate::{
     args::{EditTargetArgs, GlobalArgs, RuleAddArgs, RuleRemoveArgs},
+    error::{
+        CliError,
+        file_error::{FileError, FileProblem},
+        policy_file_error::PolicyFileError,
+        rules_error::RulesError,
+    },
     program_exit::ProgramExit,
     user_messages,
 };
 
-/// A file that is changed.
+/// A policy file that is changed.
 pub(super) struct EditTarget {
     pub(super) source: PolicySource,
     pub(super) text: String,
@@ -28,7 +34,7 @@ pub(super) struct EditTarget {
 impl EditTarget {
     /// Finds the file that the arguments select, and waits for its lock. The file does not have to
     /// exist.
-    pub(super) fn open(place: EditTargetArgs) -> Result<Self, String> {
+    pub(super) fn open(place: EditTargetArgs) -> Result<Self, CliError> {
         let kind = match place {
             EditTargetArgs { project: true, .. } => LayerKind::Project,
             EditTargetArgs { local: true, .. } => LayerKind::Local,
@@ -36,20 +42,16 @@ impl EditTarget {
         };
         let source =
             policy_texts::sources_in_force()?.into_iter().find(|source| source.kind == kind);
-        let source = source.ok_or("no configuration directory: set HOME or XDG_CONFIG_HOME")?;
+        let source = source.ok_or(PolicyFileError::NoUserPolicy)?;
         let link =
             |path: &std::path::Path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
         if kind != LayerKind::User && source.path.ancestors().take(2).any(link) {
-            return Err(format!(
-                "{}: symbolic links in a project are not followed",
-                source.path.display()
-            ));
+            return Err(FileError::new(source.path, FileProblem::SymbolicLink).into());
         }
         let environment = UserEnvironment::from_process();
-        let lock =
-            FileLock::acquire_policy_lock(&environment).map_err(|error| error.to_string())?;
+        let lock = FileLock::acquire_policy_lock(&environment)?;
         let there = fs::symlink_metadata(&source.path).is_ok();
-        let text = if there { policy_texts::read_text(&source.path)? } else { String::new() };
+        let text = if there { policy_texts::read_text_file(&source.path)? } else { String::new() };
         Ok(Self { source, text, home: environment.home, _lock: lock })
     }
 
@@ -82,11 +84,10 @@ impl EditTarget {
         }
     }
 
-    /// Writes a new text. What a project would allow still needs a person's trust.
-    pub(super) fn write_text(&self, text: &str, loosens: bool) -> Result<(), String> {
-        let path = self.source.path.display();
+    /// Writes a new text. Allow rules of a project have no effect until a person trusts it.
+    pub(super) fn write_text(&self, text: &str, loosens: bool) -> Result<(), FileError> {
         policy_edit::replace_file(&self.source.path, text)
-            .map_err(|error| format!("{path}: {error}"))?;
+            .map_err(|error| FileError::new(&self.source.path, FileProblem::Unwritable(error)))?;
         if loosens && !self.source.may_loosen {
             user_messages::print_note(
                 &"allow rules of a project take effect once you trust it: `openoxide trust`",
@@ -97,17 +98,15 @@ impl EditTarget {
 }
 
 /// Adds a rule.
-pub(super) fn add_rule(args: &RuleAddArgs, global: GlobalArgs) -> Result<ProgramExit, String> {
+pub(super) fn add_rule(args: &RuleAddArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     let target = EditTarget::open(args.target)?;
     if let Err(exit) = target.check_text(&target.text, global) {
         return Ok(exit);
     }
-    parse_rule(&args.rule, args.effect, target.anchors()).map_err(|error| {
-        let help = error.help.map(|help| format!("; {help}")).unwrap_or_default();
-        format!("`{}`: {}{help}", args.rule, error.message)
-    })?;
+    parse_rule(&args.rule, args.effect, target.anchors())
+        .map_err(|error| RulesError::InvalidRule { text: args.rule.clone(), error })?;
     let new = policy_edit::with_rule(&target.text, args.effect, &args.rule, args.reason.as_deref())
-        .map_err(|error| format!("{}: {error}", target.source.path.display()))?;
+        .map_err(|error| FileError::new(&target.source.path, error))?;
     if let Err(exit) = target.check_text(&new, global) {
         return Ok(exit);
     }
@@ -131,11 +130,11 @@ pub(super) fn add_rule(args: &RuleAddArgs, global: GlobalArgs) -> Result<Program
 pub(super) fn remove_rule(
     args: &RuleRemoveArgs,
     global: GlobalArgs,
-) -> Result<ProgramExit, String> {
+) -> Result<ProgramExit, CliError> {
     let target = EditTarget::open(args.target)?;
     let path = target.source.path.display().to_string();
     let (new, count) = policy_edit::without_rule(&target.text, &args.rule)
-        .map_err(|error| format!("{path}: {error}"))?;
+        .map_err(|error| FileError::new(&target.source.path, error))?;
     let (path, rule) =
         (escape_text(&path, LineMode::SingleLine), escape_text(&args.rule, LineMode::SingleLine));
     if count == 0 {

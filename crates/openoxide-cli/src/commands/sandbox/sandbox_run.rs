@@ -17,11 +17,12 @@ use openoxide_sandbox::{
 };
 use openoxide_store::UserEnvironment;
 
-use super::{live_prompt::answer_request, sandbox_run_error::SandboxRunError, staged_commit};
+use super::{live_prompt::answer_request, staged_commit};
 use crate::{
     args::{GlobalArgs, SandboxRunArgs},
     confined_launch::{HOST_NETWORK_NOTE, SUPERVISOR_ARGS, with_added_variables},
     confinement_report::print_report,
+    error::sandbox_run_error::SandboxRunError,
     program_exit::ProgramExit,
     user_messages,
 };

@@ -58,7 +58,7 @@ impl Scene {
 
     fn fault(&self) -> String {
         let fault = self.verdict().fault.expect("something is wrong");
-        format!("{}:{} {}", fault.segment, fault.line, fault.message)
+        format!("{}:{} {}", fault.segment, fault.line, fault.problem)
     }
 }
 
@@ -492,7 +492,10 @@ fn a_second_anchor_reveals_records_removed_along_with_the_first() {
     fs::write(scene.path(ACTIVE_SEGMENT_NAME), lines[..2].concat()).unwrap();
     fs::remove_file(scene.path("anchor")).unwrap();
     let fault = journal.verify().unwrap().fault.unwrap();
-    assert_eq!(fault.message, "2 records are missing: 3 to 4, at the end of the journal");
+    assert_eq!(
+        fault.problem.to_string(),
+        "2 records are missing: 3 to 4, at the end of the journal"
+    );
     assert_eq!(fault.segment, second.display().to_string());
 }
 

@@ -56,7 +56,7 @@ fn pending_requests_with_old_names_are_read_and_answered() {
     assert!(waiting[1].request.requires_explicit_approval, "`explicit_yes_required`");
 
     let pending = (request.id, waiting[0].shown_digest);
-    let result = requests.answer(pending, &YES, "a test", &mut || Ok(())).unwrap();
+    let result = requests.answer(pending, &YES, "a test", &mut || true).unwrap();
     assert_eq!(result, AnswerResult::Accepted(0));
 }
 

@@ -6,7 +6,7 @@ use openoxide_engine::{is_bash_injection_variable, sandbox_env, select_env};
 use openoxide_protocol::AbsPath;
 use openoxide_store::SandboxSettings;
 
-use crate::{commands::run::run_args_error::RunArgsError, confined_launch::with_added_variables};
+use crate::{confined_launch::with_added_variables, error::run_args_error::RunArgsError};
 
 /// Returns the environment variables of a command: the default ones, those that the policy names,
 /// and those that the person adds.

@@ -1,0 +1,36 @@
+//! Errors of `init`.
+
+use std::io;
+
+use thiserror::Error;
+
+/// The reason that no hook can be installed.
+#[derive(Debug, Error)]
+pub(crate) enum InitError {
+    /// The path of this program is unknown.
+    #[error("cannot determine the path of this program: {0}")]
+    UnknownProgram(#[source] io::Error),
+    /// The path of this program is not UTF-8.
+    #[error("the path of this program is not valid UTF-8")]
+    ProgramNotUtf8,
+    /// The path of Codex's settings is not UTF-8.
+    #[error("the path of Codex's settings is not valid UTF-8")]
+    SettingsNotUtf8,
+    /// No configuration directory is known.
+    #[error("no configuration directory is known")]
+    NoHome,
+    /// No settings of an agent exist.
+    #[error("no agent was found")]
+    NoAgent,
+}
+
+impl InitError {
+    /// Returns what to do next, if that is known.
+    pub(super) const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoHome => Some("set HOME"),
+            Self::NoAgent => Some("name one, as in `openoxide init codex`"),
+            Self::UnknownProgram(_) | Self::ProgramNotUtf8 | Self::SettingsNotUtf8 => None,
+        }
+    }
+}
