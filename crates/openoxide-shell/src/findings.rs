@@ -19,6 +19,7 @@ pub(crate) enum FindingCode {
     ControlCharacter,
     OddBlank,
     TooLong,
+    RareSyntax,
 }
 
 /// The description of a finding code.
@@ -97,6 +98,12 @@ pub const FINDING_REGISTRY: &[FindingEntry] = &[
         DEEP_NESTING_EXAMPLE,
         "((1))",
     ),
+    finding_entry(
+        "OX304",
+        "the script uses rare shell syntax",
+        "let x=y",
+        "x=1; echo $((x + 1)) \"${x:-2}\"",
+    ),
 ];
 
 const DEEP_NESTING_EXAMPLE: &str = "( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ( ls";
@@ -131,6 +138,12 @@ pub(crate) fn new_finding(code: FindingCode, span: Span) -> Finding {
 /// Returns the finding that a program would do something that its words do not show, and why.
 pub(crate) fn new_hidden_effect_finding(why: impl Into<Cow<'static, str>>, span: Span) -> Finding {
     Finding { message: why.into(), ..new_finding(FindingCode::HiddenEffect, span) }
+}
+
+/// Returns the finding that a script uses `feature`, which commands rarely use.
+pub(crate) fn new_rare_syntax_finding(feature: &str, span: Span) -> Finding {
+    let message = format!("the script uses rare shell syntax: {feature}");
+    Finding { message: message.into(), ..new_finding(FindingCode::RareSyntax, span) }
 }
 
 /// Returns the finding that git would run in a repository that is content of the project: its configuration names programs.
@@ -187,6 +200,7 @@ mod tests {
         assert_eq!(code(FindingCode::ControlCharacter), "OX301");
         assert_eq!(code(FindingCode::OddBlank), "OX302");
         assert_eq!(code(FindingCode::TooLong), "OX303");
+        assert_eq!(code(FindingCode::RareSyntax), "OX304");
     }
 
     #[test]
@@ -203,6 +217,7 @@ mod tests {
             include_str!("../../../docs/findings/OX301.md"),
             include_str!("../../../docs/findings/OX302.md"),
             include_str!("../../../docs/findings/OX303.md"),
+            include_str!("../../../docs/findings/OX304.md"),
         ];
         assert_eq!(pages.len(), FINDING_REGISTRY.len());
         for (page, entry) in pages.iter().zip(FINDING_REGISTRY) {

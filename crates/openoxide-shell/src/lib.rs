@@ -26,6 +26,7 @@ pub mod findings;
 mod notation;
 mod patch;
 mod programs;
+mod rare_syntax;
 mod script_properties;
 mod script_sequence;
 mod script_text;

@@ -68,6 +68,7 @@ pub(crate) fn analyze_plain_script(
 ) -> Option<OperationFacts> {
     let argv = syntax::split_plain_words(script)?;
     let mut walk = ScriptWalk::new(setting, ScriptScan::default());
+    walk.search_rare_syntax(script, None);
     walk.run_command(&CommandCall::from_plain_words(script, argv), true);
     // What runs later as well is walked twice.
     (!walk.current_scan.has_repetition).then(|| walk.into_facts())
@@ -128,6 +129,7 @@ pub(crate) fn walk_whole_script<'s>(
 impl ScriptWalk<'_> {
     fn walk_tree<'a>(&mut self, text: &'a str, tree: &SyntaxTree<'a>) {
         let source = WalkSource { text, outer: None, heredocs: &tree.heredocs };
+        self.search_rare_syntax(text, None);
         self.walk_lines(source, &tree.list);
     }
 
@@ -306,6 +308,7 @@ impl ScriptWalk<'_> {
         let noted = self.substitution_outputs.len();
         let escaped = self.expansion_failure_state.take();
         self.mark_stdin_shared();
+        self.search_rare_syntax(text, Some(span));
         self.walk_lines(source, &tree.list);
         if let Some(inside) = std::mem::replace(&mut self.expansion_failure_state, escaped) {
             self.state.merge_branch(inside);

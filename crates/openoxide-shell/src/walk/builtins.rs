@@ -9,7 +9,7 @@ use super::{
     script_walk::ScriptWalk,
     state::WalkState,
 };
-use crate::findings::FindingCode;
+use crate::{findings::FindingCode, rare_syntax::is_rare_builtin_call};
 
 /// The state after a builtin has failed, if it is another state.
 type FailureState = Option<WalkState>;
@@ -24,6 +24,9 @@ impl ScriptWalk<'_> {
     ) -> Option<FailureState> {
         if call.argv.len() > 1 && aborts_line(name) {
             self.note_possible_failure();
+        }
+        if is_rare_builtin_call(name, &call.argv) {
+            self.add_rare_syntax(&format!("the builtin `{name}`"), call.span);
         }
         match name {
             "cd" => return Some(self.walk_cd(&call.argv)),

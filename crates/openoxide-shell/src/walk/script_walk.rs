@@ -7,6 +7,7 @@ use crate::{
     analysis_context::AnalysisContext,
     findings::{self, FindingCode},
     programs::WordSource,
+    rare_syntax,
     syntax::syntax_tree::WordPiece,
 };
 
@@ -165,6 +166,22 @@ impl<'s> ScriptWalk<'s> {
     /// Returns the place of `span` in the outermost script.
     pub(super) fn outer_span(&self, source: WalkSource<'_, '_>, span: Span) -> Span {
         source.outer.unwrap_or(span)
+    }
+
+    /// Searches `text`, which runs as a script, for rare syntax. `outer` is its place in the
+    /// outermost script, if the text is not a part of it.
+    pub(super) fn search_rare_syntax(&mut self, text: &str, outer: Option<Span>) {
+        if let Some(rare) = rare_syntax::find_rare_syntax(text) {
+            self.add_rare_syntax(rare.description, outer.unwrap_or(rare.span));
+        }
+    }
+
+    /// Adds the finding of rare syntax, once for a script.
+    pub(super) fn add_rare_syntax(&mut self, description: &str, span: Span) {
+        let finding = findings::new_rare_syntax_finding(description, span);
+        if !self.facts.findings.iter().any(|known| known.code == finding.code) {
+            self.facts.findings.push(finding);
+        }
     }
 
     /// Adds a finding without a separate access.

@@ -1,0 +1,135 @@
+//! Which variables of a script are numbers, judged by the text of their assignments.
+
+use std::collections::BTreeMap;
+
+use super::is_name_byte;
+
+/// The variables that a script assigns, and whether each assignment is a number.
+pub(super) struct NumericNames<'s>(BTreeMap<&'s str, bool>);
+
+impl<'s> NumericNames<'s> {
+    /// Searches `script` for assignments, `for` loops and names that `read` assigns.
+    pub(super) fn new(script: &'s str) -> Self {
+        let mut names = Self(BTreeMap::new());
+        for (at, _) in script.match_indices('=') {
+            let before = script.get(..at).unwrap_or_default().trim_end_matches(['+', '-', '*', '/']);
+            names.note(last_name(before), is_number(script.get(at + 1..).unwrap_or_default()));
+        }
+        let mut words = script.split([' ', '\t', '\n', ';', '&', '|', '(', ')', '{', '}']);
+        let mut reads = false;
+        while let Some(word) = words.next() {
+            match word {
+                "for" | "select" => {
+                    let name = words.next().unwrap_or_default();
+                    let is_list = words.next() == Some("in");
+                    let list = loop_list(script, name);
+                    names.note(name, is_list && list.is_some_and(is_list_of_numbers));
+                }
+                "read" | "mapfile" | "readarray" | "getopts" => reads = true,
+                "do" | "then" | "done" => reads = false,
+                _ if reads => names.note(word, false),
+                _ => {}
+            }
+        }
+        names
+    }
+
+    fn note(&mut self, name: &'s str, is_number: bool) {
+        if !name.is_empty() {
+            *self.0.entry(name).or_insert(true) &= is_number;
+        }
+    }
+
+    /// Returns whether `name` is assigned, and only numbers.
+    fn is_numeric(&self, name: &str) -> bool {
+        self.0.get(name).copied().unwrap_or(false)
+    }
+
+    /// Returns whether the expression before `closer` contains only numbers, operators and numeric
+    /// variables.
+    pub(super) fn is_plain_arithmetic(&self, text: &str, closer: &str) -> bool {
+        let Some((expression, _)) = text.split_once(closer) else { return false };
+        let is_plain_byte = |byte: u8| {
+            is_name_byte(byte)
+                || matches!(
+                    byte,
+                    b' ' | b'\t' | b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'='
+                        | b'!' | b'&' | b'|' | b'?' | b':' | b'(' | b')' | b',' | b'^' | b'$'
+                )
+        };
+        expression.bytes().all(is_plain_byte)
+            && expression
+                .split(|letter: char| !letter.is_ascii() || !is_name_byte(letter as u8) && letter != '$')
+                .filter(|word| !word.is_empty())
+                .all(|word| self.is_plain_word(word))
+    }
+
+    /// Returns whether a word of arithmetic is a number or a numeric variable.
+    fn is_plain_word(&self, word: &str) -> bool {
+        let name = word.strip_prefix('$').unwrap_or(word);
+        if name.contains('$') {
+            return false;
+        }
+        is_digits(name) && !word.starts_with('$') || self.is_numeric(name)
+    }
+
+    /// Returns whether an operand of a numeric comparison is a number or a numeric variable.
+    pub(super) fn is_plain_operand(&self, word: &str) -> bool {
+        let digits = word.strip_prefix('-').unwrap_or(word);
+        matches!(word, "$?" | "$#") || is_digits(digits) || self.is_plain_word(word)
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns the name at the end of `text`.
+fn last_name(text: &str) -> &str {
+    let start = text.bytes().rposition(|byte| !is_name_byte(byte)).map_or(0, |at| at + 1);
+    text.get(start..).unwrap_or_default()
+}
+
+/// Returns whether the value at the start of `text` is a number: digits, arithmetic, or the output
+/// of a command that prints a number.
+fn is_number(text: &str) -> bool {
+    let text = text.trim_start_matches(['"', ' ', '-']);
+    if text.starts_with("$((") {
+        return true;
+    }
+    if let Some(command) = text.strip_prefix("$(") {
+        return command.split_once(')').is_some_and(|(command, _)| prints_number(command));
+    }
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at_checked(end).unwrap_or_default();
+    !digits.is_empty()
+        && rest.chars().next().is_none_or(|letter| " \t\n;&|)\"+-*/%,".contains(letter))
+}
+
+/// Returns whether `command` prints only a number.
+fn prints_number(command: &str) -> bool {
+    let last = command.rsplit('|').next().unwrap_or_default().trim();
+    let is_simple = |text: &str| !text.contains([';', '&', '\n', '`', '$', '(']);
+    is_simple(command)
+        && (matches!(last, "wc -l" | "wc -c" | "wc -w" | "nproc" | "date +%s")
+            || last.starts_with("wc -l <"))
+}
+
+/// Returns the words between `in` and the end of the list of the loop over `name`.
+fn loop_list<'s>(script: &'s str, name: &str) -> Option<&'s str> {
+    let (_, list) = script.split_once(&format!("{name} in "))?;
+    list.split([';', '\n']).next()
+}
+
+fn is_list_of_numbers(list: &str) -> bool {
+    let list = list.trim();
+    let sequence = list.strip_prefix("$(seq ").and_then(|rest| rest.strip_suffix(')'));
+    if let Some(bounds) = sequence {
+        return bounds.split_whitespace().all(|word| is_digits(word.trim_start_matches('-')));
+    }
+    let range = list.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    if let Some(range) = range {
+        return range.split("..").all(is_digits);
+    }
+    list.split_whitespace().all(is_digits)
+}

@@ -1,0 +1,66 @@
+//! Rare forms of parameter expansions, of elements of arrays and of escapes.
+
+use super::is_name_byte;
+
+const ELEMENT: &str = "an element of an array whose subscript is not a number";
+
+/// Describes a parameter expansion, `text` being what follows `${`.
+pub(super) fn describe_rare_parameter(text: &str) -> Option<&'static str> {
+    let text = text.strip_prefix('#').unwrap_or(text);
+    if text.starts_with('!') {
+        return Some("an indirect expansion (`${!…}`)");
+    }
+    let end = text.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(text.len());
+    let rest = text.get(end..)?;
+    let rest = match rest.strip_prefix('[') {
+        Some(subscript) if is_plain_subscript(subscript) => subscript.split_once(']')?.1,
+        Some(_) => return Some(ELEMENT),
+        None => rest,
+    };
+    match rest.strip_prefix(':') {
+        Some(offset) if !offset.starts_with(['-', '=', '?', '+']) => {
+            let inside = offset.split('}').next().unwrap_or_default();
+            let is_plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b' ' | b'-' | b':');
+            (!inside.bytes().all(is_plain)).then_some("an offset that is not a number (`${x:…}`)")
+        }
+        _ if rest.starts_with('@') => Some("a transformation (`${x@…}`)"),
+        _ => None,
+    }
+}
+
+/// Returns whether a subscript, which begins after `[`, is a number, `@` or `*`.
+fn is_plain_subscript(text: &str) -> bool {
+    let subscript = text.split(']').next().unwrap_or_default();
+    matches!(subscript, "@" | "*")
+        || !subscript.is_empty() && subscript.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Describes `[…]=` after a name, which assigns an element of an array.
+pub(super) fn describe_element(text: &str) -> Option<&'static str> {
+    let (subscript, rest) = text.get(1..)?.split_once(']')?;
+    let assigns = rest.starts_with('=') || rest.starts_with("+=");
+    (assigns && !is_plain_subscript(subscript)).then_some(ELEMENT)
+}
+
+/// Describes `{name}` before a redirection, which assigns the number of a descriptor.
+pub(super) fn describe_descriptor_variable(text: &str) -> Option<&'static str> {
+    let (name, rest) = text.get(1..)?.split_once('}')?;
+    let is_name = !name.is_empty() && name.bytes().all(|byte| is_name_byte(byte) || byte == b'[');
+    (is_name && rest.starts_with(['<', '>'])).then_some("a redirection that assigns a variable")
+}
+
+/// Describes escapes in `$'…'`, `text` being what follows the quote, other than those of white space
+/// and of quotes.
+pub(super) fn describe_rare_escape(text: &str) -> Option<&'static str> {
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\'' => return None,
+            b'\\' if !matches!(bytes.next(), Some(b'n' | b't' | b'r' | b'\\' | b'\'' | b'"')) => {
+                return Some("an escape in `$'…'` that hides a character");
+            }
+            _ => {}
+        }
+    }
+    None
+}
