@@ -55,6 +55,9 @@ const SPECIAL_VARIABLES: [&str; 18] = [
     "TMOUT",
 ];
 
+/// The maximum length of one construct. A longer one is rare. It bounds the time of a search.
+const MAX_CONSTRUCT_LENGTH: usize = 512;
+
 /// Returns the first rare syntax in `script`.
 pub(crate) fn find_rare_syntax(script: &str) -> Option<RareSyntax> {
     let bytes = script.as_bytes();
@@ -116,8 +119,9 @@ impl Search<'_> {
         self.script.as_bytes().get(at).copied()
     }
 
+    /// Returns the text from `at` on, as much of it as one construct may have.
     fn rest(&self, at: usize) -> &str {
-        self.script.get(at..).unwrap_or_default()
+        text_window(self.script, at)
     }
 
     /// Describes rare syntax that begins with the `$` at `at`, in double quotes or without quotes.
@@ -130,7 +134,9 @@ impl Search<'_> {
             }
             b'[' => Some("`$[`"),
             b'{' => parameters::describe_rare_parameter(rest.get(1..)?),
-            b'\'' if self.quotes == Quotes::None => parameters::describe_rare_escape(rest.get(1..)?),
+            b'\'' if self.quotes == Quotes::None => {
+                parameters::describe_rare_escape(rest.get(1..)?)
+            }
             b'"' if self.quotes == Quotes::None => Some("a translated string (`$\"…\"`)"),
             _ => None,
         }
@@ -165,10 +171,13 @@ impl Search<'_> {
 
     /// Describes what is rare in `[[ … ]]`: arithmetic, and tests of variables by name.
     fn describe_condition(&self, rest: &str) -> Option<&'static str> {
-        let condition = rest.split_once("]]").map_or(rest, |(condition, _)| condition);
+        let Some((condition, _)) = rest.split_once("]]") else {
+            return Some("a condition (`[[`) that does not end soon");
+        };
         let words: Vec<&str> = condition.split_whitespace().collect();
-        if words.iter().any(|word| matches!(*word, "-v" | "-R")) {
-            return Some("a test of a variable by its name");
+        let mut tests = words.windows(2).filter(|pair| matches!(pair[..], ["-v" | "-R", _]));
+        if tests.any(|pair| !pair.iter().skip(1).all(|name| name.bytes().all(is_name_byte))) {
+            return Some("a test of a variable whose name is computed");
         }
         let compares = |word: &&str| matches!(*word, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge");
         let is_plain = |at: usize| {
@@ -193,6 +202,12 @@ impl Search<'_> {
         };
         (name == "IFS" && !is_for_read()).then_some("an assignment to `IFS`")
     }
+}
+
+/// Returns the text from `at` on, up to [`MAX_CONSTRUCT_LENGTH`].
+fn text_window(text: &str, at: usize) -> &str {
+    let rest = text.get(at..).unwrap_or_default();
+    rest.get(..rest.floor_char_boundary(MAX_CONSTRUCT_LENGTH)).unwrap_or(rest)
 }
 
 /// Returns whether a `~` after `byte` belongs to a revision of git (`HEAD~1`, `@~2`, `HEAD^~1`).

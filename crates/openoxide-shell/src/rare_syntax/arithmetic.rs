@@ -1,8 +1,8 @@
 //! Which variables of a script are numbers, judged by the text of their assignments.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
-use super::is_name_byte;
+use super::{is_name_byte, text_window};
 
 /// The variables that a script assigns, and whether each assignment is a number.
 pub(super) struct NumericNames<'s>(BTreeMap<&'s str, bool>);
@@ -12,19 +12,21 @@ impl<'s> NumericNames<'s> {
     pub(super) fn new(script: &'s str) -> Self {
         let mut names = Self(BTreeMap::new());
         for (at, _) in script.match_indices('=') {
-            let before = script.get(..at).unwrap_or_default().trim_end_matches(['+', '-', '*', '/']);
-            names.note(last_name(before), is_number(script.get(at + 1..).unwrap_or_default()));
+            let before =
+                script.get(..at).unwrap_or_default().trim_end_matches(['+', '-', '*', '/']);
+            names.note(last_name(before), is_number(text_window(script, at + 1)));
         }
-        let mut words = script.split([' ', '\t', '\n', ';', '&', '|', '(', ')', '{', '}']);
+        for keyword in ["for ", "select "] {
+            for (at, _) in script.match_indices(keyword) {
+                let rest = text_window(script, at + keyword.len()).trim_start();
+                let (name, rest) = rest.split_at_checked(name_length(rest)).unwrap_or_default();
+                let list = rest.strip_prefix(" in ").and_then(|rest| rest.split_once([';', '\n']));
+                names.note(name, list.is_some_and(|(list, _)| is_list_of_numbers(list)));
+            }
+        }
         let mut reads = false;
-        while let Some(word) = words.next() {
+        for word in script.split([' ', '\t', '\n', ';', '&', '|', '(', ')', '{', '}']) {
             match word {
-                "for" | "select" => {
-                    let name = words.next().unwrap_or_default();
-                    let is_list = words.next() == Some("in");
-                    let list = loop_list(script, name);
-                    names.note(name, is_list && list.is_some_and(is_list_of_numbers));
-                }
                 "read" | "mapfile" | "readarray" | "getopts" => reads = true,
                 "do" | "then" | "done" => reads = false,
                 _ if reads => names.note(word, false),
@@ -49,17 +51,37 @@ impl<'s> NumericNames<'s> {
     /// variables.
     pub(super) fn is_plain_arithmetic(&self, text: &str, closer: &str) -> bool {
         let Some((expression, _)) = text.split_once(closer) else { return false };
+        let expression = replace_printed_numbers(expression);
         let is_plain_byte = |byte: u8| {
             is_name_byte(byte)
                 || matches!(
                     byte,
-                    b' ' | b'\t' | b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'='
-                        | b'!' | b'&' | b'|' | b'?' | b':' | b'(' | b')' | b',' | b'^' | b'$'
+                    b' ' | b'\t'
+                        | b'+'
+                        | b'-'
+                        | b'*'
+                        | b'/'
+                        | b'%'
+                        | b'<'
+                        | b'>'
+                        | b'='
+                        | b'!'
+                        | b'&'
+                        | b'|'
+                        | b'?'
+                        | b':'
+                        | b'('
+                        | b')'
+                        | b','
+                        | b'^'
+                        | b'$'
                 )
         };
         expression.bytes().all(is_plain_byte)
             && expression
-                .split(|letter: char| !letter.is_ascii() || !is_name_byte(letter as u8) && letter != '$')
+                .split(|letter: char| {
+                    !letter.is_ascii() || !is_name_byte(letter as u8) && letter != '$'
+                })
                 .filter(|word| !word.is_empty())
                 .all(|word| self.is_plain_word(word))
     }
@@ -78,6 +100,10 @@ impl<'s> NumericNames<'s> {
         let digits = word.strip_prefix('-').unwrap_or(word);
         matches!(word, "$?" | "$#") || is_digits(digits) || self.is_plain_word(word)
     }
+}
+
+fn name_length(text: &str) -> usize {
+    text.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(text.len())
 }
 
 fn is_digits(text: &str) -> bool {
@@ -111,14 +137,20 @@ fn prints_number(command: &str) -> bool {
     let last = command.rsplit('|').next().unwrap_or_default().trim();
     let is_simple = |text: &str| !text.contains([';', '&', '\n', '`', '$', '(']);
     is_simple(command)
-        && (matches!(last, "wc -l" | "wc -c" | "wc -w" | "nproc" | "date +%s")
+        && (matches!(last, "wc -l" | "wc -c" | "wc -w" | "nproc")
+            || matches!(last, "date +%s" | "date +%H" | "date +%M" | "date +%S" | "date +%Y")
             || last.starts_with("wc -l <"))
 }
 
-/// Returns the words between `in` and the end of the list of the loop over `name`.
-fn loop_list<'s>(script: &'s str, name: &str) -> Option<&'s str> {
-    let (_, list) = script.split_once(&format!("{name} in "))?;
-    list.split([';', '\n']).next()
+/// Returns `expression` with the substitutions of commands that print a number replaced by one.
+fn replace_printed_numbers(expression: &str) -> Cow<'_, str> {
+    let Some((before, rest)) = expression.split_once("$(") else { return expression.into() };
+    match rest.split_once(')') {
+        Some((command, after)) if prints_number(command) => {
+            format!("{before}1{}", replace_printed_numbers(after)).into()
+        }
+        _ => expression.into(),
+    }
 }
 
 fn is_list_of_numbers(list: &str) -> bool {

@@ -12,10 +12,12 @@ pub(crate) fn is_rare_builtin_call(name: &str, words: &CommandWords) -> bool {
         })
     };
     match name {
-        "declare" | "typeset" | "let" | "mapfile" | "readarray" | "getopts" | "enable" | "alias"
-        | "unalias" | "shopt" | "bind" | "complete" | "compgen" | "compopt" | "fc" | "trap" => true,
+        "declare" | "typeset" | "let" | "mapfile" | "readarray" | "getopts" | "enable"
+        | "unalias" | "shopt" | "bind" | "complete" | "compgen" | "compopt" | "fc" => true,
+        "alias" => words.len() > 1,
+        "trap" => words.iter().any(|word| !matches!(word, CommandWord::Known(_))),
         "local" | "export" | "readonly" => words.iter().skip(1).any(may_be_compound),
-        "test" | "[" => has_option(&["-v", "-R"]),
+        "test" | "[" => has_option(&["-v", "-R"]) && words.iter().skip(1).any(may_name_element),
         "printf" => has_option(&["-v"]),
         "read" | "unset" | "wait" => words.iter().skip(1).any(may_name_element),
         _ => false,

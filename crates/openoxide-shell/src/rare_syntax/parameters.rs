@@ -10,8 +10,8 @@ pub(super) fn describe_rare_parameter(text: &str) -> Option<&'static str> {
     if text.starts_with('!') {
         return Some("an indirect expansion (`${!…}`)");
     }
-    let end = text.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(text.len());
-    let rest = text.get(end..)?;
+    let rest =
+        text.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
     let rest = match rest.strip_prefix('[') {
         Some(subscript) if is_plain_subscript(subscript) => subscript.split_once(']')?.1,
         Some(_) => return Some(ELEMENT),

@@ -27,6 +27,8 @@ fn everyday_scripts_contain_no_rare_syntax() {
         "cd ~/src && ls ~ ~ann",
         "awk '{ a[$1]++ } END { print a[\"x\"] }' data",
         "set -euo pipefail; ls",
+        "start=$(date +%s); ls; echo $(( $(date +%s) - start ))",
+        "hour=$(date +%H); (( hour > 12 )) && ls",
     ] {
         assert_eq!(description(script), None, "{script}");
     }
@@ -44,6 +46,7 @@ fn values_that_are_evaluated_are_rare_syntax() {
         "for x in $(cat f); do ((x)); done",
         "echo $((a[0]=1))",
         "echo $[1+1]",
+        "echo $(( $(cat f; date +%s) ))",
         "[[ $x -eq 1 ]]",
         "[[ -v $x ]]",
         "echo ${!x}",
