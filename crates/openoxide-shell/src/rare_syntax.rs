@@ -133,7 +133,7 @@ impl Search<'_> {
                 (!is_plain).then_some("arithmetic with a value that may not be a number")
             }
             b'[' => Some("`$[`"),
-            b'{' => parameters::describe_rare_parameter(rest.get(1..)?),
+            b'{' => parameters::describe_rare_parameter(rest.get(1..)?, &self.numeric),
             b'\'' if self.quotes == Quotes::None => {
                 parameters::describe_rare_escape(rest.get(1..)?)
             }

@@ -42,9 +42,20 @@ impl<'s> NumericNames<'s> {
         }
     }
 
-    /// Returns whether `name` is assigned, and only numbers.
+    /// Returns whether `name` is a number: the script assigns only numbers to it, or does not assign
+    /// it at all. The variables that the shell itself sets to text have names in upper case.
     fn is_numeric(&self, name: &str) -> bool {
-        self.0.get(name).copied().unwrap_or(false)
+        let is_ordinary = |name: &str| !name.bytes().any(|byte| byte.is_ascii_uppercase());
+        let is_set_to_numbers = || ["LINENO", "RANDOM", "SECONDS"].contains(&name);
+        let default = || is_ordinary(name) && name != "_" || is_set_to_numbers();
+        self.0.get(name).copied().unwrap_or_else(default)
+    }
+
+    /// Returns whether `text` consists of numbers, numeric variables and colons.
+    pub(super) fn is_plain_offset(&self, text: &str) -> bool {
+        text.split(':')
+            .map(|part| part.trim().trim_start_matches('-'))
+            .all(|part| part.is_empty() || is_digits(part) || self.is_plain_word(part))
     }
 
     /// Returns whether the expression before `closer` contains only numbers, operators and numeric
@@ -139,7 +150,8 @@ fn prints_number(command: &str) -> bool {
     is_simple(command)
         && (matches!(last, "wc -l" | "wc -c" | "wc -w" | "nproc")
             || matches!(last, "date +%s" | "date +%H" | "date +%M" | "date +%S" | "date +%Y")
-            || last.starts_with("wc -l <"))
+            || last.starts_with("wc -l <")
+            || last.starts_with("grep -c ") && last.contains('<') && !last.contains("--"))
 }
 
 /// Returns `expression` with the substitutions of commands that print a number replaced by one.

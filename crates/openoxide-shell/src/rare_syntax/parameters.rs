@@ -1,11 +1,14 @@
 //! Rare forms of parameter expansions, of elements of arrays and of escapes.
 
-use super::is_name_byte;
+use super::{arithmetic::NumericNames, is_name_byte};
 
 const ELEMENT: &str = "an element of an array whose subscript is not a number";
 
 /// Describes a parameter expansion, `text` being what follows `${`.
-pub(super) fn describe_rare_parameter(text: &str) -> Option<&'static str> {
+pub(super) fn describe_rare_parameter(
+    text: &str,
+    numeric: &NumericNames<'_>,
+) -> Option<&'static str> {
     let text = text.strip_prefix('#').unwrap_or(text);
     if text.starts_with('!') {
         return Some("an indirect expansion (`${!…}`)");
@@ -20,8 +23,8 @@ pub(super) fn describe_rare_parameter(text: &str) -> Option<&'static str> {
     match rest.strip_prefix(':') {
         Some(offset) if !offset.starts_with(['-', '=', '?', '+']) => {
             let inside = offset.split('}').next().unwrap_or_default();
-            let is_plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b' ' | b'-' | b':');
-            (!inside.bytes().all(is_plain)).then_some("an offset that is not a number (`${x:…}`)")
+            (!numeric.is_plain_offset(inside))
+                .then_some("an offset that is not a number (`${x:…}`)")
         }
         _ if rest.starts_with('@') => Some("a transformation (`${x@…}`)"),
         _ => None,

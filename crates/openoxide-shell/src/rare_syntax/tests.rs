@@ -27,6 +27,9 @@ fn everyday_scripts_contain_no_rare_syntax() {
         "cd ~/src && ls ~ ~ann",
         "awk '{ a[$1]++ } END { print a[\"x\"] }' data",
         "set -euo pipefail; ls",
+        "for f in *.rs; do ((n++)); done; echo $n",
+        "n=$(grep -c x < f); if (( RANDOM % 2 )); then echo $((n+1)); fi",
+        "N=7; echo ${x:0:N} ${x: -3}",
         "start=$(date +%s); ls; echo $(( $(date +%s) - start ))",
         "hour=$(date +%H); (( hour > 12 )) && ls",
     ] {
@@ -46,12 +49,14 @@ fn values_that_are_evaluated_are_rare_syntax() {
         "for x in $(cat f); do ((x)); done",
         "echo $((a[0]=1))",
         "echo $[1+1]",
+        "echo $((OLDPWD))",
+        "n=$(grep -c x f g); ((n))",
         "echo $(( $(cat f; date +%s) ))",
-        "[[ $x -eq 1 ]]",
+        "x=$(cat f); [[ $x -eq 1 ]]",
         "[[ -v $x ]]",
         "echo ${!x}",
         "echo ${a[$x]}",
-        "echo ${x:$y}",
+        "y=$(cat f); echo ${x:$y}",
         "echo ${x@P}",
         ": ${a[0]:=1} ${a[i]}",
         "a[x]=1",
@@ -64,9 +69,9 @@ fn values_that_are_evaluated_are_rare_syntax() {
         "echo $\"text\"",
         "SECONDS=$x",
         "IFS=$x; ls",
-        "echo \"$(echo $((x)))\"",
+        "x=$(cat f); echo \"$(echo $((x)))\"",
         "x=1; x+=$y; echo $((x))",
-        "cat <<'a'\n'\na\necho $((x))",
+        "x=$(cat f); cat <<'a'\n'\na\necho $((x))",
     ] {
         assert!(description(script).is_some(), "{script}");
     }
