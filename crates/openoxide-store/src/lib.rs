@@ -6,6 +6,7 @@
 
 mod account;
 pub mod audit;
+mod deferred_policy;
 mod file_access;
 mod file_lock;
 mod grant_file;

@@ -7,6 +7,7 @@ use openoxide_protocol::{AbsPath, PermissionMode};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    deferred_policy::DeferredPolicy,
     grant_file::GrantEntry,
     policy_file::{ManagedSettings, PolicyProblem, SandboxSettings},
     resolved_directory::ResolvedDirectory,
@@ -64,7 +65,7 @@ pub(crate) struct LimitedGrants {
     /// Those that are in force.
     pub(crate) entries: Vec<GrantEntry>,
     /// The policy without them.
-    pub(crate) policy_without: PolicyStack,
+    pub(crate) policy_without: DeferredPolicy,
 }
 
 /// A project whose permissive settings are ignored, because it is not trusted.
@@ -105,7 +106,7 @@ impl LoadedPolicy {
     ) -> &PolicyStack {
         match &self.limited_grants {
             Some(limited) if !are_within_limits(&self.policy, &limited.entries) => {
-                &limited.policy_without
+                limited.policy_without.get_or_restrict(&self.policy)
             }
             _ => &self.policy,
         }
@@ -115,7 +116,8 @@ impl LoadedPolicy {
     /// what a sandbox restricts, which tools are denied.
     #[must_use]
     pub fn policy_without_limited_grants(&self) -> &PolicyStack {
-        self.limited_grants.as_ref().map_or(&self.policy, |limited| &limited.policy_without)
+        let Some(limited) = &self.limited_grants else { return &self.policy };
+        limited.policy_without.get_or_restrict(&self.policy)
     }
 
     /// Replaces the policy by one that has no limited grants.
@@ -160,13 +162,12 @@ impl LoadedPolicy {
         let grounds = |of: &Self| {
             (of.policy_error.clone(), of.managed_policy_error.clone(), of.notes.clone())
         };
-        let bounded =
-            |of: &Self| of.limited_grants.as_ref().map(|bounded| bounded.policy_without.clone());
         self.policy == other.policy
             && self.hooks == other.hooks
             && self.roots == other.roots
             && self.sandbox == other.sandbox
-            && bounded(self) == bounded(other)
+            && self.limited_grants.is_some() == other.limited_grants.is_some()
+            && self.policy_without_limited_grants() == other.policy_without_limited_grants()
             && grounds(self) == grounds(other)
     }
 
@@ -174,10 +175,10 @@ impl LoadedPolicy {
     pub(crate) fn with_fallback_denies(self, before: Option<PolicyStack>) -> Self {
         let Some(before) = before else { return self };
         let held = |policy: PolicyStack| policy.with_fallback_denies(before.clone());
-        let bounded = self.limited_grants.map(|bounded| LimitedGrants {
-            policy_without: held(bounded.policy_without),
-            ..bounded
-        });
+        let without = self.policy_without_limited_grants().clone();
+        let bounded = self
+            .limited_grants
+            .map(|bounded| LimitedGrants { policy_without: held(without).into(), ..bounded });
         Self { policy: held(self.policy), limited_grants: bounded, ..self }
     }
 }

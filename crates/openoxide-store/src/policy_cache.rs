@@ -21,16 +21,18 @@
 use std::{
     fs::{self, File},
     io::Write as _,
+    ops::Range,
     os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _},
     path::PathBuf,
     sync::Arc,
 };
 
-use openoxide_permission::{PolicyDetailsReader, PolicyStack};
+use openoxide_permission::PolicyStack;
 use openoxide_protocol::AbsPath;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    deferred_policy::{DeferredPolicy, StoredPolicy},
     file_access::open_regular,
     grant_file::{GrantEntry, GrantFile},
     loaded_policy::UntrustedProject,
@@ -75,23 +77,6 @@ impl CacheMetadata {
     }
 }
 
-/// The details of a policy, in the file that it was read from.
-#[derive(Debug)]
-struct FileDetails {
-    file: File,
-    start: usize,
-}
-
-impl PolicyDetailsReader for FileDetails {
-    fn read(&self, at: usize, length: usize) -> Option<Vec<u8>> {
-        let place = u64::try_from(self.start.checked_add(at)?).ok()?;
-        let left = usize::try_from(self.file.metadata().ok()?.len().checked_sub(place)?).ok()?;
-        let mut bytes = vec![0; length.min(left)];
-        self.file.read_exact_at(&mut bytes, place).ok()?;
-        (bytes.len() == length).then_some(bytes)
-    }
-}
-
 /// The location of the compiled policy of these sources.
 #[derive(Debug)]
 pub(crate) struct PolicyCache {
@@ -118,7 +103,8 @@ impl PolicyCache {
     }
 
     /// Returns the policy, if it is there, undamaged, and made of just this.
-    pub(crate) fn fetch(&self) -> Option<(PolicyStack, CacheMetadata, Option<PolicyStack>)> {
+    /// The policy without limited grants, which few calls need, is read later.
+    pub(crate) fn fetch(&self) -> Option<(PolicyStack, CacheMetadata, Option<DeferredPolicy>)> {
         self.signature.is_complete.then_some(())?;
         let kept = CacheEntry::open(self)?;
         (kept.state == self.signature.state).then_some(())?;
@@ -131,9 +117,10 @@ impl PolicyCache {
         self.has_unchanged_grants(&beside).then_some(())?;
         let without = match beside.limited_grants.is_empty() {
             true => None,
-            false => Some(kept.policy_without_limited()?),
+            false if kept.policy_without_limited.length == 0 => return None,
+            false => Some(DeferredPolicy::new(kept.policy_without_limited)),
         };
-        Some((kept.into_policy()?, beside, without))
+        Some((kept.policy.read()?, beside, without))
     }
 
     /// Returns whether the time, the use counts and the task leave the set of valid grants
@@ -153,10 +140,9 @@ impl PolicyCache {
     pub(crate) fn load_last_good(&self) -> Option<PolicyStack> {
         let kept = CacheEntry::open(self)?;
         // What a grant with bounds allowed is not remembered.
-        if kept.policy_without_limited.is_empty() {
-            kept.into_policy()
-        } else {
-            kept.policy_without_limited()
+        match kept.policy_without_limited.length {
+            0 => kept.policy.read(),
+            _ => kept.policy_without_limited.read(),
         }
     }
 
@@ -216,14 +202,11 @@ impl PolicyCache {
 
 /// A file that is there, of the same sources.
 struct CacheEntry {
-    file: File,
     state: Vec<u8>,
     metadata: Vec<u8>,
-    policy: Vec<u8>,
-    /// The policy without limited grants; empty if there are none.
-    policy_without_limited: Vec<u8>,
-    /// The offsets of the rule texts of both policies.
-    texts: [usize; 2],
+    policy: StoredPolicy,
+    /// The policy without limited grants; its length is 0 if there are none.
+    policy_without_limited: StoredPolicy,
 }
 
 impl CacheEntry {
@@ -233,40 +216,41 @@ impl CacheEntry {
         if meta.mode() & 0o022 != 0 || meta.uid() != own {
             return None;
         }
-        let mut end = PART_COUNT * size_of::<u64>();
-        let mut lengths = vec![0; end];
-        file.read_exact_at(&mut lengths, 0).ok()?;
-        let mut lengths = lengths.chunks_exact(size_of::<u64>()).map(|length| {
-            let length = usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()?;
-            let at = end;
-            end = at.checked_add(length).filter(|end| *end as u64 <= meta.len())?;
-            Some((at, length))
-        });
-        let mut parts = lengths.by_ref().take(PART_COUNT - 2).map(|place| {
-            let (at, length) = place?;
-            let mut bytes = vec![0; length];
-            file.read_exact_at(&mut bytes, at as u64).ok()?;
+        let [files, state, metadata, policy, without, texts, texts_without] =
+            part_ranges(&file, meta.len())?;
+        let read = |part: &Range<usize>| {
+            let mut bytes = vec![0; part.len()];
+            file.read_exact_at(&mut bytes, part.start as u64).ok()?;
             Some(bytes)
-        });
-        let (files, state) = (parts.next()??, parts.next()??);
-        let (beside, policy, without) = (parts.next()??, parts.next()??, parts.next()??);
-        let texts = [lengths.next()??.0, lengths.next()??.0];
-        let found =
-            Self { file, state, metadata: beside, policy, policy_without_limited: without, texts };
-        (files == cache.signature.files).then_some(found)
+        };
+        let (is_same, state, metadata) =
+            (read(&files)? == cache.signature.files, read(&state)?, read(&metadata)?);
+        let file = Arc::new(file);
+        let stored = |part: &Range<usize>, texts: &Range<usize>| StoredPolicy {
+            file: Arc::clone(&file),
+            start: part.start,
+            length: part.len(),
+            details_start: texts.start,
+        };
+        let (policy, policy_without_limited) =
+            (stored(&policy, &texts), stored(&without, &texts_without));
+        is_same.then_some(Self { state, metadata, policy, policy_without_limited })
     }
+}
 
-    fn into_policy(self) -> Option<PolicyStack> {
-        let [start, _] = self.texts;
-        PolicyStack::from_parts(self.policy, Arc::new(FileDetails { file: self.file, start })).ok()
+/// Returns where each part of a cache file is.
+fn part_ranges(file: &File, file_length: u64) -> Option<[Range<usize>; PART_COUNT]> {
+    let mut lengths = [0; PART_COUNT * size_of::<u64>()];
+    file.read_exact_at(&mut lengths, 0).ok()?;
+    let mut end = lengths.len();
+    let mut ranges: [Range<usize>; PART_COUNT] = Default::default();
+    for (range, length) in ranges.iter_mut().zip(lengths.chunks_exact(size_of::<u64>())) {
+        let length = usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()?;
+        let start = end;
+        end = start.checked_add(length).filter(|end| *end as u64 <= file_length)?;
+        *range = start..end;
     }
-
-    /// Returns the policy without the grants that have bounds.
-    fn policy_without_limited(&self) -> Option<PolicyStack> {
-        let [_, start] = self.texts;
-        let details = FileDetails { file: self.file.try_clone().ok()?, start };
-        PolicyStack::from_parts(self.policy_without_limited.clone(), Arc::new(details)).ok()
-    }
+    Some(ranges)
 }
 
 /// A file's name out of its sources' paths (FNV-1a): sources that share one only take turns in it.

@@ -97,7 +97,8 @@ impl LoadedPolicy {
     /// Keeps what can be kept of a good policy.
     fn store_in_cache(&self, sources: &[PolicySource], cache: &PolicyCache) {
         if self.is_cacheable {
-            let without = self.limited_grants.as_ref().map(|bounded| &bounded.policy_without);
+            let without =
+                self.limited_grants.is_some().then(|| self.policy_without_limited_grants());
             cache.store(&self.policy, &self.cache_metadata(), without);
         } else if !has_named_source(sources) {
             cache.store_last_good(self.policy_without_limited_grants());

@@ -71,10 +71,11 @@ impl PolicyLoader {
             PolicyStack::compile(&[default_layer()])
         });
         let policy = self.with_requirements(policy.ok()?);
-        let limited = compile_limited_grants(std::mem::take(&mut self.limited_grants), layers);
-        let limited = limited.map(|limited| LimitedGrants {
-            policy_without: self.with_requirements(limited.policy_without),
-            ..limited
+        let entries = std::mem::take(&mut self.limited_grants);
+        let without = (!entries.is_empty()).then(|| compile_without_grants(&entries, layers));
+        let limited = without.map(|without| LimitedGrants {
+            entries,
+            policy_without: self.with_requirements(without).into(),
         });
         Some((policy, limited))
     }
@@ -100,12 +101,9 @@ impl PolicyLoader {
     }
 }
 
-/// Compiles the policy without the limited grants. If it cannot be compiled, neither can the policy
-/// with them, and the built-in layer replaces both.
-fn compile_limited_grants(entries: Vec<GrantEntry>, layers: &[Layer]) -> Option<LimitedGrants> {
-    if entries.is_empty() {
-        return None;
-    }
+/// Compiles the policy without these grants. If it cannot be compiled, neither can the policy with
+/// them, and the built-in layer replaces both.
+fn compile_without_grants(entries: &[GrantEntry], layers: &[Layer]) -> PolicyStack {
     let mut layers = layers.to_vec();
     let granted = layers.iter_mut().filter(|layer| grant_file::is_grant_layer(layer));
     granted.for_each(|layer| {
@@ -113,5 +111,5 @@ fn compile_limited_grants(entries: Vec<GrantEntry>, layers: &[Layer]) -> Option<
     });
     let compiled = PolicyStack::compile(&layers);
     let compiled = compiled.or_else(|_| PolicyStack::compile(&[default_layer()]));
-    Some(LimitedGrants { entries, policy_without: compiled.unwrap_or_default() })
+    compiled.unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use openoxide_permission::PolicyStack;
 use openoxide_protocol::AbsPath;
 
 use super::{super::*, Disk, GOOD, found, settle};
@@ -28,7 +29,7 @@ fn a_grant_that_ends_never_comes_back_from_the_last_good_version() {
     let sources = [granted, found(disk.write("p.toml", GOOD))];
     settle();
     let good = load_policy(&sources, &environment);
-    let without = good.limited_grants.unwrap().policy_without;
+    let without = good.policy_without_limited_grants().clone();
     assert_eq!(without.rule_count() + 1, good.policy.rule_count());
     disk.write("p.toml", "deny = \n");
     let (wrong, alone) =
@@ -139,4 +140,41 @@ fn a_use_count_written_by_an_earlier_version_is_read() {
     fs::write(spent.join(&entry.id), "1").unwrap();
     assert!(grants.consume_use(&entry).unwrap());
     assert!(!grants.consume_use(&entry).unwrap());
+}
+
+/// The policy without limited grants is read from the cache only where it applies.
+#[test]
+fn a_damaged_policy_without_limited_grants_allows_nothing() {
+    let disk = Disk::new();
+    let environment =
+        UserEnvironment { state: Some(disk.dir.path().join("state")), ..disk.environment.clone() };
+    let project = AbsPath::new(disk.dir.path().to_str().unwrap()).unwrap();
+    let grants = GrantFile::for_project(&environment, &project);
+    let bound = GrantLimits { max_uses: Some(3), ..GrantLimits::default() };
+    grants.add_limited(&["Bash(make *)".to_owned()], &bound).unwrap();
+    let granted = PolicySource {
+        base: project,
+        is_grant_file: true,
+        ..found(PolicySource::from_command_line(grants.path()))
+    };
+    let sources = [granted, found(disk.write("p.toml", GOOD))];
+    settle();
+    let fresh = load_policy(&sources, &environment);
+    let cached = load_policy(&sources, &environment);
+    assert_eq!(cached.layers.len(), 0, "it comes from the cache");
+    assert_eq!(cached.policy, fresh.policy);
+    assert_eq!(cached.policy_within_limits(|_, _| false), fresh.policy_without_limited_grants());
+
+    let without = fresh.policy_without_limited_grants().as_bytes();
+    let path = fs::read_dir(disk.dir.path().join("cache/openoxide")).unwrap();
+    let path = path.map(|entry| entry.unwrap().path()).next().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    let at = bytes.windows(without.len()).position(|window| window == without).unwrap();
+    bytes[at + without.len() / 2] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let damaged = load_policy(&sources, &environment);
+    assert_eq!(damaged.policy, fresh.policy, "what is read at once is whole");
+    let restricted = damaged.policy_within_limits(|_, _| false);
+    assert_eq!(restricted.rule_count(), 0);
+    assert_eq!(*restricted, PolicyStack::default().with_fallback_denies(fresh.policy));
 }
