@@ -354,7 +354,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum AuditCommand {
-    /// Print records, oldest first. Times are in UTC.
+    /// Print the recorded calls in their last state, oldest first. Times are in UTC.
     Log(LogArgs),
     /// Verify the hash chain; exits with 1 if a record was changed, removed, inserted or moved.
     Verify {
@@ -404,15 +404,18 @@ pub(crate) struct LogArgs {
     /// Only this session (id or unique prefix).
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// The number of most recent records [default: 50, or all with `--json`].
+    /// The number of most recent calls [default: 50, or all with `--json`].
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
     /// Print new records as they are written.
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Print the records as stored, one JSON object per line.
+    /// Print the last record of each call as stored, one JSON object per line.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print every record, also several about one call (a hook is called again where the agent asks).
+    #[arg(long)]
+    pub(crate) all_records: bool,
 }
 
 #[cfg(test)]

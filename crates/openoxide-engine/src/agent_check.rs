@@ -51,7 +51,12 @@ impl Engine {
     ) -> Result<AgentDecision, InterruptedError> {
         let AgentCall { agent: name, call, extra_actions: also } = agent;
         let action = tool_action::parse_action(&call.tool, &call.input);
-        let record = |decided| self.audit_log.record_agent_call(name, call, &action, decided);
+        let record = |decided| {
+            host.on_record_started();
+            let written = self.audit_log.record_agent_call(name, call, &action, decided);
+            host.on_record_ended();
+            written
+        };
         if let Some(why) = self.managed_policy_error() {
             drop(record(record_without_decision(Effect::Deny, why)));
             return Ok(AgentDecision::PolicyUnusable(why.to_owned()));

@@ -4,7 +4,10 @@
 
 use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
 
-use openoxide_adapters::agent_hook;
+use openoxide_adapters::{
+    agent_hook::{self, AgentHookEvent},
+    tool_action,
+};
 use openoxide_permission::{OperationRefusal, Permit};
 use openoxide_protocol::{
     Action, ApprovalRequest, Decision, Effect, Obligation, Operation, PermissionMode,
@@ -13,8 +16,8 @@ use openoxide_protocol::{
 use openoxide_store::{
     UserEnvironment,
     audit::{
-        AnswerRecord, AuditError, AuditEvent, DecisionRecord, EnforcementRecord, Journal,
-        OutcomeRecord,
+        AnswerRecord, AnsweredEvent, AuditError, AuditEvent, DecisionRecord, EnforcementRecord,
+        Journal, OutcomeRecord,
     },
 };
 
@@ -75,12 +78,26 @@ impl AuditLog {
         Self { environment }
     }
 
-    /// Records that a call of an agent was not understood, and so is asked about.
+    /// Records that a call of an agent was not decided, and the effect that the agent was told
+    /// instead. The call is `None` if its payload was not understood.
     ///
     /// # Errors
     /// When the record could not be written.
-    pub fn record_undecided_call(&self, agent: &str, why: &str) -> Result<u64, AuditError> {
-        self.append_agent_decision(agent, record_without_decision(Effect::Ask, why))
+    pub fn record_undecided_call(
+        &self,
+        agent: &str,
+        call: Option<&agent_hook::AgentHookCall>,
+        told: Effect,
+        why: &str,
+    ) -> Result<u64, AuditError> {
+        let undecided = record_without_decision(told, why);
+        match call {
+            Some(call) => {
+                let action = tool_action::parse_action(&call.tool, &call.input);
+                self.record_agent_call(agent, call, &action, undecided)
+            }
+            None => self.append_agent_decision(agent, undecided),
+        }
     }
 
     /// Records that every operation is refused.
@@ -189,6 +206,10 @@ impl AuditLog {
             subagent: call.subagent.clone(),
             session: call.session_id.clone(),
             task: call.task_name(),
+            event: Some(match call.event {
+                AgentHookEvent::PreToolUse => AnsweredEvent::PreToolUse,
+                AgentHookEvent::PermissionRequest => AnsweredEvent::PermissionRequest,
+            }),
             call: call.call_id.clone(),
             tool: call.tool.clone(),
             title: call_title(action, &call.tool),

@@ -13,6 +13,13 @@ pub trait CheckHost {
     /// Called when no hook is running any more.
     fn on_hooks_ended(&self) {}
 
+    /// Called before the decision is recorded. It does not return if the host has answered the call
+    /// in the meantime: the record would not be what the client was told.
+    fn on_record_started(&self) {}
+
+    /// Called when the decision is recorded, or could not be.
+    fn on_record_ended(&self) {}
+
     /// Starts to watch for an interrupt. Called before hooks run, and before a request waits for an
     /// answer.
     fn watch_interrupts(&self) -> Box<dyn InterruptWatch + '_>;

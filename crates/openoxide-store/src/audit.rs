@@ -22,8 +22,8 @@ mod verification;
 
 pub use answer_record::{AnswerChannel, AnswerRecord, GrantRecord};
 pub use audit_record::{
-    AccessRecord, AuditEvent, AuditRecord, DecisionRecord, EnforcementRecord, OutcomeRecord,
-    RecordHeader, RequestedConfinement,
+    AccessRecord, AnsweredEvent, AuditEvent, AuditRecord, DecisionRecord, EnforcementRecord,
+    OutcomeRecord, RecordHeader, RequestedConfinement,
 };
 pub use error::AuditError;
 pub use journal::Journal;

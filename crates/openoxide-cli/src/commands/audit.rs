@@ -1,5 +1,6 @@
 //! `audit`: the recorded decisions with their reviewers and reasons, and the outcomes.
 
+mod call_tracker;
 mod journal_text;
 mod log;
 mod record_row;

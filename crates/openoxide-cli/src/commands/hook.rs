@@ -2,13 +2,14 @@
 
 mod answer_watchdog;
 mod hook_client;
+mod unanswered_call;
 
 use std::io::{Read as _, Write as _};
 
 use openoxide_adapters::agent_hook::{self, AgentHookCall};
 use openoxide_engine::{
-    AgentCall, AgentDecision, AuditLog, CheckHost, Engine, EngineOptions, EngineWarning,
-    InterruptWatch, InterruptedError,
+    AgentCall, AgentDecision, CheckHost, Engine, EngineOptions, EngineWarning, InterruptWatch,
+    InterruptedError,
 };
 use openoxide_store::UserEnvironment;
 
@@ -23,6 +24,7 @@ use crate::{
 };
 use answer_watchdog::AnswerWatchdog;
 use hook_client::{BLOCK_STATUS, HookClient};
+use unanswered_call::UnansweredCall;
 
 /// The maximum size of a payload. Scripts of ten megabytes fit.
 const MAX_PAYLOAD_BYTES: u64 = 64 << 20;
@@ -51,23 +53,24 @@ fn answer_call(client: HookClient, seconds: u64) -> ProgramExit {
         )]
         std::process::exit(BLOCK_STATUS);
     }));
-    let Ok(watchdog) = AnswerWatchdog::start(client, seconds) else {
+    let environment = UserEnvironment::from_process();
+    let unanswered = UnansweredCall::new(client, environment.clone());
+    let Ok(watchdog) = AnswerWatchdog::start(unanswered.clone(), seconds) else {
         user_messages::print_line("OpenOxide cannot start a thread, so the call is blocked");
         return ProgramExit::Usage;
     };
-    let environment = UserEnvironment::from_process();
-    let answer = read_payload().map_or_else(
-        |error| {
-            let error = error.to_string();
-            drop(AuditLog::new(environment.clone()).record_undecided_call(client.name(), &error));
-            Some(client.render_undecided(&error))
-        },
-        |call| {
-            let environment = UserEnvironment { task: call.task_name(), ..environment.clone() };
-            let answer = decide_call(client, &call, environment, &watchdog);
-            answer.unwrap_or_else(|error| Some(client.render_undecided(&error.to_string())))
-        },
-    );
+    let payload = read_payload().map_err(|error| error.to_string());
+    let answer = payload.and_then(|call| {
+        let call = unanswered.set_call(call);
+        let environment = UserEnvironment { task: call.task_name(), ..environment };
+        decide_call(client, &call, environment, &watchdog).map_err(|error| error.to_string())
+    });
+    let answer = answer.unwrap_or_else(|why| {
+        watchdog.on_record_started();
+        unanswered.record(&why);
+        watchdog.on_record_ended();
+        Some(client.render_undecided(&why))
+    });
     watchdog.claim_answer();
     let mut output = std::io::stdout().lock();
     let written = answer.is_none_or(|line| {
@@ -122,6 +125,14 @@ impl CheckHost for AnswerWatchdog {
 
     fn on_hooks_ended(&self) {
         self.resume_own_work();
+    }
+
+    fn on_record_started(&self) {
+        self.begin_record();
+    }
+
+    fn on_record_ended(&self) {
+        self.end_record();
     }
 
     fn watch_interrupts(&self) -> Box<dyn InterruptWatch + '_> {

@@ -340,25 +340,117 @@ fn the_log_is_followed() {
     child.wait().unwrap();
 }
 
+/// Runs the hook as Claude Code does where it asks a person: the payload does not name the call.
+fn permission_request(world: &World, command: &str) -> String {
+    let mut request: Value = serde_json::from_slice(&payload(world, "c6dc", command)).unwrap();
+    request["hook_event_name"] = json!("PermissionRequest");
+    request.as_object_mut().unwrap().remove("tool_use_id");
+    let output = world.run(&["hook", "claude"], request.to_string().as_bytes());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    stdout(&output)
+}
+
+/// Runs the hook for a call with this name.
+fn named_call(world: &World, command: &str, name: &str) {
+    let mut call: Value = serde_json::from_slice(&payload(world, "c6dc", command)).unwrap();
+    call["tool_use_id"] = json!(name);
+    let output = world.run(&["hook", "claude"], call.to_string().as_bytes());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+}
+
 /// Claude Code calls the hook before the tool, and once more where it would ask a person.
 #[test]
-fn a_call_that_is_announced_and_asked_about_is_counted_once() {
+fn a_call_that_is_announced_and_asked_about_is_one_call() {
     let world = World::new().policy(POLICY);
-    let asked = |command: &str| {
-        let mut request: Value = serde_json::from_slice(&payload(&world, "c6dc", command)).unwrap();
-        request["hook_event_name"] = json!("PermissionRequest");
-        request.as_object_mut().unwrap().remove("tool_use_id");
-        world.run(&["hook", "claude"], request.to_string().as_bytes())
-    };
-    for command in ["git push a", "git push a", "npm publish"] {
-        hook(&world, command);
-        assert_eq!(code(&asked(command)), 0);
+    for (command, name) in [("git push a", "1"), ("git push a", "2"), ("npm publish", "3")] {
+        named_call(&world, command, name);
+        permission_request(&world, command);
     }
     // A question without a preceding tool call is a separate call.
-    assert_eq!(code(&asked("git push b")), 0);
-    assert_eq!(log(&world, &[]).len(), 7);
+    permission_request(&world, "git push b");
+    assert_eq!(log(&world, &["--all-records"]).len(), 7);
+    let calls = log(&world, &[]);
+    let titles: Vec<_> = calls.iter().map(|call| call["title"].as_str().unwrap()).collect();
+    assert_eq!(titles, ["git push a", "git push a", "npm publish", "git push b"]);
+    assert!(calls.iter().all(|call| call["event"] == "permission_request"), "{calls:?}");
+    let shown = text(&world, &["audit", "log"]);
+    assert_eq!(shown.matches("  ask  ").count(), 4, "{shown}");
+    let shown = text(&world, &["audit", "log", "--all-records"]);
+    assert_eq!(shown.matches("  ask  ").count(), 7, "{shown}");
     let found: Value = serde_json::from_str(&text(&world, &["audit", "stats", "--json"])).unwrap();
     assert_eq!(found["decisions"], json!({ "allow": 0, "ask": 4, "deny": 0 }));
+    assert_eq!(verify(&world).1["records"], 7, "the journal keeps every record");
+}
+
+#[test]
+fn the_log_shows_the_last_state_of_a_call() {
+    let world = World::new().policy(POLICY);
+    named_call(&world, "npm publish", "1");
+    let world = world.policy(&POLICY.replace("touch *", "npm *"));
+    permission_request(&world, "npm publish");
+    let decisions = |args: &[&str]| -> Vec<Value> {
+        log(&world, args).iter().map(|call| call["decision"].clone()).collect()
+    };
+    assert_eq!(decisions(&["--all-records"]), ["ask", "allow"]);
+    assert_eq!(decisions(&[]), ["allow"]);
+    assert_eq!(decisions(&["--decision", "ask"]), [Value::Null; 0], "it is not asked any more");
+    assert_eq!(decisions(&["--decision", "ask", "--all-records"]), ["ask"]);
+}
+
+#[test]
+fn a_journal_that_is_not_intact_is_reported_by_the_log() {
+    let world = World::new().policy(POLICY);
+    for command in ["touch a", "touch b", "touch c"] {
+        hook(&world, command);
+    }
+    let whole = fs::read(journal(&world)).unwrap();
+    let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let random: Vec<u8> =
+        (0..100_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let check = |expected_rows: usize, what: &str| {
+        assert_eq!(verify(&world).0, 1, "{what}");
+        for verb in ["log", "stats"] {
+            let output = world.run(&["audit", verb], b"");
+            let note = "the journal is not intact, so records may be missing: ";
+            assert!(stderr(&output).contains(note), "{what}: {}", stderr(&output));
+            assert!(!stdout(&output).contains("nothing has been written"), "{what}");
+        }
+        let rows = text(&world, &["audit", "log"]).matches("touch").count();
+        assert_eq!(rows, expected_rows * 2, "{what}: each row and its reason");
+    };
+    for (content, rows, what) in [
+        (&whole[..first], 1, "cut behind a record"),
+        (&whole[..first + 7], 1, "cut inside of a record"),
+        (&[], 0, "truncated"),
+        (&random, 0, "random bytes"),
+    ] {
+        fs::write(journal(&world), content).unwrap();
+        check(rows, what);
+        // The next record does not hide what is missing.
+        hook(&world, "touch d");
+        check(rows + 1, what);
+        fs::write(journal(&world), &whole).unwrap();
+    }
+    fs::remove_file(journal(&world)).unwrap();
+    check(0, "removed");
+    fs::remove_dir_all(journal(&world).parent().unwrap()).unwrap();
+    check(0, "removed with its directory");
+    hook(&world, "touch d");
+    check(1, "begun anew");
+}
+
+#[test]
+fn a_journal_of_a_newer_version_is_an_error_of_every_reader() {
+    let world = World::new().policy(POLICY);
+    hook(&world, "touch a");
+    let newer =
+        fs::read_to_string(journal(&world)).unwrap().replace("\"schema\":1", "\"schema\":2");
+    fs::write(journal(&world), newer).unwrap();
+    for verb in ["log", "stats", "verify"] {
+        let output = world.run(&["audit", verb], b"");
+        assert_eq!(code(&output), 1, "{verb}: {}", stdout(&output));
+        assert!(stderr(&output).contains("a newer version of openoxide"), "{}", stderr(&output));
+    }
 }
 
 #[test]

@@ -285,6 +285,13 @@ fn a_policy_that_turns_wrong_keeps_its_last_denies_and_loses_its_allows() {
     assert_eq!(decision(&world, "touch denied"), "ask");
 }
 
+/// Returns the last record of the journal, which has to be intact.
+fn last_record(world: &World) -> Value {
+    assert_eq!(code(&world.run(&["audit", "verify"], b"")), 0);
+    let log = stdout(&world.run(&["audit", "log", "--json", "--all-records"], b""));
+    serde_json::from_str(log.lines().last().unwrap()).unwrap()
+}
+
 /// Starts a hook whose client waits for three seconds, and returns what it answered and after how long.
 fn hurried(world: &World, agent: &str, input: std::process::Stdio) -> (String, f64) {
     let started = Instant::now();
@@ -308,6 +315,9 @@ fn a_payload_that_never_ends_is_answered_in_time() {
         assert_eq!(effect, expected);
         assert!(seconds > 1.0, "it waits as long as it can: {seconds}");
         drop(writer);
+        let record = last_record(&world);
+        assert_eq!((&record["agent"], &record["decision"]), (&json!(agent), &json!(expected)));
+        assert_eq!(record["reason"], "deciding took too long");
     }
 }
 
@@ -334,6 +344,10 @@ fn a_file_that_cannot_be_opened_for_long_is_not_waited_for() {
     assert_eq!(said, "held\n");
     let (effect, _) = hurried(&world, "claude", fs::File::open(&stored).unwrap().into());
     assert_eq!(effect, "ask");
+    let record = last_record(&world);
+    assert_eq!((&record["title"], &record["tool"]), (&json!("cargo --version"), &json!("Bash")));
+    assert_eq!((&record["decision"], &record["call"]), (&json!("ask"), &json!("toolu_1")));
+    assert_eq!(record["reason"], "deciding took too long");
     holder.kill().unwrap();
     holder.wait().unwrap();
 }
@@ -348,6 +362,25 @@ fn a_hook_of_the_policy_that_takes_too_long_is_answered_for() {
     let (effect, seconds) = hurried(&world, "claude", fs::File::open(&stored).unwrap().into());
     assert_eq!(effect, "ask");
     assert!(seconds < 20.0, "{seconds}");
+    assert_eq!(last_record(&world)["reason"], "deciding took too long");
+}
+
+/// The answer that took too long does not wait for a journal that is locked.
+#[test]
+fn an_answer_in_time_does_not_wait_for_the_journal() {
+    let world = World::new();
+    let call = payload(&world, "Bash", json!({ "command": "ls" }));
+    assert_eq!(decision(&world, "ls"), "allow");
+    let lock = world.root().join(".local/state/openoxide/audit/lock");
+    let lock = fs::File::open(lock).unwrap();
+    lock.lock().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let (effect, seconds) = hurried(&world, "claude", reader.into());
+    assert_eq!(effect, "ask");
+    assert!(seconds < 20.0, "{seconds}");
+    drop((writer, lock));
+    assert_eq!(last_record(&world)["title"], "ls", "nothing was recorded");
+    assert_eq!(answer(&world, &call).0, "allow");
 }
 
 /// The shell functions `grep` and `find` of Claude Code run `"$CLAUDE_CODE_EXECPATH"`, and it makes `/dev/null` of `nul` behind a `>`.

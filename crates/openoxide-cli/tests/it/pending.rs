@@ -82,13 +82,19 @@ fn an_approval_from_elsewhere_runs_the_shown_command_once() {
     let output = end(asker);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(there(&world, "a") && pending(&world).is_empty());
-    let records = stdout(&world.run(&["audit", "log", "--json"], b""));
-    for via in ["run", "approve"] {
-        let found = records.lines().any(|line| {
-            line.contains(&format!(r#""via":"{via}""#)) && line.contains(r#""channel":"command""#)
-        });
-        assert!(found, "{via}: {records}");
-    }
+    let via = |args: &[&str]| -> Vec<String> {
+        let records = stdout(&world.run(&[&["audit", "log", "--json"], args].concat(), b""));
+        let records = records.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let answers = records.filter(|record| record["answer"]["channel"] == "command");
+        answers.map(|record| record["via"].as_str().unwrap().to_owned()).collect()
+    };
+    let mut all = via(&["--all-records"]);
+    all.sort_unstable();
+    assert_eq!(all, ["approve", "run"], "both programs record the answer");
+    assert_eq!(via(&[]), ["run"], "it is one call");
+    let log = stdout(&world.run(&["audit", "log"], b""));
+    assert_eq!(log.matches("touch a").count(), 2, "the call, and its reason: {log}");
+    assert!(log.contains("ask, approved") && log.contains("ended: exit 0"), "{log}");
     let stats = stdout(&world.run(&["audit", "stats", "--json"], b""));
     let stats: Value = serde_json::from_str(&stats).unwrap();
     assert_eq!(stats["decisions"]["ask"], 1, "one question, however many wrote it down: {stats}");

@@ -8,6 +8,7 @@ use std::{
 };
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use serde_json::Value;
 
 use crate::support::{OPENOXIDE, World, code, stderr};
 
@@ -175,8 +176,12 @@ fn the_answer_of_the_person_is_recorded() {
         let output = world.run(&["audit", "log", "--json", "--decision", "ask"], b"");
         let records = String::from_utf8(output.stdout).unwrap();
         let decision = records.lines().rfind(|line| line.contains(r#""record":"decision""#));
-        let expected = format!(r#""answer":{{"channel":"terminal","decision":"{choice}"}}"#);
-        assert!(decision.unwrap().contains(&expected), "{key}: {records}");
+        let expected = format!(r#"{{"channel":"terminal","decision":"{choice}"}}"#);
+        let mut decision: Value = serde_json::from_str(decision.unwrap()).unwrap();
+        let request = decision["answer"].as_object_mut().unwrap().remove("request");
+        assert!(request.is_some_and(|id| id.is_string()), "{key}: {records}");
+        let expected: Value = serde_json::from_str(&expected).unwrap();
+        assert_eq!(decision["answer"], expected, "{key}");
         let ended = records.lines().last().unwrap().contains(r#""record":"outcome""#);
         assert_eq!(ended, key != "n", "{records}");
     }

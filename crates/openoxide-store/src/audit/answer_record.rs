@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 /// The answer of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerRecord {
+    /// The id of the request. The record of the program that asked and the record of the command
+    /// that answered have the same one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// The channel through which the person answered.
     pub channel: AnswerChannel,
     /// The choice.
@@ -69,7 +73,8 @@ impl AnswerRecord {
             task: request.task.clone().filter(|_| terms.until_task_end),
             rules: terms.rules,
         });
-        Self { channel, decision: response.review_decision(), answered_by, scope, grant }
+        let (request, decision) = (Some(request.id.to_string()), response.review_decision());
+        Self { request, channel, decision, answered_by, scope, grant }
     }
 }
 

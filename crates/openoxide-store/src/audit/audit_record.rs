@@ -54,6 +54,9 @@ pub struct DecisionRecord {
     pub subagent: Option<String>,
     /// The conversation, as the agent calls it.
     pub session: String,
+    /// The event that a hook answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<AnsweredEvent>,
     /// The call, as the agent calls it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub call: String,
@@ -96,6 +99,19 @@ pub struct DecisionRecord {
     /// The confinement that was requested from the operating system.
     #[serde(alias = "enforced")]
     pub confinement: RequestedConfinement,
+}
+
+/// The event of an agent that a hook answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnsweredEvent {
+    /// Before the tool runs.
+    PreToolUse,
+    /// Where the agent asks a person.
+    PermissionRequest,
+    /// An event that only a newer version knows.
+    #[serde(other)]
+    Unknown,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]

@@ -1,23 +1,29 @@
-//! `audit log`: the records, one after the other.
+//! `audit log`: the recorded calls, one after the other.
 
 use std::{
-    collections::{HashSet, VecDeque},
+    collections::{BTreeMap, HashMap},
     io::Write as _,
     time::Duration,
 };
 
+use openoxide_protocol::{Effect, ReviewDecision};
 use openoxide_store::audit::{
-    AuditError, AuditEvent, AuditRecord, Journal, JournalSegment, split_lines,
+    AuditError, AuditEvent, AuditRecord, DecisionRecord, Journal, JournalSegment, OutcomeRecord,
+    split_lines,
 };
 
-use super::{journal_text::NO_RECORDS, record_row::render_row};
+use super::{
+    call_tracker::{CallState, CallTracker, RecordNames},
+    journal_text::{NO_RECORDS, print_fault_note},
+    record_row::{render_outcome_line, render_row},
+};
 use crate::{
     args::{GlobalArgs, LogArgs},
     program_exit::ProgramExit,
     terminal_color, user_messages,
 };
 
-/// The number of records that a person is shown by default.
+/// The number of calls that a person is shown by default.
 const DEFAULT_LIMIT: usize = 50;
 /// The interval between two checks for new records.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -29,65 +35,58 @@ pub(super) fn show_log(
     global: GlobalArgs,
 ) -> Result<ProgramExit, AuditError> {
     let colored = terminal_color::use_color(global.color, &std::io::stdout());
-    let mut reader = LogReader { args, colored, last_seq: 0, shown_decisions: HashSet::new() };
-    let segments = journal.open_segments_with_records_after(0)?;
     let limit = args.limit.unwrap_or(if args.json { usize::MAX } else { DEFAULT_LIMIT });
-    let mut kept = VecDeque::new();
-    let mut left = 0;
+    let mut reader = LogReader::new(args, limit);
+    let segments = journal.open_segments_with_records_after(0)?;
     for segment in &segments {
-        for shown in reader.read_new_entries(segment)? {
-            kept.push_back(shown);
-            if kept.len() > limit {
-                kept.pop_front();
-                left += 1;
-            }
-        }
+        reader.read_segment(segment)?;
     }
-    if reader.last_seq == 0 && !args.follow && !args.json {
+    let is_intact = print_fault_note(journal)?;
+    if reader.last_seq == 0 && is_intact && !args.follow && !args.json {
         return Ok(user_messages::print_data(
             format!("{NO_RECORDS}\n").as_bytes(),
             ProgramExit::Success,
         ));
     }
-    if left > 0 && args.limit.is_none() {
+    if reader.omitted > 0 && args.limit.is_none() {
         user_messages::print_note(&format!(
-            "{left} older records omitted; see --limit and --since"
+            "{} older records omitted; see --limit and --since",
+            reader.omitted
         ));
     }
-    if kept.is_empty() && !args.follow && !args.json {
+    if reader.entries.is_empty() && reader.last_seq > 0 && !args.follow && !args.json {
         user_messages::print_note(&"no record matches");
     }
-    let text: String = kept.iter().map(|shown| reader.render_entry(shown)).collect();
+    let text = reader.take_text(colored);
     if !args.follow {
         return Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success));
     }
-    follow_log(&mut reader, journal, &text, segment_lengths(&segments))
+    follow_log(&mut reader, journal, text, (segment_lengths(&segments), colored))
 }
 
 /// Prints new records until the reader of the output closes it.
 fn follow_log(
     reader: &mut LogReader<'_>,
     journal: &Journal,
-    first: &str,
-    mut seen: Vec<(String, u64)>,
+    mut text: String,
+    (mut seen, colored): (Vec<(String, u64)>, bool),
 ) -> Result<ProgramExit, AuditError> {
     let mut output = std::io::stdout().lock();
-    let mut text = first.to_owned();
+    reader.limit = usize::MAX;
     loop {
         if output.write_all(text.as_bytes()).and_then(|()| output.flush()).is_err() {
             return Ok(ProgramExit::Success);
         }
-        text.clear();
         std::thread::sleep(POLL_INTERVAL);
         let segments = journal.open_segments_with_records_after(reader.last_seq)?;
         let now = segment_lengths(&segments);
         if now != seen {
             for segment in &segments {
-                let new = reader.read_new_entries(segment)?;
-                text.extend(new.iter().map(|shown| reader.render_entry(shown)));
+                reader.read_segment(segment)?;
             }
             seen = now;
         }
+        text = reader.take_text(colored);
     }
 }
 
@@ -99,43 +98,92 @@ fn segment_lengths(segments: &[JournalSegment]) -> Vec<(String, u64)> {
 enum LogEntry {
     /// The line of the journal, unchanged.
     Line(String),
-    /// For a person.
-    Row(Box<AuditRecord>),
+    /// For a person, with the end of the call.
+    Row(Box<AuditRecord>, Option<OutcomeRecord>),
 }
+
+/// The state of a call that is shown: the decision, and the answer of a person.
+type ShownState = (Option<Effect>, Option<ReviewDecision>);
 
 struct LogReader<'a> {
     args: &'a LogArgs,
-    colored: bool,
+    /// The maximum number of entries.
+    limit: usize,
     /// The last record that was read.
     last_seq: u64,
-    /// The decisions that were shown: their outcomes are, too.
-    shown_decisions: HashSet<u64>,
+    calls: CallTracker,
+    /// The entries that were not printed yet.
+    entries: BTreeMap<u64, LogEntry>,
+    /// The number of entries that were left out because of the limit.
+    omitted: usize,
+    /// The decisions that match the arguments: their outcomes do, too.
+    shown: HashMap<u64, ShownState>,
 }
 
-impl LogReader<'_> {
-    /// Returns the new records of a segment that match the arguments. Lines that are not records
-    /// are skipped; `verify` reports them.
-    fn read_new_entries(&mut self, segment: &JournalSegment) -> Result<Vec<LogEntry>, AuditError> {
-        let bytes = segment.read_all()?;
-        let mut found = Vec::new();
-        for line in split_lines(&bytes).0 {
-            let Some(record) = AuditRecord::parse(line) else { continue };
-            let is_new = record.seq > self.last_seq;
-            self.last_seq = self.last_seq.max(record.seq);
-            if is_new && self.is_selected(&record) {
-                found.push(match self.args.json {
-                    true => LogEntry::Line(String::from_utf8_lossy(line).into_owned()),
-                    false => LogEntry::Row(Box::new(record)),
-                });
-            }
+impl<'a> LogReader<'a> {
+    fn new(args: &'a LogArgs, limit: usize) -> Self {
+        Self {
+            args,
+            limit,
+            last_seq: 0,
+            calls: CallTracker::default(),
+            entries: BTreeMap::new(),
+            omitted: 0,
+            shown: HashMap::new(),
         }
-        Ok(found)
     }
 
-    fn render_entry(&self, shown: &LogEntry) -> String {
-        match shown {
-            LogEntry::Line(line) => format!("{line}\n"),
-            LogEntry::Row(record) => render_row(record, self.colored),
+    /// Reads the new records of a segment. Lines that are not records are skipped; `verify` reports
+    /// them.
+    fn read_segment(&mut self, segment: &JournalSegment) -> Result<(), AuditError> {
+        let bytes = segment.read_all()?;
+        for line in split_lines(&bytes).0 {
+            let Some(record) = AuditRecord::parse(line) else { continue };
+            if record.seq > self.last_seq {
+                self.last_seq = record.seq;
+                self.add_record(record, line);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_record(&mut self, record: AuditRecord, line: &[u8]) {
+        let is_new_state = self.supersede_earlier(&record);
+        if !is_new_state || !self.is_selected(&record) {
+            return;
+        }
+        let seq = record.seq;
+        let entry = match (self.args.json, record) {
+            (true, _) => LogEntry::Line(String::from_utf8_lossy(line).into_owned()),
+            (false, AuditRecord { entry: AuditEvent::Outcome(outcome), .. })
+                if self.has_row(outcome.decision_seq) =>
+            {
+                return self.add_outcome(outcome);
+            }
+            (false, record) => LogEntry::Row(Box::new(record), None),
+        };
+        self.entries.insert(seq, entry);
+        if self.entries.len() > self.limit {
+            self.entries.pop_first();
+            self.omitted += 1;
+        }
+    }
+
+    /// Removes the entry of an earlier record of the same call. Returns whether the record adds
+    /// anything to what is shown.
+    fn supersede_earlier(&mut self, record: &AuditRecord) -> bool {
+        let AuditEvent::Decision(decided) = &record.entry else { return true };
+        if self.args.all_records {
+            return true;
+        }
+        match self.calls.add(record.seq, &RecordNames::from_record(decided)) {
+            CallState::New => true,
+            CallState::Known => false,
+            CallState::After(earlier) => {
+                let before = self.shown.remove(&earlier);
+                // An earlier entry that is printed already is repeated only with another state.
+                self.entries.remove(&earlier).is_some() || before != Some(shown_state(decided))
+            }
         }
     }
 
@@ -153,14 +201,46 @@ impl LogReader<'_> {
                         .is_none_or(|tool| decided.tool.eq_ignore_ascii_case(tool))
                     && args.session.as_ref().is_none_or(|id| decided.session.starts_with(id));
                 if wanted {
-                    self.shown_decisions.insert(record.seq);
+                    self.shown.insert(record.seq, shown_state(decided));
                 }
                 wanted
             }
-            AuditEvent::Outcome(outcome) => self.shown_decisions.contains(&outcome.decision_seq),
+            AuditEvent::Outcome(outcome) => self.shown.contains_key(&outcome.decision_seq),
             AuditEvent::Prune(_) | AuditEvent::Repair(_) => {
                 args.decision.is_none() && args.tool.is_none() && args.session.is_none()
             }
+        }
+    }
+
+    /// Returns whether the row of a decision can take its outcome.
+    fn has_row(&self, decision_seq: u64) -> bool {
+        !self.args.all_records
+            && matches!(self.entries.get(&decision_seq), Some(LogEntry::Row(_, None)))
+    }
+
+    fn add_outcome(&mut self, outcome: OutcomeRecord) {
+        if let Some(LogEntry::Row(_, ended)) = self.entries.get_mut(&outcome.decision_seq) {
+            *ended = Some(outcome);
+        }
+    }
+
+    /// Returns the text of the entries, and forgets them.
+    fn take_text(&mut self, colored: bool) -> String {
+        let entries = std::mem::take(&mut self.entries);
+        entries.into_values().map(|entry| render_entry(&entry, colored)).collect()
+    }
+}
+
+fn shown_state(decided: &DecisionRecord) -> ShownState {
+    (decided.decision, decided.answer.as_ref().map(|answer| answer.decision))
+}
+
+fn render_entry(entry: &LogEntry, colored: bool) -> String {
+    match entry {
+        LogEntry::Line(line) => format!("{line}\n"),
+        LogEntry::Row(record, None) => render_row(record, colored),
+        LogEntry::Row(record, Some(outcome)) => {
+            render_row(record, colored) + &render_outcome_line(outcome, colored)
         }
     }
 }

@@ -31,6 +31,12 @@ pub(super) fn render_row(record: &AuditRecord, colored: bool) -> String {
     }
 }
 
+/// Returns the line below the row of a decision that says how the program ended.
+pub(super) fn render_outcome_line(outcome: &OutcomeRecord, colored: bool) -> String {
+    let ended = format!("ended: {}", render_outcome(outcome));
+    format!("{:29}{}\n", "", paint_text(colored, "2", &ended))
+}
+
 /// Returns a line for each hook that made a decision.
 fn hook_decision_lines(entry: &AuditEvent) -> impl Iterator<Item = String> {
     let decided = if let AuditEvent::Decision(decided) = entry { Some(decided) } else { None };

@@ -8,7 +8,7 @@ use openoxide_protocol::{RuleRef, SCHEMA};
 use openoxide_store::audit::{AuditError, Journal, MILLIS_PER_DAY, UtcTimestamp, redact};
 use serde_json::{Value, json};
 
-use super::journal_text::NO_RECORDS;
+use super::journal_text::{NO_RECORDS, print_fault_note};
 use crate::{args::PolicyArgs, policy_args, program_exit::ProgramExit, user_messages};
 use decision_counts::DecisionCounts;
 
@@ -21,7 +21,8 @@ pub(super) fn show_stats(
     let today = UtcTimestamp::now().day_number();
     let first = (today + 1).saturating_sub(u64::from(days));
     let counts = DecisionCounts::from_journal(journal, UtcTimestamp(first * MILLIS_PER_DAY))?;
-    if counts.total_records == 0 && !as_json {
+    let is_intact = print_fault_note(journal)?;
+    if counts.total_records == 0 && is_intact && !as_json {
         return Ok(user_messages::print_data(
             format!("{NO_RECORDS}\n").as_bytes(),
             ProgramExit::Success,

@@ -4,7 +4,7 @@ use openoxide_protocol::SCHEMA;
 use openoxide_store::audit::{AuditError, Journal, VerificationReport};
 use serde_json::{Value, json};
 
-use super::journal_text::NO_RECORDS;
+use super::journal_text::{NO_RECORDS, format_fault};
 use crate::{program_exit::ProgramExit, user_messages};
 
 /// Verifies the hash chain, and prints the first fault.
@@ -36,10 +36,7 @@ fn render_text(verdict: &VerificationReport) -> String {
     let mut lines = Vec::new();
     match (&verdict.fault, &verdict.head) {
         (Some(fault), _) => {
-            lines.push(format!(
-                "{}:{}: record {}: {}",
-                fault.segment, fault.line, fault.seq, fault.problem
-            ));
+            lines.push(format_fault(fault));
             lines.push(format!("{} records before it are intact", verdict.records));
         }
         (None, Some(head)) => {

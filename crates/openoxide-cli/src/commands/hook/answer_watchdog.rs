@@ -4,17 +4,22 @@
 
 use std::{
     io::Write as _,
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{Arc, Condvar, Mutex, PoisonError, mpsc},
     thread,
     time::{Duration, Instant},
 };
 
-use super::hook_client::{BLOCK_STATUS, HookClient};
+use super::{hook_client::BLOCK_STATUS, unanswered_call::UnansweredCall};
 
 /// The time limit for the program's own work. Without optimizations it takes several times as long.
 const OWN_WORK_LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 6 } else { 2 });
 /// The answer is on its way this long before the client stops waiting.
 const ANSWER_MARGIN: Duration = Duration::from_secs(1);
+/// The time that recording the answer may take after it was printed, so that the program ends
+/// before the client stops waiting.
+const RECORD_LIMIT: Duration = Duration::from_millis(250);
+/// The reason of the answer.
+const TIMEOUT_REASON: &str = "deciding took too long";
 /// No client waits for less.
 const MIN_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -33,6 +38,8 @@ struct WatchdogState {
     deadline: Instant,
     /// True once a thread has claimed the right to answer.
     is_answered: bool,
+    /// True while the decision is recorded.
+    is_recording: bool,
 }
 
 impl AnswerWatchdog {
@@ -40,17 +47,17 @@ impl AnswerWatchdog {
     ///
     /// # Errors
     /// When no thread can be started, so that an answer is not guaranteed.
-    pub(super) fn start(client: HookClient, seconds: u64) -> std::io::Result<Self> {
+    pub(super) fn start(call: UnansweredCall, seconds: u64) -> std::io::Result<Self> {
         let total = Duration::from_secs(seconds).saturating_sub(ANSWER_MARGIN).max(MIN_TIMEOUT);
         let own = OWN_WORK_LIMIT.min(total);
         let now = Instant::now();
-        let state = WatchdogState { deadline: now + own, is_answered: false };
+        let state = WatchdogState { deadline: now + own, is_answered: false, is_recording: false };
         let shared = Arc::new((Mutex::new(state), Condvar::new()));
         let watchdog = Self { state: shared, answer_deadline: now + total, own_work_limit: own };
         let watched = watchdog.clone();
         thread::Builder::new()
             .name("watchdog".to_owned())
-            .spawn(move || watched.run_watch(client))?;
+            .spawn(move || watched.run_watch(call))?;
         Ok(watchdog)
     }
 
@@ -71,6 +78,27 @@ impl AnswerWatchdog {
         }
     }
 
+    /// Marks that the decision is being recorded. If the watchdog has answered, this does not return,
+    /// so that the last record of the call is the answer of the watchdog.
+    pub(super) fn begin_record(&self) {
+        loop {
+            let mut state = self.state.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if !state.is_answered {
+                state.is_recording = true;
+                return;
+            }
+            drop(state);
+            thread::park();
+        }
+    }
+
+    /// Marks that the decision is recorded.
+    pub(super) fn end_record(&self) {
+        let (state, changed) = &*self.state;
+        state.lock().unwrap_or_else(PoisonError::into_inner).is_recording = false;
+        changed.notify_all();
+    }
+
     fn try_claim_answer(&self) -> bool {
         let mut state = self.state.0.lock().unwrap_or_else(PoisonError::into_inner);
         !std::mem::replace(&mut state.is_answered, true)
@@ -82,7 +110,7 @@ impl AnswerWatchdog {
         changed.notify_all();
     }
 
-    fn run_watch(&self, client: HookClient) {
+    fn run_watch(&self, call: UnansweredCall) {
         let (state, changed) = &*self.state;
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -97,10 +125,34 @@ impl AnswerWatchdog {
         }
         state.is_answered = true;
         drop(state);
-        let line = client.render_undecided("deciding took too long");
+        let line = call.client.render_undecided(TIMEOUT_REASON);
         let mut output = std::io::stdout().lock();
         let written = writeln!(output, "{line}").and_then(|()| output.flush());
+        self.record_answer(call);
         // The rest of the program may wait for ever.
         std::process::exit(if written.is_ok() { 0 } else { BLOCK_STATUS });
+    }
+
+    /// Records the answer of the watchdog. Waits only briefly, because the file system of the
+    /// journal may be the one that does not respond.
+    fn record_answer(&self, call: UnansweredCall) {
+        let watched = self.clone();
+        let (recorded, is_recorded) = mpsc::channel();
+        let recorder = thread::Builder::new().name("recorder".to_owned()).spawn(move || {
+            watched.wait_for_record();
+            call.record(TIMEOUT_REASON);
+            recorded.send(()).ok();
+        });
+        if recorder.is_ok() {
+            is_recorded.recv_timeout(RECORD_LIMIT).ok();
+        }
+    }
+
+    /// Waits until no decision is being recorded any more. A decision that is recorded later than
+    /// this call does not exist, because [`Self::begin_record`] does not return then.
+    fn wait_for_record(&self) {
+        let (state, changed) = &*self.state;
+        let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(changed.wait_while(state, |state| state.is_recording));
     }
 }

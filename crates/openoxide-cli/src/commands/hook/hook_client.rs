@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use openoxide_adapters::{agent_hook::AgentHookCall, claude_code};
 use openoxide_codex::{self as codex, hook::PromptOwner};
 use openoxide_engine::{EngineOpenError, absolute_directory, has_own_settings};
-use openoxide_protocol::{AbsPath, Action, Decision, PermissionMode};
+use openoxide_protocol::{AbsPath, Action, Decision, Effect, PermissionMode};
 use openoxide_store::find_project_root;
 
 use crate::error::hook_error::HookArgsError;
@@ -79,6 +79,14 @@ impl HookClient {
                 .into_iter()
                 .chain(codex::find_shell_difference(call))
                 .collect(),
+        }
+    }
+
+    /// Returns the effect of [`Self::render_undecided`].
+    pub(super) const fn undecided_effect(self) -> Effect {
+        match self {
+            Self::Claude => Effect::Ask,
+            Self::Codex(_) => Effect::Deny,
         }
     }
 

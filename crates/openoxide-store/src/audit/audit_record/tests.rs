@@ -33,6 +33,7 @@ fn records_with_old_names_are_read() {
     assert_eq!(hooked.accesses[1].summary, "/home/ann/project/hooked", "`what`");
 
     let answer = AnswerRecord {
+        request: None,
         channel: AnswerChannel::Command,
         decision: ReviewDecision::ApprovedExecpolicyAmendment,
         answered_by: Some("`openoxide approve`, process 15880, no terminal".to_owned()),

@@ -3,8 +3,12 @@
 use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
 
 use openoxide_protocol::{Effect, RuleRef};
-use openoxide_store::audit::{AuditError, Journal, RecordHeader, UtcTimestamp, split_lines};
+use openoxide_store::audit::{
+    AnsweredEvent, AuditError, Journal, RecordHeader, UtcTimestamp, split_lines,
+};
 use serde::Deserialize;
+
+use crate::commands::audit::call_tracker::{CallState, CallTracker, RecordNames};
 
 /// The fields of a decision record that are counted. They borrow from the journal, because copies
 /// would take most of the time.
@@ -16,6 +20,8 @@ struct CountedDecision<'a> {
     session: Option<BorrowedText<'a>>,
     #[serde(borrow, default)]
     call: Option<BorrowedText<'a>>,
+    #[serde(default)]
+    event: Option<AnsweredEvent>,
     #[serde(borrow, default)]
     tool: Option<BorrowedText<'a>>,
     #[serde(borrow, default)]
@@ -27,6 +33,20 @@ struct CountedDecision<'a> {
     accesses: Vec<CountedAccess<'a>>,
     #[serde(borrow, default)]
     always: Vec<BorrowedText<'a>>,
+}
+
+impl CountedDecision<'_> {
+    fn names(&self) -> RecordNames<'_> {
+        RecordNames {
+            via: text_or_empty(self.via.as_ref()),
+            session: text_or_empty(self.session.as_ref()),
+            tool: text_or_empty(self.tool.as_ref()),
+            title: text_or_empty(self.title.as_ref()),
+            call: text_or_empty(self.call.as_ref()),
+            event: self.event,
+            request: "",
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -69,8 +89,7 @@ pub(super) struct DecisionCounts {
     prefix_counts: BTreeMap<String, u64>,
     /// Each rule by its key, with its line when it decided last, and how often it decided.
     rule_counts: BTreeMap<String, (RuleRef, u64)>,
-    /// The calls that a client has announced to its hook and not yet asked a person about.
-    announced_calls: BTreeMap<String, u64>,
+    calls: CallTracker,
 }
 
 /// Returns a key of a rule from its layer, file and text. The line in the file is not part of it.
@@ -90,19 +109,18 @@ impl DecisionCounts {
                     continue;
                 }
                 if let Ok(decided) = serde_json::from_slice(line) {
-                    counts.count_decision(head.time, &decided);
+                    counts.count_decision(&head, &decided);
                 }
             }
         }
         Ok(counts)
     }
 
-    fn count_decision(&mut self, time: UtcTimestamp, decided: &CountedDecision<'_>) {
-        // Who asked writes the decision down; who answered from elsewhere, the same question once more.
-        if decided.via.as_ref().is_some_and(|via| ["approve", "deny"].contains(&via.0.as_ref())) {
-            return;
-        }
-        if self.is_repeated_event(decided) {
+    fn count_decision(&mut self, head: &RecordHeader, decided: &CountedDecision<'_>) {
+        let RecordHeader { seq, time, .. } = *head;
+        let names = decided.names();
+        // The program that asked records the same question.
+        if names.is_answer() || self.calls.add(seq, &names) != CallState::New {
             return;
         }
         match decided.decision {
@@ -120,28 +138,6 @@ impl DecisionCounts {
         rules.sort_unstable();
         rules.dedup();
         rules.into_iter().for_each(|rule| self.count_rule(rule));
-    }
-
-    /// Returns whether a hook's record is about a call that is counted already. A client announces
-    /// each call by its name. Where it would ask a person, it calls its hook again for the same
-    /// call, without the name.
-    fn is_repeated_event(&mut self, decided: &CountedDecision<'_>) -> bool {
-        if text_or_empty(decided.via.as_ref()) != "hook" {
-            return false;
-        }
-        let names = [&decided.session, &decided.tool, &decided.title];
-        let key = names.map(|name| text_or_empty(name.as_ref())).join("\0");
-        if !text_or_empty(decided.call.as_ref()).is_empty() {
-            *self.announced_calls.entry(key).or_default() += 1;
-            return false;
-        }
-        match self.announced_calls.get_mut(&key) {
-            Some(waiting) if *waiting > 0 => {
-                *waiting -= 1;
-                true
-            }
-            _ => false,
-        }
     }
 
     /// Counts a question by the rules that "always" would have added, or by the first word of the
