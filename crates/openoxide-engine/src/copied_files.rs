@@ -3,7 +3,7 @@
 //! Such a command names only the directory. Each file that would configure shells, tools or agents
 //! at its destination is added as a separate edit with its own name.
 
-use std::{fs, path::Path};
+use std::{collections::HashSet, fs, path::Path};
 
 use openoxide_permission::safety_floor::is_protected;
 use openoxide_protocol::{
@@ -20,6 +20,7 @@ const MAX_STEERING_FILES: usize = 8;
 /// Adds an edit for each steering file among the files that are copied or moved.
 pub(crate) fn add_copied_steering_files(facts: &mut OperationFacts, steps: &StepBudget) {
     let mut added = Vec::new();
+    let mut examined = HashSet::new();
     for (index, access) in facts.accesses.iter().enumerate() {
         let Access::Exec(exec) = access else { continue };
         let name = exec.argv.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
@@ -30,6 +31,13 @@ pub(crate) fn add_copied_steering_files(facts: &mut OperationFacts, steps: &Step
         let own = || own.clone().take_while(|access| !matches!(access, Access::Exec(_)));
         let sources: Vec<&PathAccess> = own().filter_map(read_path).collect();
         let targets: Vec<&PathAccess> = own().filter_map(edited_path).collect();
+        // The edits of the first such command come before everything that follows the others.
+        let paths = |of: &[&PathAccess]| -> Vec<AbsPath> {
+            of.iter().map(|path| path.path.clone()).collect()
+        };
+        if !examined.insert((paths(&sources), paths(&targets))) {
+            continue;
+        }
         match find_copied_steering_files(&sources, &targets, steps) {
             Some(found) => added.extend(found.into_iter().map(|path| edit_access(path, exec.span))),
             None => {

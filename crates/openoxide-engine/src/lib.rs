@@ -45,6 +45,7 @@ mod private_temp;
 mod project_hosts;
 mod project_settings;
 mod queued_request;
+mod real_path;
 mod remedy;
 mod repetition;
 mod request_queue;

@@ -1,5 +1,7 @@
 //! From a tool call to what it means.
 
+use std::collections::HashMap;
+
 use openoxide_protocol::{
     AbsPath, Access, AccessRoute, Action, CommandClass, FileSearch, Operation, OperationFacts,
     PathAccess, Span, VersionControl,
@@ -226,8 +228,20 @@ fn add_embedded_repository_findings(
         let Access::Exec(exec) = access else { return None };
         (started_version_control(exec) != VersionControl::None).then_some(exec)
     });
-    let is_embedded =
-        |place: &AbsPath, exec| git_repository::is_embedded(place, cwd, &edits.edits_before(exec));
+    let mut known = HashMap::new();
+    let mut is_embedded = |place: &AbsPath, exec| {
+        let before = edits.edits_before(exec);
+        match known.get(place) {
+            Some(is_embedded) if before.is_empty() => *is_embedded,
+            _ => {
+                let is_embedded = git_repository::is_embedded(place, cwd, &before);
+                if before.is_empty() {
+                    known.insert(place.clone(), is_embedded);
+                }
+                is_embedded
+            }
+        }
+    };
     let embedded = runs.filter(|exec| match &exec.cwd {
         // Where it is not certain that a `cd` succeeds, each directory that the script goes to is looked at.
         Some(place) if *place == AbsPath::root() => {

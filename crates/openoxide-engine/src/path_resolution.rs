@@ -7,7 +7,7 @@ use std::{
 
 use openoxide_protocol::{AbsPath, PathAccess};
 
-use crate::step_budget::StepBudget;
+use crate::{real_path::real_path, step_budget::StepBudget};
 
 /// Links that do not exist yet are followed this often.
 const MAX_LINKS: usize = 16;
@@ -23,9 +23,9 @@ pub(crate) fn resolve_path(access: &mut PathAccess, cwd: &AbsPath, steps: &StepB
     } else {
         PathBuf::from(access.path.as_str())
     };
-    // The system walks from the root again for each component.
+    // Of a path that is not there, the system is asked about each component.
     let depth = written.components().count();
-    if !steps.take_steps(1 + depth + depth * depth / 24) {
+    if !steps.take_steps(1 + depth + depth * depth / 256) {
         return false;
     }
     let found =
@@ -35,7 +35,7 @@ pub(crate) fn resolve_path(access: &mut PathAccess, cwd: &AbsPath, steps: &StepB
 }
 
 fn follow_links(path: &Path, links: usize) -> Option<PathBuf> {
-    match fs::canonicalize(path) {
+    match real_path(path) {
         Ok(found) => Some(found),
         Err(error) if error.kind() == io::ErrorKind::NotFound => follow_missing_links(path, links),
         Err(_) => None,

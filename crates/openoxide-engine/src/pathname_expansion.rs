@@ -1,10 +1,10 @@
 //! Expansion of the patterns of a command line to the files that match them.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use openoxide_protocol::{AbsPath, Access, CommandClass, OperationFacts, PathAccess};
 
-use crate::{name_pattern::NamePattern, step_budget::StepBudget};
+use crate::{name_pattern::NamePattern, real_path::real_path, step_budget::StepBudget};
 
 /// More files than this are not looked at one by one.
 const MAX_FILES: usize = 512;
@@ -195,8 +195,8 @@ fn find_matching_files(pattern: &str, steps: &StepBudget) -> Option<Vec<AbsPath>
 #[expect(clippy::option_option, reason = "not there and not known are two answers")]
 fn parent(place: &AbsPath, steps: &StepBudget) -> Option<Option<AbsPath>> {
     let depth = place.as_str().split('/').count();
-    steps.take_steps(1 + depth + depth * depth / 24).then_some(())?;
-    match fs::canonicalize(place.as_str()) {
+    steps.take_steps(1 + depth).then_some(())?;
+    match real_path(Path::new(place.as_str())) {
         Ok(found) => {
             let above = found.parent().unwrap_or(&found);
             AbsPath::new(above.to_str()?).ok().map(Some)

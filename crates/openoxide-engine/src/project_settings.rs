@@ -20,14 +20,15 @@ use std::{
 
 use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{
-    AbsPath, Access, CauseCode, CommandClass, CommandWord, ExecAccess,
+    AbsPath, Access, CauseCode, CommandClass, CommandWord, CommandWords, ExecAccess,
     steering_files::{
         DistrustCondition, FileReferenceKeys, SteeringFile, SteeringLocation, all_steering_files,
     },
 };
 
 use crate::{
-    script_edits::ScriptEdits,
+    real_path::real_path,
+    script_edits::{PriorEdits, ScriptEdits},
     settings_checks,
     settings_files::{leads_to_other_name, read_short},
 };
@@ -45,9 +46,23 @@ pub(crate) fn distrust_configured_programs(
     cwd: &AbsPath,
     home: Option<&AbsPath>,
 ) {
+    // A script often repeats a command.
+    let mut last: Option<(Option<AbsPath>, CommandWords, bool)> = None;
     for access in accesses {
         let Access::Exec(exec) = access else { continue };
-        if exec.class != CommandClass::Unknown && has_steering_file(exec, edits, cwd, home) {
+        if exec.class == CommandClass::Unknown {
+            continue;
+        }
+        let before = edits.edits_before(exec);
+        let known = last.as_ref().filter(|(place, argv, _)| {
+            before.is_empty() && *place == exec.cwd && *argv == exec.argv
+        });
+        let is_steered = match known {
+            Some((.., is_steered)) => *is_steered,
+            None => has_steering_file(exec, &before, cwd, home),
+        };
+        last = before.is_empty().then(|| (exec.cwd.clone(), exec.argv.clone(), is_steered));
+        if is_steered {
             exec.distrust(CauseCode::RunsProjectCode, SETTINGS_CAUSE);
         }
     }
@@ -55,11 +70,10 @@ pub(crate) fn distrust_configured_programs(
 
 fn has_steering_file(
     exec: &ExecAccess,
-    edits: &ScriptEdits,
+    before: &PriorEdits<'_>,
     cwd: &AbsPath,
     home: Option<&AbsPath>,
 ) -> bool {
-    let before = edits.edits_before(exec);
     let programs = || {
         exec.argv.iter().filter_map(|word| match word {
             CommandWord::Known(text) => text.rsplit('/').next(),
@@ -129,7 +143,7 @@ fn is_steerable(program: &str) -> bool {
 /// Returns a directory as it is written and where it really is: programs look above the latter.
 pub(crate) fn path_spellings(place: &AbsPath) -> Vec<PathBuf> {
     let written = PathBuf::from(place.as_str());
-    let real = fs::canonicalize(&written).ok().filter(|real| *real != written);
+    let real = real_path(&written).ok().filter(|real| *real != written);
     std::iter::once(written).chain(real).collect()
 }
 

@@ -6,7 +6,7 @@
 use std::{fs, path::Path};
 
 use openoxide_permission::safety_floor::is_secret;
-use openoxide_protocol::{AbsPath, Access, FileSearch, OperationFacts, PathAccess};
+use openoxide_protocol::{AbsPath, Access, FileSearch, OperationFacts, PathAccess, Span};
 
 use crate::{name_pattern::name_may_match, step_budget::StepBudget};
 
@@ -31,13 +31,15 @@ pub(crate) fn expand_searches(facts: &mut OperationFacts, steps: &StepBudget) {
     let (searches, others): (Vec<_>, Vec<_>) =
         std::mem::take(&mut facts.accesses).into_iter().partition(is_search);
     facts.accesses = others;
-    let mut seen = Vec::new();
+    let mut seen: Vec<PathAccess> = Vec::new();
     for access in searches {
         let Access::Read(path) = access else { continue };
         let looked_up = steps.take_steps(1 + seen.len() / 8);
-        let is_new = !looked_up || !seen.contains(&path);
+        // The place in the script does not matter.
+        let anywhere = PathAccess { span: Span::default(), ..path.clone() };
+        let is_new = !looked_up || !seen.contains(&anywhere);
         let Some(search) = path.search.clone().filter(|_| is_new) else { continue };
-        seen.push(path.clone());
+        seen.push(anywhere);
         match find_secrets_below(&path.path, &search, steps) {
             Some(found) => add_secret_reads(facts, &path, found),
             None => {

@@ -5,6 +5,7 @@
 //! file that was not checked.
 
 use std::{
+    collections::HashMap,
     fs,
     path::{Component, Path, PathBuf},
 };
@@ -20,6 +21,7 @@ const MAX_ENTRIES: usize = 4096;
 /// follows.
 pub(crate) fn check_moved_links(facts: &mut OperationFacts, steps: &StepBudget) {
     let mut moves = false;
+    let mut known = HashMap::new();
     let last = facts.accesses.iter().rposition(|access| matches!(access, Access::Exec(_)));
     for (index, access) in facts.accesses.iter_mut().enumerate() {
         if let Access::Exec(exec) = &*access {
@@ -29,7 +31,9 @@ pub(crate) fn check_moved_links(facts: &mut OperationFacts, steps: &StepBudget) 
         let followed = moves && last.is_some_and(|last| index < last);
         if let Access::Read(path) = &*access
             && followed
-            && has_escaping_link(Path::new(path.path.as_str()), steps)
+            && *known
+                .entry(path.path.clone())
+                .or_insert_with(|| has_escaping_link(Path::new(path.path.as_str()), steps))
         {
             let text = format!("links below {}, which lead elsewhere once moved", path.path);
             *access = Access::Opaque { text, span: path.span };

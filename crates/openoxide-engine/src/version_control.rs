@@ -3,7 +3,7 @@
 //! `go list` runs the system whose metadata it finds above the working directory, `isort` runs git in the directories that
 //! it checks. What git, Mercurial and the others run is written in that repository.
 
-use std::{fs, path::Path};
+use std::{collections::HashMap, fs, path::Path};
 
 use openoxide_protocol::{
     AbsPath, Access, AccessRoute, CauseCode, CommandClass, CommandWord, ExecAccess, PathAccess,
@@ -50,8 +50,8 @@ pub(crate) fn distrust_version_control(
     cwd: &AbsPath,
     home: Option<&AbsPath>,
 ) {
-    // Most commands work in one place, and look for its repository once.
-    let mut last: Option<(AbsPath, VersionControl, bool)> = None;
+    // The repository of each place is looked for once.
+    let mut known: HashMap<(AbsPath, VersionControl), bool> = HashMap::new();
     for index in 0..accesses.len() {
         let Some((Access::Exec(exec), rest)) = accesses.get(index..).and_then(<[_]>::split_first)
         else {
@@ -62,17 +62,18 @@ pub(crate) fn distrust_version_control(
             continue;
         }
         let before = edits.edits_before(exec);
-        let mut is_plain = |place: &AbsPath| match &last {
-            Some((same, kinds, plain))
-                if same == place && *kinds == systems && before.is_empty() =>
-            {
-                *plain
-            }
-            _ => {
-                let plain = is_harmless_for(place, systems, &before)
-                    && !user_git_config::runs_project_files(place, home);
-                last = before.is_empty().then(|| (place.clone(), systems, plain));
-                plain
+        let mut is_plain = |place: &AbsPath| {
+            let key = (place.clone(), systems);
+            match known.get(&key) {
+                Some(plain) if before.is_empty() => *plain,
+                _ => {
+                    let plain = is_harmless_for(place, systems, &before)
+                        && !user_git_config::runs_project_files(place, home);
+                    if before.is_empty() {
+                        known.insert(key, plain);
+                    }
+                    plain
+                }
             }
         };
         let place = exec.cwd.as_ref().unwrap_or(cwd);
