@@ -49,6 +49,10 @@ pub(crate) const LANGUAGES: &[Need] = &[
     ("sqlite3", "sqlite3"),
 ];
 
+/// The programs that the fuzzer for slowness needs, with the Python package for file systems.
+pub(crate) const SLOWNESS: &[Need] =
+    &[("fusermount3", "fuse3 python3-fusepy"), ("python3", "python3")];
+
 /// The programs that are needed to run the real agents.
 pub(crate) const AGENTS: &[Need] = &[
     ("bash", "bash"),

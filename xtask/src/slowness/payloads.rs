@@ -1,138 +1,148 @@
 //! Payloads that are made to take long.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::crash::chance::Chance;
 
-/// The kinds of payloads, by the element that each has many of. The cases use them in turn.
-pub(super) const KINDS: [&str; 16] = [
-    "stars",
-    "words with stars",
-    "brackets",
-    "question marks",
-    "braces",
-    "pipelines",
-    "nesting",
-    "substitutions",
-    "deep paths",
-    "links",
-    "printed names",
-    "moved trees",
-    "repositories",
-    "long words",
-    "large input",
-    "words by chance",
+use super::{
+    inputs,
+    scripts::{self, number},
+};
+
+/// A kind of payloads, named by the element that each has many of. The cases use the kinds in turn.
+#[derive(Debug)]
+pub(super) struct Kind {
+    pub(super) name: &'static str,
+    input: Input,
+}
+
+/// The input of a kind.
+#[derive(Clone, Copy, Debug)]
+enum Input {
+    /// A script of this size.
+    Script(fn(usize, &mut Chance) -> String),
+    /// A tool, and its input as JSON.
+    Call(fn(usize, &mut Chance) -> (&'static str, String)),
+    /// A payload that comes slowly, or does not end.
+    Stopped,
+}
+
+/// A payload of the hook.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Payload {
+    /// The index of its kind.
+    pub(super) kind: usize,
+    pub(super) text: String,
+    /// The pause in the middle.
+    pub(super) pause: Option<Duration>,
+    /// False if only the first half is sent.
+    pub(super) ends: bool,
+}
+
+const fn script(name: &'static str, make: fn(usize, &mut Chance) -> String) -> Kind {
+    Kind { name, input: Input::Script(make) }
+}
+
+const fn call(name: &'static str, make: fn(usize, &mut Chance) -> (&'static str, String)) -> Kind {
+    Kind { name, input: Input::Call(make) }
+}
+
+/// All kinds.
+pub(super) const KINDS: [Kind; 32] = [
+    script("stars", scripts::stars),
+    script("words with stars", scripts::words_with_stars),
+    script("brackets", scripts::brackets),
+    script("question marks", scripts::question_marks),
+    script("braces", scripts::braces),
+    script("pipelines", scripts::pipelines),
+    script("parts", scripts::parts),
+    script("rules", scripts::rules),
+    script("nesting", scripts::nesting),
+    script("substitutions", scripts::substitutions),
+    script("here-documents", scripts::here_documents),
+    script("loops", scripts::loops),
+    script("functions", scripts::functions),
+    script("doubled values", scripts::doubled_values),
+    script("cases", scripts::cases),
+    script("languages", scripts::languages),
+    script("deep paths", scripts::deep_paths),
+    script("deep trees", scripts::deep_trees),
+    script("links", scripts::links),
+    script("printed names", scripts::printed_names),
+    script("moved trees", scripts::moved_trees),
+    script("repositories", scripts::repositories),
+    script("hostile repositories", scripts::hostile_repositories),
+    script("edits", scripts::edits),
+    script("slow files", scripts::slow_files),
+    script("long words", scripts::long_words),
+    script("words by chance", scripts::words_by_chance),
+    call("large input", inputs::large),
+    call("patches", inputs::patch),
+    call("search patterns", inputs::search),
+    call("paths of tools", inputs::paths),
+    Kind { name: "stopped pipe", input: Input::Stopped },
 ];
 
-/// Pieces of scripts.
-const PIECES: [&str; 24] = [
-    "*", "a", "?", "[", "]", "{", "}", ",", "..", "/", "$(", ")", "`", "'", "\"", "|", ";", "&&",
-    "<<E\n", " many/", " links/1", " $X", "\n", "\\",
-];
+/// The largest size of a script. What it means depends on the kind.
+const MAX_SIZE: usize = 4_000;
+/// One in so many payloads that come slowly does not end.
+const ENDLESS: u64 = 100;
 
 /// Returns the payload of a case.
-pub(super) fn payload(case: u64, project: &Path, chance: &mut Chance) -> String {
-    let kind = usize::try_from(case).unwrap_or(0) % KINDS.len();
-    let size = 1 + number(chance, 4_000);
-    let input = match KINDS.get(kind) {
-        Some(&"large input") => large(size, chance),
-        Some(kind) => json!({ "command": script(kind, size, chance) }),
-        None => Value::Null,
+pub(super) fn payload(case: u64, seed: u64, project: &Path) -> Payload {
+    let mut chance = Chance::new(seed.wrapping_mul(1 << 32).wrapping_add(case));
+    let kinds = KINDS.len() as u64;
+    let kind = usize::try_from(case % kinds).unwrap_or(0);
+    let size = 1 + number(&mut chance, MAX_SIZE);
+    let of_script = |script: String| ("Bash", json!({ "command": script }).to_string());
+    let mut pause = None;
+    let (tool, input) = match KINDS.get(kind).map(|kind| kind.input) {
+        Some(Input::Script(make)) => of_script(make(size, &mut chance)),
+        Some(Input::Call(make)) => make(size, &mut chance),
+        Some(Input::Stopped) | None => {
+            pause = Some(Duration::from_millis(chance.below(20)));
+            of_script("ls ".repeat(size))
+        }
     };
-    let tool = if input.get("command").is_some() { "Bash" } else { "mcp__server__tool" };
-    json!({
+    let ends = pause.is_none() || !(case / kinds).is_multiple_of(ENDLESS);
+    let before = json!({
         "session_id": "s", "cwd": project, "permission_mode": "default",
-        "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input, "tool_use_id": "t",
-    })
-    .to_string()
-}
-
-fn script(kind: &str, size: usize, chance: &mut Chance) -> String {
-    let few = 1 + size / 40;
-    match kind {
-        "stars" => format!("cat many/{}b", "*".repeat(size * 2)),
-        "words with stars" => {
-            let word = pick(chance, &["*a*b7", "*a*a*a*a*a*b", "*", "many/*a*b", "*/*/*/*"]);
-            format!("cd many; cat{}", format!(" {word}").repeat(size / 2))
-        }
-        "brackets" => {
-            format!("cat many/{}", pick(chance, &["[]", "[a", "[a-z]*", "[!]]"]).repeat(few))
-        }
-        "question marks" => format!("cat many/{}*{}b", "?".repeat(few), "*?".repeat(size / 4)),
-        "braces" => {
-            let brace = pick(chance, &["{a,b}", "{1..10000}", "{a,{b,{c,d}}}", "{,}{,}"]);
-            format!("cat {}", brace.repeat(few))
-        }
-        "pipelines" => format!(
-            "cat many/*{}",
-            pick(chance, &[" | sort", " && ls", "; git status", " | xargs cat", "; cargo -V"])
-                .repeat(size / 2)
-        ),
-        "nesting" => {
-            let (open, close) = pick(
-                chance,
-                &[
-                    ("(", ")"),
-                    ("{ ", "; }"),
-                    ("if ", "; then :; fi"),
-                    ("$(", ")"),
-                    ("[[ ( ", " ) ]]"),
-                ],
-            );
-            format!("{}ls{}", open.repeat(size), close.repeat(size))
-        }
-        "substitutions" => format!(
-            "ls{}",
-            pick(chance, &[" $(cat x)", " `ls`", " <(ls)", " ${X:-$Y}", " $((1+1))"])
-                .repeat(size / 2)
-        ),
-        "deep paths" => format!("cat{}", format!(" deep/{}x", "d/".repeat(few * 4)).repeat(few)),
-        "links" => {
-            format!("cat{}", (0..few).map(|at| format!(" links/{at}/../{at}")).collect::<String>())
-        }
-        "printed names" => format!("ls many | xargs cat{}", "; find wide | xargs cat".repeat(few)),
-        "moved trees" => format!("{}cat e/x", "cp -r wide e; mv links f; ".repeat(few)),
-        "repositories" => (0..size).map(|at| format!("git -C wide/{at} status; ")).collect(),
-        "long words" => format!(
-            "cat {}",
-            pick(chance, &["a", "../", "./", "\\a", "''", "\"\""]).repeat(size * 20)
-        ),
-        _ => (0..size).map(|_| pick(chance, &PIECES)).collect(),
-    }
-}
-
-/// Returns an input with very much in it.
-fn large(size: usize, chance: &mut Chance) -> Value {
-    match number(chance, 4) {
-        0 => json!({ "text": "x".repeat(size * 2_000) }),
-        1 => json!({ "list": vec![1; size * 200] }),
-        2 => (0..size.min(100)).fold(Value::Null, |inner, _| json!([inner])),
-        _ => Value::Object((0..size * 10).map(|key| (key.to_string(), Value::Null)).collect()),
-    }
-}
-
-fn number(chance: &mut Chance, bound: usize) -> usize {
-    let bound = u64::try_from(bound.max(1)).unwrap_or(1);
-    usize::try_from(chance.below(bound)).unwrap_or_default()
-}
-
-fn pick<T: Copy + Default>(chance: &mut Chance, choices: &[T]) -> T {
-    choices.get(number(chance, choices.len())).copied().unwrap_or_default()
+        "hook_event_name": "PreToolUse", "tool_name": tool, "tool_use_id": "t",
+    });
+    // The input is large, and is put in as text.
+    let before = before.to_string();
+    let before = before.strip_suffix('}').unwrap_or(&before);
+    Payload { kind, text: format!("{before},\"tool_input\":{input}}}"), pause, ends }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]
     fn each_kind_makes_a_payload_and_the_same_seed_the_same() {
-        for case in 0..64 {
-            let one = |seed| payload(case, Path::new("/p"), &mut Chance::new(seed));
-            let read: Value = serde_json::from_str(&one(case)).unwrap();
-            assert!(read["tool_input"].is_object() || read["tool_input"].is_array(), "{case}");
+        for case in 0..2 * KINDS.len() as u64 {
+            let one = |seed| payload(case, seed, Path::new("/p"));
             assert_eq!(one(case), one(case));
+            match serde_json::from_str::<Value>(&one(case).text) {
+                Ok(read) => {
+                    let input = &read["tool_input"];
+                    assert!(input.is_object() || input.is_array(), "{case}");
+                }
+                Err(error) => assert!(error.to_string().contains("recursion"), "{case}: {error}"),
+            }
         }
+    }
+
+    #[test]
+    fn a_payload_that_does_not_end_is_rare() {
+        let stopped = (0..10_000).map(|case| payload(case, 1, Path::new("/p")));
+        let stopped: Vec<_> = stopped.filter(|payload| payload.pause.is_some()).collect();
+        let endless = stopped.iter().filter(|payload| !payload.ends).count();
+        assert!((1..=10).contains(&endless) && stopped.len() > 300, "{endless}");
     }
 }
