@@ -67,7 +67,9 @@ struct Shared<'a> {
 pub(crate) fn wiring(ours: &Path) -> Result<(), Failure> {
     let _leftovers = Leftovers::before();
     let model = Model::start().map_err(|error| error.to_string())?;
-    Ok(wiring::holds(ours, &agents::CODEX.install()?, &model)?)
+    let theirs = agents::CODEX.install()?;
+    wiring::holds(ours, &theirs, &model)?;
+    Ok(wiring::blocks_without_program(ours, &theirs, &model)?)
 }
 
 /// Asks both programs about as many cases as `arguments` request, and reports where they differ.

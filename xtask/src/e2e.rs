@@ -19,6 +19,8 @@ const INSIDE: &str = "--inside";
 
 /// Runs the comparisons with Codex alone.
 const CODEX: &str = "codex";
+/// Runs the wiring of Codex alone, with this program or the release build.
+const CODEX_HOOK: &str = "codex-hook";
 /// The calls that the real Codex is asked, too: a sample of what the two verbs compare at length.
 const CODEX_CHECKS: &str = "300";
 const CODEX_CALLS: &str = "200";
@@ -28,6 +30,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     match arguments.split_first() {
         Some((first, rest)) if first == INSIDE => inside(rest),
         Some((only, [])) if only == CODEX => comparisons(),
+        Some((only, [])) if only == CODEX_HOOK => {
+            codex_session::wiring(&workspace::release_program("openoxide-cli")?)
+        }
+        Some((only, [ours])) if only == CODEX_HOOK => codex_session::wiring(Path::new(ours)),
         Some(_) => Ok(scenarios(arguments)?),
         None => {
             scenarios(arguments)?;

@@ -78,6 +78,11 @@ impl Stage {
         fs::read_to_string(self.folder().join(AMENDED)).ok()
     }
 
+    /// Returns whether the work directory has a file.
+    pub(super) fn has_file(&self, name: &str) -> bool {
+        self.root.path().join("work").join(name).exists()
+    }
+
     /// Replaces the paths of a case by the paths of this stage.
     pub(super) fn there(&self, text: &str) -> String {
         text.replace(WORK, &self.work())

@@ -1,7 +1,12 @@
 //! The test of our hook in a session of the real Codex, as installed by `openoxide init`. Codex
-//! trusts the hook and follows its decisions.
+//! trusts the hook and follows its decisions. If the program is missing or crashes, the hook blocks.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs, io,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use serde_json::{Value, json};
 
@@ -20,6 +25,80 @@ const CALLS: [(&str, &str); 3] = [
     // What has to be asked is blocked, because Codex goes on where a hook asks.
     ("touch-no-rule-matches", "blocked by PreToolUse hook"),
 ];
+
+/// The state of the wired program when Codex calls it.
+#[derive(Clone, Copy, Debug)]
+enum Program {
+    Intact,
+    /// Removed, as with the folder that it was built in.
+    Missing,
+    /// Replaced by this script.
+    Script(&'static str),
+}
+
+/// Each state, and the expected text for a call that Codex itself would run.
+const STATES: [(Program, &str); 6] = [
+    (Program::Intact, "Process exited with code 0"),
+    (Program::Missing, "blocked by PreToolUse hook"),
+    (Program::Script("kill -9 $$"), "blocked by PreToolUse hook"),
+    (Program::Script("kill -SEGV $$"), "blocked by PreToolUse hook"),
+    (Program::Script("exit 101"), "blocked by PreToolUse hook"),
+    (Program::Script("exit 127"), "blocked by PreToolUse hook"),
+];
+
+/// Checks that calls are blocked when the program that `init` has wired is missing or crashes.
+///
+/// Codex asks about nothing and confines nothing here, so only the hook can block. The first state
+/// shows that the call runs.
+pub(super) fn blocks_without_program(
+    ours: &Path,
+    theirs: &Path,
+    model: &Model,
+) -> Result<(), String> {
+    for (state, expected) in STATES {
+        let mut stage = Stage::prepared(theirs, model, |root| {
+            let copy = copy_program(ours, root).map_err(|error| error.to_string())?;
+            wire(&copy, root)?;
+            state.put(&copy).map_err(|error| error.to_string())
+        })?;
+        trusted(&stage.hooks()?)?;
+        let thread = stage.thread(&json!("never"), "danger-full-access", &[])?;
+        let call = line("broken", &json!({ "cmd": "touch allowed" }));
+        let asked = stage.client.turn(&thread, &call, |_| json!("accept"))?;
+        let told = model.take("broken").unwrap_or_default();
+        let ran = stage.has_file("allowed");
+        let is_intact = matches!(state, Program::Intact);
+        if !asked.is_empty() || ran != is_intact || !told.contains(expected) {
+            return Err(format!(
+                "{state:?}: ran: {ran}, asked: {asked:?}, the model read {told:?}"
+            ));
+        }
+        println!("{state:?}: {}", if ran { "the call ran" } else { "the call was blocked" });
+    }
+    Ok(())
+}
+
+impl Program {
+    fn put(self, place: &Path) -> io::Result<()> {
+        match self {
+            Self::Intact => Ok(()),
+            Self::Missing => fs::remove_file(place),
+            Self::Script(body) => {
+                fs::remove_file(place)?;
+                fs::write(place, format!("#!/bin/sh\n{body}\n"))?;
+                fs::set_permissions(place, fs::Permissions::from_mode(0o755))
+            }
+        }
+    }
+}
+
+/// Copies our program to a place of its own.
+fn copy_program(ours: &Path, root: &Path) -> io::Result<PathBuf> {
+    let copy = root.join("bin/openoxide");
+    fs::create_dir_all(root.join("bin"))?;
+    fs::copy(ours, &copy)?;
+    Ok(copy)
+}
 
 /// Holds the wiring of our program against the real one.
 pub(super) fn holds(ours: &Path, theirs: &Path, model: &Model) -> Result<(), String> {
