@@ -5,7 +5,7 @@ use std::{fs, process::Command, time::Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{World, code, stderr, stdout};
+use crate::support::{OPENOXIDE, World, code, stderr, stdout};
 
 fn payload(world: &World, tool: &str, input: impl Into<Value>) -> Vec<u8> {
     let input = input.into();
@@ -381,6 +381,35 @@ fn an_answer_in_time_does_not_wait_for_the_journal() {
     drop((writer, lock));
     assert_eq!(last_record(&world)["title"], "ls", "nothing was recorded");
     assert_eq!(answer(&world, &call).0, "allow");
+}
+
+/// A hook that fails has to print nothing and end with an error, which the wiring turns into the
+/// status that blocks.
+#[test]
+fn limits_of_the_process_never_lead_to_an_undecided_allow() {
+    let world = World::new().policy("[permissions]\nallow = [\"Bash\"]\ndeny = [\"Bash(ls *)\"]\n");
+    let stored = world.root().join("payload");
+    fs::write(&stored, payload(&world, "Bash", json!({ "command": "ls -la" }))).unwrap();
+    let limits = ["s 64", "s 256", "n 3", "n 4", "n 5", "n 6", "n 8", "f 0", "v 20000", "v 60000"];
+    for limit in limits {
+        for ignored in ["", "trap '' XFSZ; "] {
+            let script = format!("{ignored}ulimit -{limit}; exec {OPENOXIDE} hook claude");
+            let mut shell = Command::new("bash");
+            shell.args(["-c", &script]).current_dir(world.project()).env_clear();
+            let own = world.command(&[]);
+            shell.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            let output = shell.stdin(fs::File::open(&stored).unwrap()).output().unwrap();
+            let printed = stdout(&output);
+            match output.status.code() {
+                Some(0) => {
+                    let found: Value = serde_json::from_str(&printed).unwrap();
+                    let effect = &found["hookSpecificOutput"]["permissionDecision"];
+                    assert!(effect == "ask" || effect == "deny", "{limit}: {printed}");
+                }
+                _ => assert_eq!(printed, "", "{limit}"),
+            }
+        }
+    }
 }
 
 /// The shell functions `grep` and `find` of Claude Code run `"$CLAUDE_CODE_EXECPATH"`, and it makes `/dev/null` of `nul` behind a `>`.
