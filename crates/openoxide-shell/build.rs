@@ -134,6 +134,7 @@ fn main() -> Fallible<()> {
     let unproved = fs::read_to_string("programs/unproved.txt")?;
     let versions = fs::read_to_string("programs/versions.txt")?;
     let unproved = table.unproved(&unproved, &versions)?;
+    fs::write(out.join("readers.rs"), table.functions()?)?;
     fs::write(out.join("programs.rs"), table.finish()? + &unproved)?;
     let prefixes = prefixes(&fs::read_to_string("prefixes.toml")?);
     fs::write(
@@ -443,16 +444,31 @@ impl Table {
             ("OPTIONS", "OptionRow", self.options),
             ("OPERANDS", "OperandKind", self.operands),
             ("LISTS", "TableText", self.lists),
-            ("CHECKS", "OptionCheck", self.checks),
-            ("TOKENS", "TokenOutputCheck", self.tokens),
-            ("VALUES", "OptionValueReader", self.values),
-            ("READERS", "CommandReader", self.readers),
         ] {
-            let (count, rows) = (rows.len(), rows.join(", "));
-            writeln!(code, "pub(super) static {name}: [{kind}; {count}] = [{rows}];")?;
+            add_static(&mut code, name, kind, &rows)?;
         }
         Ok(code)
     }
+
+    /// Returns the code of the functions that the table names.
+    fn functions(&self) -> Fallible<String> {
+        let mut code = String::new();
+        for (name, kind, rows) in [
+            ("CHECKS", "OptionCheck", &self.checks),
+            ("TOKENS", "TokenOutputCheck", &self.tokens),
+            ("VALUES", "OptionValueReader", &self.values),
+            ("READERS", "CommandReader", &self.readers),
+        ] {
+            add_static(&mut code, name, kind, rows)?;
+        }
+        Ok(code)
+    }
+}
+
+/// Adds the code of an array.
+fn add_static(code: &mut String, name: &str, kind: &str, rows: &[String]) -> Fallible<()> {
+    let (count, rows) = (rows.len(), rows.join(", "));
+    Ok(writeln!(code, "static {name}: [{kind}; {count}] = [{rows}];")?)
 }
 
 fn optional(code: Option<impl std::fmt::Display>) -> String {

@@ -8,10 +8,14 @@ use super::{
     command_items::CommandItem,
     command_meaning::{CommandEffect, CommandMeaning, EffectTarget, OutputKind, UNKNOWN_FILE},
     command_spec::{
-        CommandSpec, OperandKind, OperandSpec, OperandSpecRow, OptionCheck, OptionEffect,
-        OptionSpec, OptionValueKind,
+        CommandSpec, OperandKind, OperandSpec, OperandSpecRow, OptionEffect, OptionSpec,
+        OptionValueKind,
     },
-    readers,
+    reader_functions::OptionCheck,
+    readers::{
+        PATH_AS_SUBCOMMAND, add_mount, add_pathspec, add_peg_revision, add_plugin, add_remote,
+        add_revision, add_tool, find_printed_files, includes_hidden_files, join_words,
+    },
 };
 
 /// Programs that start `PROGRAM-NAME` for an unknown subcommand, from the working directory if the name has a slash.
@@ -224,7 +228,7 @@ impl<'a> CommandReading<'a> {
         let level = self.level;
         self.given |= level.given.contains(option.name);
         self.here |= level.here_with.contains(option.name);
-        self.includes_hidden_files |= readers::includes_hidden_files(option.name);
+        self.includes_hidden_files |= includes_hidden_files(option.name);
         self.compares_outside_files |= option.name == "no-index" && level.name() == "diff";
         self.cuts |= level.cuts.contains(option.name);
         for when in level.option_overrides().iter().filter(|when| when.with.contains(option.name)) {
@@ -280,7 +284,7 @@ impl<'a> CommandReading<'a> {
             (OptionEffect::Into, Some(value)) => self.target = Some(value),
             (OptionEffect::Moves, value) => self.meaning.set_working_directory(value),
             (OptionEffect::Reaches, Some(value)) => self.meaning.add_host(value),
-            (OptionEffect::Mounts, Some(value)) => readers::add_mount(&mut self.meaning, value),
+            (OptionEffect::Mounts, Some(value)) => add_mount(&mut self.meaning, value),
             (OptionEffect::ReadsMore, Some(value)) => {
                 self.meaning.add_read(value, false);
                 self.meaning.lower_class(CommandClass::Unknown);
@@ -348,15 +352,15 @@ impl<'a> CommandReading<'a> {
                 command.words.known_word(1).map_or(ArgumentWord::Many, ArgumentWord::Known);
             self.meaning.add_script(script);
         } else if self.next_operand_kind() == Some(OperandKind::Script) {
-            match readers::join_words(&command.words) {
+            match join_words(&command.words) {
                 Some(script) => self.meaning.effects.push(CommandEffect::Script(script)),
                 None => self.meaning.add_unknown_effect("runs a script that is not known"),
             }
         } else if matches!(self.next_operand_kind(), Some(OperandKind::Tool | OperandKind::Guest)) {
             let guest = self.next_operand_kind() == Some(OperandKind::Guest);
-            readers::add_tool(&mut self.meaning, command, guest);
+            add_tool(&mut self.meaning, command, guest);
         } else if self.next_operand_kind() == Some(OperandKind::Plugin) {
-            readers::add_plugin(&mut self.meaning, self.level.name(), &command);
+            add_plugin(&mut self.meaning, self.level.name(), &command);
         } else {
             self.meaning.effects.push(CommandEffect::Runs(command));
         }
@@ -414,7 +418,7 @@ impl<'a> CommandReading<'a> {
             let path =
                 matches!(operands.first(), Some(ArgumentWord::Known(name)) if name.contains('/'));
             if path && STARTS_NAMED.contains(&self.level.name()) {
-                self.meaning.add_unknown_effect(readers::PATH_AS_SUBCOMMAND);
+                self.meaning.add_unknown_effect(PATH_AS_SUBCOMMAND);
             }
         }
         // Options that are not harmless could put something else before the names.
@@ -425,7 +429,7 @@ impl<'a> CommandReading<'a> {
         }
         if names {
             self.meaning.printed_files =
-                readers::find_printed_files(self.level.name(), self.includes_hidden_files);
+                find_printed_files(self.level.name(), self.includes_hidden_files);
         }
         if self.compares_outside_files {
             self.meaning.read_whole_directories();
@@ -494,15 +498,15 @@ impl<'a> CommandReading<'a> {
             Some(OperandKind::Text) => {}
             Some(OperandKind::Reads) => self.meaning.add_read(arg, self.level.traits.lists),
             Some(OperandKind::Revision) => {
-                readers::add_revision(&mut self.meaning, arg, self.level.traits.lists);
+                add_revision(&mut self.meaning, arg, self.level.traits.lists);
             }
             Some(OperandKind::Pathspec) => {
-                readers::add_pathspec(&mut self.meaning, arg, self.level.traits.lists);
+                add_pathspec(&mut self.meaning, arg, self.level.traits.lists);
             }
-            Some(OperandKind::Peg) => readers::add_peg_revision(&mut self.meaning, arg),
+            Some(OperandKind::Peg) => add_peg_revision(&mut self.meaning, arg),
             Some(OperandKind::Package) if matches!(arg, ArgumentWord::Known(text) if is_registry_package(text)) =>
                 {}
-            Some(OperandKind::Remote) => readers::add_remote(&mut self.meaning, arg),
+            Some(OperandKind::Remote) => add_remote(&mut self.meaning, arg),
             Some(OperandKind::Writes) => self.add_write(arg),
             Some(OperandKind::Changes) => {
                 self.meaning.add_read(arg, self.level.traits.lists);

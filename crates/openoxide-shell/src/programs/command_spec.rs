@@ -1,16 +1,12 @@
 //! The shape of the table: the description of a program, or of one of its subcommands.
 //!
 //! The table itself is in `programs/*.toml`, and `programs/README.md` explains the keys. The build
-//! script turns it into the statics of `table`. They contain no pointers: a list is a range, and a
+//! script turns it into the statics of `spec_table`. They contain no pointers: a list is a range, and a
 //! function is a number.
 
 use openoxide_protocol::{CommandClass, VersionControl};
 
-use super::{
-    ArgumentWord, CommandMeaning,
-    command_arguments::CommandArguments,
-    spec_table::{self, NameEntry, TableRange, TableText, TableTexts},
-};
+use super::table_entries::{TableRange, TableText, TableTexts};
 
 /// A program, or one of its subcommands.
 #[derive(Debug)]
@@ -50,20 +46,6 @@ pub(crate) struct CommandSpec {
     /// The properties of the program or subcommand as a whole.
     pub(crate) traits: CommandTraits,
 }
-
-/// A function that returns the meaning of the arguments of a program or subcommand.
-pub(crate) type CommandReader = fn(CommandArguments<'_>) -> CommandMeaning;
-
-/// A function that returns whether an option with its value is harmless.
-pub(crate) type OptionCheck = fn(&str, Option<ArgumentWord<'_>>) -> bool;
-
-/// A function that returns whether only words of letters and digits are printed with these options
-/// and operands.
-pub(crate) type TokenOutputCheck =
-    fn(&[(&str, Option<ArgumentWord<'_>>)], &[ArgumentWord<'_>]) -> bool;
-
-/// Adds what the value of an option does.
-pub(crate) type OptionValueReader = fn(&mut CommandMeaning, &str, Option<ArgumentWord<'_>>);
 
 /// The properties of a program as a whole.
 #[derive(Clone, Copy, Debug)]
@@ -279,13 +261,6 @@ impl OperandSpec {
     }
 }
 
-impl OperandSpecRow {
-    pub(super) fn to_operand_spec(self) -> OperandSpec {
-        let of = |range: TableRange| range.slice_of(&spec_table::OPERANDS);
-        OperandSpec { first: of(self.first), repeated: self.repeated, last: of(self.last) }
-    }
-}
-
 impl OptionRow {
     pub(super) fn to_option_spec(&self) -> OptionSpec {
         OptionSpec { name: self.name.as_str(), value: self.value, effect: self.effect }
@@ -298,46 +273,8 @@ impl CommandSpec {
         self.name.as_str()
     }
 
-    /// Returns its options.
-    pub(super) fn options(&self) -> impl Iterator<Item = OptionSpec> {
-        self.option_sets().flatten().map(OptionRow::to_option_spec)
-    }
-
-    /// Returns the sets of its options, each sorted by name.
-    pub(super) fn option_sets(&self) -> impl Iterator<Item = &'static [OptionRow]> + Clone {
-        self.options
-            .slice_of(&spec_table::SETS)
-            .iter()
-            .map(|set| set.slice_of(&spec_table::OPTIONS))
-    }
-
-    pub(super) fn option_overrides(&self) -> &'static [OptionOverride] {
-        self.option_overrides.slice_of(&spec_table::WHENS)
-    }
-
-    /// Returns its subcommands, sorted by name.
-    pub(super) fn subcommands(&self) -> &'static [NameEntry] {
-        self.subcommands.slice_of(&spec_table::SUBS)
-    }
-
     pub(super) fn missing_operands_reason(&self) -> Option<&'static str> {
         self.alone.map(TableText::as_str)
-    }
-
-    pub(super) fn option_check(&self) -> Option<OptionCheck> {
-        spec_table::CHECKS.get(usize::from(self.check?)).copied()
-    }
-
-    pub(super) fn token_output_check(&self) -> Option<TokenOutputCheck> {
-        spec_table::TOKENS.get(usize::from(self.tokens?)).copied()
-    }
-
-    pub(super) fn value_reader(&self) -> Option<OptionValueReader> {
-        spec_table::VALUES.get(usize::from(self.values?)).copied()
-    }
-
-    pub(super) fn custom_reader(&self) -> Option<CommandReader> {
-        spec_table::READERS.get(usize::from(self.reader?)).copied()
     }
 
     /// Returns the option of this very name.

@@ -5,48 +5,18 @@ use openoxide_protocol::CommandClass;
 
 use super::{
     command_spec::{
-        CommandReader, CommandSpec, CommandTraits, OperandKind, OperandSpecRow, OptionCheck,
-        OptionEffect, OptionOverride, OptionRow, OptionValueKind, OptionValueReader,
-        TokenOutputCheck,
+        CommandSpec, CommandTraits, OperandKind, OperandSpec, OperandSpecRow, OptionEffect,
+        OptionOverride, OptionRow, OptionSpec, OptionValueKind,
     },
-    hash, readers,
+    hash,
+    table_entries::{NameEntry, TableRange, TableText, TableTexts},
 };
-
-/// A text of the table: where it begins in [`TEXTS`], and in the last eight bits how long it is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TableText(u32);
-
-/// A range of consecutive entries in one of the arrays.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TableRange {
-    start: u16,
-    end: u16,
-}
-
-/// Several texts.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TableTexts(TableRange);
-
-/// A program or subcommand, by one of its names.
-#[derive(Debug)]
-pub(super) struct NameEntry {
-    name: TableText,
-    /// Its place in [`LEVELS`].
-    level: u16,
-}
 
 impl TableText {
     pub(super) fn as_str(self) -> &'static str {
         let (at, length) = ((self.0 >> 8) as usize, (self.0 & 0xff) as usize);
         // INVARIANT: the build script has put the text there.
         TEXTS.get(at..at + length).unwrap_or_default()
-    }
-}
-
-impl TableRange {
-    pub(super) fn slice_of<T>(self, all: &'static [T]) -> &'static [T] {
-        // INVARIANT: the build script has put them there.
-        all.get(usize::from(self.start)..usize::from(self.end)).unwrap_or_default()
     }
 }
 
@@ -67,6 +37,34 @@ impl NameEntry {
 
     pub(super) fn spec(&self) -> Option<&'static CommandSpec> {
         LEVELS.get(usize::from(self.level))
+    }
+}
+
+impl CommandSpec {
+    /// Returns its options.
+    pub(super) fn options(&self) -> impl Iterator<Item = OptionSpec> {
+        self.option_sets().flatten().map(OptionRow::to_option_spec)
+    }
+
+    /// Returns the sets of its options, each sorted by name.
+    pub(super) fn option_sets(&self) -> impl Iterator<Item = &'static [OptionRow]> + Clone {
+        self.options.slice_of(&SETS).iter().map(|set| set.slice_of(&OPTIONS))
+    }
+
+    pub(super) fn option_overrides(&self) -> &'static [OptionOverride] {
+        self.option_overrides.slice_of(&WHENS)
+    }
+
+    /// Returns its subcommands, sorted by name.
+    pub(super) fn subcommands(&self) -> &'static [NameEntry] {
+        self.subcommands.slice_of(&SUBS)
+    }
+}
+
+impl OperandSpecRow {
+    pub(super) fn to_operand_spec(self) -> OperandSpec {
+        let of = |range: TableRange| range.slice_of(&OPERANDS);
+        OperandSpec { first: of(self.first), repeated: self.repeated, last: of(self.last) }
     }
 }
 

@@ -9,8 +9,8 @@ use std::{fs, path::Path};
 use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
 use super::{
-    Argv, CommandEffect, CommandMeaning, EffectTarget, WordSource, analyze_command,
-    spec_table::{self, NameEntry},
+    Argv, CommandEffect, CommandMeaning, EffectTarget, WordSource, analyze_command, spec_table,
+    table_entries::NameEntry,
 };
 
 /// Guards I08.

@@ -5,7 +5,7 @@ use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 use super::{
     super::{
         ArgumentWord, Argv, ArgvRef, CommandEffect, CommandMeaning, EffectTarget, OutputKind,
-        WordSource, class_without_inner_command,
+        WordSource,
         command_arguments::CommandArguments,
         command_items::CommandItem,
         command_reading::read_without_custom_reader,
@@ -13,8 +13,8 @@ use super::{
     },
     InnerCommand, OPTIONS_NOT_UNDERSTOOD, OTHER_DIRECTORY, STARTS_SHELL, UNCLEAR_COMMAND,
     base_name,
-    find::may_select_secrets,
-    push_prefix, push_replaced, push_word, wrapper_meaning,
+    find_names::may_select_secrets,
+    push_replaced, push_word, relocate_command, wrapper_meaning,
 };
 
 /// `busybox APPLET …`, and toybox.
@@ -180,7 +180,7 @@ pub(in super::super) fn read_fd(arguments: CommandArguments<'_>) -> CommandMeani
         match parse_fd_command(command.iter(), below.as_ref()).filter(|_| value.is_none()) {
             Some(command) => {
                 // Which files it is run for, is not known beforehand.
-                meaning.lower_class(class_without_inner_command(command.as_argv_ref()));
+                meaning.lower_class(command.as_argv_ref().class_without_inner_command());
                 meaning.effects.push(CommandEffect::Runs(command));
             }
             None => {
@@ -383,19 +383,6 @@ pub(in super::super) fn read_script(arguments: CommandArguments<'_>) -> CommandM
     meaning
 }
 
-/// Returns known words with blanks between them.
-pub(in super::super) fn join_words(command: &CommandWords) -> Option<String> {
-    let mut script = String::new();
-    for word in command.iter() {
-        let CommandWord::Known(text) = word else { return None };
-        if !script.is_empty() {
-            script.push(' ');
-        }
-        script.push_str(text);
-    }
-    Some(script)
-}
-
 /// `xargs`: the words that it reads come behind the command, or in place of a text in it.
 pub(in super::super) fn read_xargs(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(arguments.spec.class);
@@ -479,24 +466,6 @@ fn push_input_word(command: &mut Argv, word: CommandWord<'_>, placeholder: &str)
     } else {
         push_replaced(&mut command.words, word, placeholder);
     }
-}
-
-/// Returns the command as it runs in another directory. Relative names stand for other files there,
-/// and files that are not named are different, too.
-pub(in super::super) fn relocate_command(command: &CommandWords) -> CommandWords {
-    let mut words = CommandWords::new();
-    for (at, word) in command.iter().enumerate() {
-        match word {
-            CommandWord::Known(text) if at == 0 || text.starts_with(['/', '-']) => words.push(text),
-            CommandWord::KnownPrefix(text) if text.starts_with('/') => {
-                push_prefix(&mut words, text);
-            }
-            CommandWord::Known(_) | CommandWord::KnownPrefix(_) => words.push_unknown(),
-            CommandWord::AnyWords => words.push_any_words(),
-        }
-    }
-    words.push_any_words();
-    words
 }
 
 /// A program that runs a command where relative names are other files.

@@ -5,9 +5,11 @@ use openoxide_protocol::{CommandClass, CommandWord};
 use super::{
     super::{
         ArgumentWord, Argv, CommandEffect, CommandMeaning, EffectTarget, OutputKind, WordSource,
-        class_without_inner_command, command_arguments::CommandArguments, starts_version_control,
+        command_arguments::CommandArguments,
     },
-    OPTIONS_NOT_UNDERSTOOD, find_names, push_replaced, relocate_command,
+    OPTIONS_NOT_UNDERSTOOD,
+    find_names::{self, is_name_test, last_component_pattern, may_select_secrets},
+    push_replaced, relocate_command,
 };
 
 /// The effect of one word of an expression.
@@ -176,9 +178,9 @@ fn read_expression(arguments: CommandArguments<'_>, meaning: &mut CommandMeaning
                     command
                 };
                 // Which files it is run for, is not known beforehand.
-                meaning.lower_class(class_without_inner_command(command.as_argv_ref()));
+                meaning.lower_class(command.as_argv_ref().class_without_inner_command());
                 // Each directory below can be a repository that makes it run something.
-                if name.ends_with("dir") && starts_version_control(command.as_argv_ref()) {
+                if name.ends_with("dir") && command.as_argv_ref().starts_version_control() {
                     meaning.lower_class(CommandClass::Unknown);
                 }
                 meaning.effects.push(CommandEffect::Runs(command));
@@ -187,52 +189,6 @@ fn read_expression(arguments: CommandArguments<'_>, meaning: &mut CommandMeaning
         }
     }
     Some(())
-}
-
-/// Returns whether a test compares names with a pattern.
-pub(super) fn is_name_test(test: &str) -> bool {
-    test.ends_with("name") || matches!(test, "-path" | "-ipath" | "-regex" | "-iregex")
-}
-
-/// Returns the part of a pattern that the last part of a path has to match; nothing of one in which that can be anything.
-pub(super) fn last_component_pattern<'a>(test: &str, pattern: CommandWord<'a>) -> CommandWord<'a> {
-    let CommandWord::Known(text) = pattern else { return pattern };
-    if test.ends_with("regex") {
-        return CommandWord::Known(text.strip_prefix(".*").unwrap_or(text));
-    }
-    match text.rsplit_once('/') {
-        // The pattern matches everything below a directory.
-        Some((_, "*" | "**")) if !test.ends_with("lname") => CommandWord::Known("*.any"),
-        Some((_, last)) => CommandWord::Known(last),
-        None => pattern,
-    }
-}
-
-/// Returns whether a pattern may match names of secret files: it names one file, or hides the
-/// beginning and the end of the name. Such files must not be treated like arbitrary files below a
-/// directory.
-pub(super) fn may_select_secrets(pattern: CommandWord<'_>) -> bool {
-    let CommandWord::Known(pattern) = pattern else { return true };
-    let ending = pattern.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let secret = matches!(
-        ending.to_ascii_lowercase().as_str(),
-        "env"
-            | "pem"
-            | "key"
-            | "p12"
-            | "pfx"
-            | "jks"
-            | "keystore"
-            | "kdbx"
-            | "ppk"
-            | "keychain"
-            | "tfstate"
-            | "gpg"
-            | "asc"
-    );
-    let plain =
-        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    pattern.starts_with('.') || secret || !plain(ending)
 }
 
 fn word_at(word: CommandWord<'_>) -> ArgumentWord<'_> {

@@ -2,8 +2,6 @@
 
 use openoxide_protocol::{CommandWord, FileSearch};
 
-use super::find::{is_name_test, last_component_pattern};
-
 /// The state of the tests up to the next `-o`.
 #[derive(Clone, Copy, Debug, Default)]
 struct FindAlternative {
@@ -94,6 +92,52 @@ fn exclude_name(search: &mut FileSearch, test: &str, pattern: CommandWord<'_>) {
         Some(name) => search.exclude_patterns.push(name.to_owned()),
         None => {}
     }
+}
+
+/// Returns whether a test compares names with a pattern.
+pub(super) fn is_name_test(test: &str) -> bool {
+    test.ends_with("name") || matches!(test, "-path" | "-ipath" | "-regex" | "-iregex")
+}
+
+/// Returns the part of a pattern that the last part of a path has to match; nothing of one in which that can be anything.
+pub(super) fn last_component_pattern<'a>(test: &str, pattern: CommandWord<'a>) -> CommandWord<'a> {
+    let CommandWord::Known(text) = pattern else { return pattern };
+    if test.ends_with("regex") {
+        return CommandWord::Known(text.strip_prefix(".*").unwrap_or(text));
+    }
+    match text.rsplit_once('/') {
+        // The pattern matches everything below a directory.
+        Some((_, "*" | "**")) if !test.ends_with("lname") => CommandWord::Known("*.any"),
+        Some((_, last)) => CommandWord::Known(last),
+        None => pattern,
+    }
+}
+
+/// Returns whether a pattern may match names of secret files: it names one file, or hides the
+/// beginning and the end of the name. Such files must not be treated like arbitrary files below a
+/// directory.
+pub(super) fn may_select_secrets(pattern: CommandWord<'_>) -> bool {
+    let CommandWord::Known(pattern) = pattern else { return true };
+    let ending = pattern.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let secret = matches!(
+        ending.to_ascii_lowercase().as_str(),
+        "env"
+            | "pem"
+            | "key"
+            | "p12"
+            | "pfx"
+            | "jks"
+            | "keystore"
+            | "kdbx"
+            | "ppk"
+            | "keychain"
+            | "tfstate"
+            | "gpg"
+            | "asc"
+    );
+    let plain =
+        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    pattern.starts_with('.') || secret || !plain(ending)
 }
 
 #[cfg(test)]

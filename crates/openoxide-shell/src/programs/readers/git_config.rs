@@ -7,7 +7,7 @@ use super::{
         ArgumentWord, CommandMeaning, command_arguments::CommandArguments,
         command_items::CommandItem,
     },
-    git::{add_revision, names_helper_program},
+    git_operands::{add_revision, names_helper_program},
 };
 
 const SETTING_RUNS_PROGRAM: &str = "a setting of git can make it run a program";

@@ -4,7 +4,7 @@ use openoxide_protocol::CommandClass;
 
 use super::{
     super::{
-        ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, EffectTarget, analyze_command,
+        ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, EffectTarget,
         command_arguments::CommandArguments, command_items::CommandItem,
         command_reading::read_without_custom_reader,
     },
@@ -105,7 +105,7 @@ const NOHUP_OUTPUT: &str = "nohup.out";
 fn runs_harmless_only(meaning: &CommandMeaning, depth: usize) -> bool {
     meaning.effects.iter().all(|effect| match effect {
         CommandEffect::Runs(argv) if depth > 0 => {
-            let inner = analyze_command(argv.as_argv_ref());
+            let inner = argv.as_argv_ref().meaning();
             inner.class == CommandClass::Harmless && runs_harmless_only(&inner, depth - 1)
         }
         _ => true,

@@ -8,7 +8,7 @@ use super::{
         command_arguments::CommandArguments, command_items::CommandItem,
         command_reading::read_without_custom_reader, command_spec::CommandSpec,
     },
-    find::may_select_secrets,
+    find_names::may_select_secrets,
     push_word,
     search_scope::add_search,
 };

@@ -4,7 +4,7 @@ use openoxide_protocol::FileSearch;
 
 use super::super::{
     ArgumentWord, CommandEffect, CommandMeaning, EffectTarget, command_arguments::CommandArguments,
-    command_items::CommandItem, command_reading::read_without_custom_reader,
+    command_items::CommandItem,
 };
 
 /// Adds to each directory that is read which files below it are searched.
@@ -57,36 +57,8 @@ pub(in super::super) fn find_printed_files(name: &str, all: bool) -> Option<Box<
     Some(Box::new(search))
 }
 
-/// Reads a `git grep` command. It searches the files that git tracks, and other files if an option
-/// requests this.
-pub(in super::super) fn read_git_grep(arguments: CommandArguments<'_>) -> CommandMeaning {
-    let mut meaning = read_without_custom_reader(arguments);
-    let has = |names: &[&str]| {
-        arguments.items()
-            .any(|item| matches!(item, CommandItem::Option { option, .. } if names.contains(&option.name)))
-    };
-    if has(&["l", "L", "files-with-matches", "name-only", "files-without-match", "c", "count"])
-        || has(&["cached", "q", "quiet"])
-    {
-        return meaning;
-    }
-    let search = FileSearch {
-        includes_hidden: true,
-        includes_ignored: has(&["no-index", "no-exclude-standard"]) && !has(&["exclude-standard"]),
-        ..FileSearch::default()
-    };
-    let mut targets = read_targets(&meaning);
-    if targets.is_empty() {
-        targets.push(EffectTarget::File(".".to_owned()));
-    }
-    let searches =
-        targets.into_iter().map(|target| CommandEffect::Searches(target, search.clone()));
-    meaning.effects.extend(searches);
-    meaning
-}
-
 /// Returns the files and directories that are read.
-fn read_targets(meaning: &CommandMeaning) -> Vec<EffectTarget> {
+pub(super) fn read_targets(meaning: &CommandMeaning) -> Vec<EffectTarget> {
     let read = meaning.effects.iter().filter_map(|effect| match effect {
         CommandEffect::Reads(target @ (EffectTarget::File(_) | EffectTarget::Pattern(_))) => {
             Some(target.clone())

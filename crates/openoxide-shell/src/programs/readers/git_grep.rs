@@ -1,0 +1,39 @@
+//! `git grep`.
+
+use openoxide_protocol::FileSearch;
+
+use super::{
+    super::{
+        CommandEffect, CommandMeaning, EffectTarget, command_arguments::CommandArguments,
+        command_items::CommandItem, command_reading::read_without_custom_reader,
+    },
+    search_scope::read_targets,
+};
+
+/// Reads a `git grep` command. It searches the files that git tracks, and other files if an option
+/// requests this.
+pub(in super::super) fn read_git_grep(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    let has = |names: &[&str]| {
+        arguments.items()
+            .any(|item| matches!(item, CommandItem::Option { option, .. } if names.contains(&option.name)))
+    };
+    if has(&["l", "L", "files-with-matches", "name-only", "files-without-match", "c", "count"])
+        || has(&["cached", "q", "quiet"])
+    {
+        return meaning;
+    }
+    let search = FileSearch {
+        includes_hidden: true,
+        includes_ignored: has(&["no-index", "no-exclude-standard"]) && !has(&["exclude-standard"]),
+        ..FileSearch::default()
+    };
+    let mut targets = read_targets(&meaning);
+    if targets.is_empty() {
+        targets.push(EffectTarget::File(".".to_owned()));
+    }
+    let searches =
+        targets.into_iter().map(|target| CommandEffect::Searches(target, search.clone()));
+    meaning.effects.extend(searches);
+    meaning
+}

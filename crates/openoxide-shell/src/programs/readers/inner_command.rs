@@ -1,0 +1,47 @@
+//! Commands inside of other commands.
+
+use openoxide_protocol::CommandClass;
+
+use super::super::{Argv, CommandEffect, CommandMeaning, command_spec::CommandSpec};
+
+pub(super) const OPTIONS_NOT_UNDERSTOOD: &str = "its options were not understood";
+pub(super) const HIDDEN_EXECUTION: &str = "it can run something that its words do not show";
+pub(super) const OTHER_DIRECTORY: &str = "runs a command in another directory";
+pub(super) const STARTS_SHELL: &str = "starts a shell";
+
+/// The command inside of another command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum InnerCommand {
+    /// No command is run with these words.
+    Nothing,
+    /// No command is run. It only prints help or a version.
+    PrintsHelp,
+    /// One program.
+    Command(Argv),
+    /// A shell with this script.
+    Script(String),
+    /// An unknown command, with the reason.
+    Unknown(&'static str),
+}
+
+pub(super) const UNCLEAR_COMMAND: InnerCommand = InnerCommand::Unknown(OPTIONS_NOT_UNDERSTOOD);
+
+/// Returns the meaning of a command that runs others.
+pub(super) fn wrapper_meaning(level: &CommandSpec, inside: InnerCommand) -> CommandMeaning {
+    let mut meaning = CommandMeaning::new(level.class);
+    match inside {
+        InnerCommand::Nothing => {}
+        InnerCommand::PrintsHelp => return CommandMeaning::new(CommandClass::Harmless),
+        InnerCommand::Command(command) => meaning.effects.push(CommandEffect::Runs(command)),
+        InnerCommand::Script(script) => meaning.effects.push(CommandEffect::Script(script)),
+        InnerCommand::Unknown(why) => {
+            meaning.lower_class(CommandClass::Unknown);
+            meaning.add_unknown_effect(why);
+        }
+    }
+    meaning
+}
+
+pub(super) fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
