@@ -23,10 +23,11 @@ const PRECISION: &[&str] = &[
 ];
 
 /// The steps in their order, cheapest first: name and arguments of cargo.
-const STEPS: [(&str, &[&str]); 11] = [
+const STEPS: [(&str, &[&str]); 12] = [
     ("fmt", &["fmt", "--all", "--check"]),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ("naming", &["xtask", "naming", "--check"]),
+    ("modules", &["xtask", "modules"]),
     ("test", &["test", "--workspace"]),
     ("referee", &["xtask", "referee", "--cases", "20000", "--seed", "1"]),
     ("dash", &["xtask", "referee", "--cases", "2000", "--seed", "1", "--shell", "dash"]),
@@ -47,8 +48,8 @@ pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
 
 fn select(names: &[String]) -> Result<Vec<Step>, Failure> {
     let known = |name: &String| STEPS.iter().any(|(step, _)| step == name);
-    if let Some(stranger) = names.iter().find(|name| !known(name)) {
-        return Err(Failure::Usage(format!("`cargo xtask test` has no step `{stranger}`")));
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        return Err(Failure::Usage(format!("`cargo xtask test` has no step `{unknown}`")));
     }
     let wanted = |name: &str| names.is_empty() || names.iter().any(|asked| asked == name);
     let chosen = STEPS.into_iter().filter(|(name, _)| wanted(name));
@@ -79,6 +80,7 @@ mod tests {
             "fmt",
             "clippy",
             "naming",
+            "modules",
             "test",
             "referee",
             "dash",
@@ -97,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_a_usage_failure() {
+    fn an_unknown_step_is_a_usage_failure() {
         assert!(matches!(names(&["lint"]), Err(Failure::Usage(_))));
     }
 }
