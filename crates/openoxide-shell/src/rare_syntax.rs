@@ -9,10 +9,14 @@
 mod arithmetic;
 mod builtins;
 mod parameters;
+mod script_text;
 
 use openoxide_protocol::Span;
 
-use self::arithmetic::NumericNames;
+use self::{
+    arithmetic::NumericNames,
+    script_text::{is_name_byte, text_window},
+};
 
 pub(crate) use self::builtins::is_rare_builtin_call;
 
@@ -54,9 +58,6 @@ const SPECIAL_VARIABLES: [&str; 18] = [
     "SRANDOM",
     "TMOUT",
 ];
-
-/// The maximum length of one construct. A longer one is rare. It bounds the time of a search.
-const MAX_CONSTRUCT_LENGTH: usize = 512;
 
 /// Returns the first rare syntax in `script`.
 pub(crate) fn find_rare_syntax(script: &str) -> Option<RareSyntax> {
@@ -204,19 +205,9 @@ impl Search<'_> {
     }
 }
 
-/// Returns the text from `at` on, up to [`MAX_CONSTRUCT_LENGTH`].
-fn text_window(text: &str, at: usize) -> &str {
-    let rest = text.get(at..).unwrap_or_default();
-    rest.get(..rest.floor_char_boundary(MAX_CONSTRUCT_LENGTH)).unwrap_or(rest)
-}
-
 /// Returns whether a `~` after `byte` belongs to a revision of git (`HEAD~1`, `@~2`, `HEAD^~1`).
 const fn is_revision_byte(byte: u8) -> bool {
     is_name_byte(byte) || matches!(byte, b'^' | b'@' | b'}' | b'~')
-}
-
-const fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use super::{is_name_byte, text_window};
+use super::script_text::{is_name_byte, text_window};
 
 /// The variables that a script assigns, and whether each assignment is a number.
 pub(super) struct NumericNames<'s>(BTreeMap<&'s str, bool>);

@@ -1,6 +1,6 @@
 //! Rare forms of parameter expansions, of elements of arrays and of escapes.
 
-use super::{arithmetic::NumericNames, is_name_byte};
+use super::{arithmetic::NumericNames, script_text::is_name_byte};
 
 const ELEMENT: &str = "an element of an array whose subscript is not a number";
 
