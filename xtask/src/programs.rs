@@ -18,7 +18,7 @@ mod strace;
 mod table;
 mod trap;
 
-use std::{path::Path, sync::Mutex};
+use std::{collections::BTreeSet, path::Path, sync::Mutex};
 
 use openoxide_engine::{CallLocation, collect_action_facts};
 use openoxide_protocol::{AbsPath, Access, Action, CommandClass, OperationFacts};
@@ -130,17 +130,29 @@ impl Referee<'_> {
         }
         outcome.verdict = Verdict::NothingHarmless;
         let accepted = self.accepted.of(name);
+        for script in self.candidates.ends_of(name) {
+            self.examine(script, &mut outcome, &accepted);
+        }
+        let most = outcome.commands.len() + self.options.each;
         for script in self.candidates.of(name) {
-            if outcome.commands.len() >= self.options.each {
+            if outcome.commands.len() >= most {
                 break;
             }
-            // A guard that refuses the hostile project is respected; the rest is tried in the one without that trap.
-            if let Some(trap) = self.traps.iter().find(|trap| is_harmless(&script, trap)) {
-                let deeds = self.deeds(&script, trap, &mut outcome);
-                outcome.add(&script, deeds, &accepted);
-            }
+            self.examine(&script, &mut outcome, &accepted);
         }
         outcome
+    }
+
+    /// Runs a command line if it is harmless in one of the projects, and adds what it did. A guard that refuses the hostile
+    /// project is respected: the line is tried in the one without that trap.
+    fn examine(&self, script: &str, outcome: &mut Outcome, accepted: &BTreeSet<String>) {
+        if outcome.commands.iter().any(|before| before == script) {
+            return;
+        }
+        if let Some(trap) = self.traps.iter().find(|trap| is_harmless(script, trap)) {
+            let deeds = self.deeds(script, trap, outcome);
+            outcome.add(script, deeds, accepted);
+        }
     }
 
     /// Runs a command line, and returns what it did.

@@ -17,6 +17,9 @@ const TEXTS: &[&str] = &["1", "x", "a", "alpha", "0", "2,3", "a.txt"];
 /// Command lines of each program, the most telling ones first.
 pub(super) struct Candidates {
     scripts: BTreeMap<String, Vec<String>>,
+    /// The lines with an option after which a program does nothing else. An option that has another meaning in the real
+    /// program makes it do anything, so that all of them are run.
+    ends: BTreeMap<String, Vec<String>>,
     /// The choice of command lines: 0 spreads them over the row, another number chooses by chance.
     seed: u64,
 }
@@ -24,11 +27,14 @@ pub(super) struct Candidates {
 impl Candidates {
     /// Derives the command lines of all programs. A seed other than 0 adds combinations of options by chance.
     pub(super) fn read(seed: u64) -> Result<Self, String> {
-        let mut all = Self { scripts: BTreeMap::new(), seed };
+        let mut all = Self { scripts: BTreeMap::new(), ends: BTreeMap::new(), seed };
         for file in table::read()? {
             for row in &file.programs {
                 let levels = levels(row, &file.sets, &mut chance(seed, &row.names));
+                let ends = ends(row, &file.sets);
                 for (index, name) in row.names.split_whitespace().enumerate() {
+                    let lines = ends.iter().map(|rest| format!("{name}{rest}"));
+                    all.ends.entry(name.to_owned()).or_default().extend(lines);
                     // Further names of one program differ little: fewer lines show that they do the same.
                     let most = if index == 0 { usize::MAX } else { 3 };
                     let lines = levels.iter().map(|rest| format!("{name}{rest}"));
@@ -44,6 +50,11 @@ impl Candidates {
     /// Returns the names of all programs.
     pub(super) fn programs(&self) -> impl Iterator<Item = &str> {
         self.scripts.keys().map(String::as_str)
+    }
+
+    /// Returns the command lines of a program with an option after which it does nothing else.
+    pub(super) fn ends_of(&self, program: &str) -> &[String] {
+        self.ends.get(program).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the command lines of a program: from each source in turn, so that a limit leaves some of each.
@@ -186,6 +197,14 @@ fn of_level(row: &Row, sets: &Sets, level: &Level<'_>, chance: &mut Option<Chanc
         }
     }
     lines
+}
+
+/// Returns the options of a row after which the program does nothing else.
+fn ends(row: &Row, sets: &Sets) -> Vec<String> {
+    let single_dash = row.traits.contains("single-dash");
+    let ends = options(row, sets).filter(|(kind, _)| *kind == "ends");
+    let names = ends.flat_map(|(_, names)| names.split_whitespace());
+    names.map(|name| format!(" {}", spell(name, single_dash))).collect()
 }
 
 /// Returns the options of a row and of the sets that it names, by kind.

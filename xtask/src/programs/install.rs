@@ -98,13 +98,15 @@ apt-get install -y -qq --no-install-recommends $there ||
 
 /// Installs each package in a separate directory, and links the programs that are named after it. Debian's Node.js is
 /// too old for many of them: they run with the one of npm.
-const NPM: &str = r#"for each in "$@"; do set -- $each; name=$1; at=/opt/npm/$name; shift
+const NPM: &str = r#"get() { timeout 240 npm install --silent --no-fund --no-audit --prefix "$at" "$@"; }
+for each in "$@"; do set -- $each; name=$1; at=/opt/npm/$name; shift
   if [ ! -d "$at" ]; then mkdir -p "$at"
-    npm install --silent --no-fund --no-audit --prefix "$at" "$name" </dev/null >/tmp/npm.log 2>&1 ||
+    # A package that cannot be built here is installed without its scripts.
+    { get "$name" || get --ignore-scripts "$name"; } >/tmp/npm.log 2>&1 </dev/null ||
       { echo "npm: $name cannot be installed"; tail -n 5 /tmp/npm.log; rm -rf "$at"; continue; }
   fi
   for program in "$@"; do file=$at/node_modules/.bin/$program
-    [ -e "$file" ] && { [ "$name" = node ] || [ ! -e "/usr/bin/$program" ]; } && ln -sf "$file" "/usr/local/bin/$program"; done
+    [ -e "$file" ] && { [ "$program" = node ] || [ ! -e "/usr/bin/$program" ]; } && ln -sf "$file" "/usr/local/bin/$program"; done
 done; true"#;
 
 /// As for npm, with a virtual environment for each package.

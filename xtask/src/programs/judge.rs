@@ -6,8 +6,8 @@ use std::path::Path;
 use super::{
     installation::Installation,
     machine::Record,
-    strace::{dns_name, quoted, strings},
-    trap::{HOME_MARK, MARK, SECRET, Trap},
+    strace::{calls, dns_name, quoted, strings},
+    trap::{HOME_MARK, LIKE_OPTIONS, MARK, SECRET, Trap},
 };
 
 /// One thing that a program did and that a harmless one does not do.
@@ -68,9 +68,10 @@ pub(super) struct Bench<'b> {
 pub(super) fn deeds(record: &Record, script: &str, bench: &Bench<'_>) -> Vec<Deed> {
     let place = Places { directory: bench.trap.directory().display().to_string() };
     // The first program is the shell that reads the script.
-    let mut lines = record.trace.lines().map(strip_process);
-    let _ = lines.by_ref().find(|line| line.starts_with("execve("));
-    let mut deeds: Vec<Deed> = lines.filter_map(|line| place.deed(line, script, bench)).collect();
+    let calls = calls(&record.trace);
+    let mut calls = calls.iter();
+    let _ = calls.by_ref().find(|call| call.starts_with("execve("));
+    let mut deeds: Vec<Deed> = calls.filter_map(|call| place.deed(call, script, bench)).collect();
     deeds.extend(secrets(&record.output));
     deeds.sort();
     deeds.dedup();
@@ -93,12 +94,6 @@ fn secrets(output: &str) -> impl Iterator<Item = Deed> {
 
 fn concat_dash(text: &str) -> String {
     format!("{text}-")
-}
-
-/// Drops the number of the process.
-fn strip_process(line: &str) -> &str {
-    let rest = line.trim_start_matches(|each: char| each.is_ascii_digit());
-    rest.trim_start()
 }
 
 /// The directories of the trap.
@@ -141,19 +136,24 @@ impl Places {
             None if !path.starts_with('/') => return deed(Kind::Trap, &path),
             None => {}
         }
+        let name = path.rsplit('/').next().unwrap_or_default();
+        // The program is looked up in the directories of PATH, where it is not.
+        if name == MARK {
+            return deed(Kind::Trap, &path);
+        }
         if failed {
             return None;
         }
-        if rest.contains(MARK) {
+        let mut named =
+            script.split(|each: char| !(each.is_alphanumeric() || "._-+[".contains(each)));
+        let is_named = named.any(|word| word == name);
+        if mentions(rest, MARK, is_named) {
             return deed(Kind::Trap, &path);
         }
-        let name = path.rsplit('/').next().unwrap_or_default();
         if rest.contains(HOME_MARK) {
             return deed(Kind::Home, name);
         }
-        let mut named =
-            script.split(|each: char| !(each.is_alphanumeric() || "._-+[".contains(each)));
-        if named.any(|word| word == name) {
+        if is_named {
             return None;
         }
         let words = strings(rest.split_once('[').map_or("", |(_, words)| words));
@@ -220,6 +220,16 @@ impl Places {
             None => format!("project{}", inside.strip_prefix("/p").unwrap_or(inside)),
         }
     }
+}
+
+/// Returns whether the words of a started program contain the mark. A program that the script names gets the names of
+/// the files like options where the script has a glob.
+fn mentions(rest: &str, mark: &str, is_named: bool) -> bool {
+    let mut rest = rest.to_owned();
+    for option in LIKE_OPTIONS.iter().filter(|_| is_named) {
+        rest = rest.replace(&format!("\"{option}\""), "");
+    }
+    rest.contains(mark)
 }
 
 /// Returns a command as a shell reads it: the file that was started, and the words behind its name.
@@ -298,6 +308,15 @@ mod tests {
         for (line, expected) in [
             ("execve(\"/usr/bin/ls\", [\"ls\"], 0x1 /* 8 vars */) = 0", None),
             ("execve(\"/usr/bin/git\", [\"git\"], 0x1) = 0", deed(Kind::Starts, "git")),
+            ("execve(\"/usr/bin/ls\", [\"ls\", \"--pre=oxtrap\"], 0x1) = 0", None),
+            (
+                "execve(\"/usr/bin/git\", [\"git\", \"--pre=oxtrap\"], 0x1) = 0",
+                deed(Kind::Trap, "/usr/bin/git"),
+            ),
+            (
+                "execve(\"/usr/bin/oxtrap\", [\"oxtrap\"], 0x1) = -1 ENOENT (x)",
+                deed(Kind::Trap, "/usr/bin/oxtrap"),
+            ),
             ("execve(\"/t/p/bin/oxtrap\", [\"x\"], 0x1) = 0", deed(Kind::Trap, "/t/p/bin/oxtrap")),
             ("execve(\"./x.sh\", [\"x\"], 0x1) = -1 ENOENT (x)", deed(Kind::Trap, "./x.sh")),
             (

@@ -138,7 +138,7 @@ impl Machine {
         drop(fs::remove_file(&trace));
         drop(fs::remove_file(&errors));
         if text.is_empty() {
-            return Err(why.trim().to_owned());
+            return Err(format!("{status}: {}", why.trim()));
         }
         let utf8 = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(Record { trace: utf8(&text), output: utf8(&output), status: status.code() })

@@ -207,12 +207,11 @@ impl AcceptedActions {
     }
 }
 
-/// Returns whether an action is accepted. A sprung trap is never accepted. An entry that ends with
-/// `*` accepts every action that begins with the text before it.
+/// Returns whether an action is accepted. A sprung trap is never accepted. In an entry, `*` stands for any text.
 fn is_accepted(deed: &Deed, text: &str, accepted: &BTreeSet<String>) -> bool {
     deed.kind != Kind::Trap
-        && accepted.iter().any(|entry| match entry.strip_suffix('*') {
-            Some(start) => text.starts_with(start),
+        && accepted.iter().any(|entry| match entry.split_once('*') {
+            Some((start, end)) => text.strip_prefix(start).is_some_and(|rest| rest.ends_with(end)),
             None => entry == text,
         })
 }

@@ -1,4 +1,31 @@
-//! Parsing of the strings that strace writes, and of the DNS messages in them.
+//! Parsing of what strace writes: calls, their strings, and the DNS messages in them.
+
+use std::collections::HashMap;
+
+/// Returns the calls of a record, each whole and without the number of its process. While a call lasts, strace writes
+/// the calls of other processes: it writes the beginning and the end of such a call in two lines.
+pub(super) fn calls(trace: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut unfinished: HashMap<&str, usize> = HashMap::new();
+    for line in trace.lines() {
+        let rest = line.trim_start_matches(|each: char| each.is_ascii_digit());
+        let process = line.strip_suffix(rest).unwrap_or_default();
+        let call = rest.trim_start();
+        if let Some(begun) = call.strip_suffix(" <unfinished ...>") {
+            let _ = unfinished.insert(process, all.len());
+            all.push(begun.to_owned());
+        } else if let Some(resumed) = call.strip_prefix("<... ") {
+            let end = resumed.split_once(" resumed>").map_or("", |(_, end)| end);
+            let begun = unfinished.remove(process).and_then(|index| all.get_mut(index));
+            if let Some(begun) = begun {
+                begun.push_str(end);
+            }
+        } else {
+            all.push(call.to_owned());
+        }
+    }
+    all
+}
 
 /// Returns the first text in quotes, as it is written.
 pub(super) fn quoted(rest: &str) -> Option<String> {
@@ -95,6 +122,14 @@ fn name_at(bytes: &[u8], at: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_two_lines_of_a_call_that_lasted_are_one_call() {
+        let trace = "1 mkdir(\"/a\", 0777 <unfinished ...>\n2 unlink(\"b\") = 0\n\
+                     1 <... mkdir resumed>) = -1 EACCES (x)\n2 unlink(\"c\" <unfinished ...>\n";
+        let expected = ["mkdir(\"/a\", 0777) = -1 EACCES (x)", "unlink(\"b\") = 0", "unlink(\"c\""];
+        assert_eq!(calls(trace), expected);
+    }
 
     #[test]
     fn texts_are_read_as_they_were_before_strace_wrote_them() {

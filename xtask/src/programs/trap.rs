@@ -55,7 +55,7 @@ const LURES: [&str; 22] = [
 const LURED: [&str; 4] = [".", "bin", "node_modules/.bin", ".venv/bin"];
 
 /// Files named like options: a glob or an operand that is taken for an option springs them.
-const LIKE_OPTIONS: [&str; 8] = [
+pub(super) const LIKE_OPTIONS: [&str; 7] = [
     "--pre=oxtrap",
     "-e",
     "-exec",
@@ -63,7 +63,6 @@ const LIKE_OPTIONS: [&str; 8] = [
     "--checkpoint-action=exec=oxtrap",
     "--compress-program=oxtrap",
     "-oProxyCommand=oxtrap",
-    "--config=oxtrap",
 ];
 
 /// Hooks of git.
@@ -85,7 +84,6 @@ const GUARDED: &[(&str, &str)] = &[
     ("global.json", "{\"sdk\": {\"paths\": [\"./sdk\"]}}\n"),
     ("compose.yaml", "include:\n- oci://oxtrap.example/x\nservices: {}\n"),
     (".hg/hgrc", "[extensions]\nx = ./trap.py\n"),
-    ("node_modules/xo/package.json", "{\"name\": \"xo\", \"main\": \"../../trap.js\"}\n"),
     (
         "node_modules/stylelint/package.json",
         "{\"name\": \"stylelint\", \"main\": \"../../trap.js\"}\n",
@@ -108,6 +106,7 @@ const MARKERS: &[(&str, &str)] = &[
     (".bundle/config", "BUNDLE_PATH: ./vendor\n"),
     (".poetry/plugins", "x\n"),
     ("pnpm-workspace.yaml", "packages: ['.']\n"),
+    ("node_modules/xo/package.json", "{\"name\": \"xo\", \"main\": \"../../trap.js\"}\n"),
 ];
 
 /// Settings of the hostile repository of git.

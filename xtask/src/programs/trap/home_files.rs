@@ -53,7 +53,7 @@ pub(super) const HOME: &[(&str, &str)] = &[
     (".lftprc", "!@\n"),
     (".muttrc", "source \"@|\"\n"),
     (".config/neomutt/neomuttrc", "source \"@|\"\n"),
-    (".mailrc", "!@\n"),
+    (".mailrc", "set sendmail=@\n"),
     (".curlrc", "proxy = http://oxhome.example:80\n"),
     (".wgetrc", "use_askpass = @\n"),
     (".ssh/config", "Host *\n  ProxyCommand @\n  Match exec @\n"),

@@ -86,6 +86,9 @@ pub(super) const PLAIN: &[(&str, &str)] = &[
     ("t/x.t", "print \"1..0\\n\";\n"),
     ("test_x.py", "def test_x():\n    pass\n"),
     ("x.spec.js", "test('x', () => {});\n"),
+    ("firebase.json", "{\"hosting\": {\"predeploy\": \"@\"}}\n"),
+    ("sst.config.ts", "require('./trap.js');\n"),
+    ("biome.json", "{\"plugins\": [\"./trap.js\"]}\n"),
 ];
 
 /// Files that make a tool start the script of the project, or contact its host. `@` is the
@@ -102,7 +105,7 @@ pub(super) const TRAPS: &[(&str, &str)] = &[
     ),
     (
         "pyproject.toml",
-        "[build-system]\nrequires = []\nbuild-backend = \"trap\"\nbackend-path = [\".\"]\n[project]\nname = \"x\"\nversion = \"1\"\n[tool.pytest.ini_options]\naddopts = \"-p trap\"\n[tool.pylint.main]\ninit-hook = \"import trap\"\n[tool.mypy]\nplugins = [\"./trap.py\"]\n[tool.isort]\nskip_gitignore = true\n[tool.black]\nline-length = 80\n[tool.poetry]\nname = \"x\"\nversion = \"1\"\ndescription = \"\"\nauthors = []\n[tool.hatch.build.hooks.custom]\npath = \"trap.py\"\n[tool.pdm.scripts]\npost_lock = \"@\"\n",
+        "[build-system]\nrequires = []\nbuild-backend = \"trap\"\nbackend-path = [\".\"]\n[project]\nname = \"x\"\nversion = \"1\"\n[tool.pytest.ini_options]\naddopts = \"-p trap\"\n[tool.pylint.main]\ninit-hook = \"import trap\"\n[tool.mypy]\nplugins = [\"./trap.py\"]\n[tool.isort]\nskip_gitignore = true\n[tool.black]\nline-length = 80\n[tool.poetry]\nname = \"x\"\nversion = \"1\"\ndescription = \"\"\nauthors = []\n[[tool.poetry.source]]\nname = \"y\"\nurl = \"https://oxtrap.example/simple\"\n[[tool.pdm.source]]\nname = \"y\"\nurl = \"https://oxtrap.example/simple\"\n[[tool.uv.index]]\nurl = \"https://oxtrap.example/simple\"\n[tool.hatch.build.hooks.custom]\npath = \"trap.py\"\n[tool.pdm.scripts]\npost_lock = \"@\"\n",
     ),
     (
         "setup.cfg",
@@ -113,7 +116,7 @@ pub(super) const TRAPS: &[(&str, &str)] = &[
         "tox.ini",
         "[tox]\nrequires = trap\n[testenv]\ncommands = @\n[flake8:local-plugins]\nextension = T = trap:T\npaths = .\n",
     ),
-    ("noxfile.py", "import trap\n"),
+    ("noxfile.py", "import os\nos.system('@')\n"),
     ("conftest.py", "import trap\n"),
     ("sitecustomize.py", "import trap\n"),
     ("usercustomize.py", "import trap\n"),
@@ -130,6 +133,7 @@ pub(super) const TRAPS: &[(&str, &str)] = &[
     ("pylintrc", "[MAIN]\ninit-hook=import trap\n"),
     ("mypy.ini", "[mypy]\nplugins = ./trap.py\n"),
     (".eslintrc.js", "require('./trap.js');\n"),
+    ("xo.config.js", "require('./trap.js');\n"),
     ("eslint.config.js", "require('./trap.js');\n"),
     ("prettier.config.js", "require('./trap.js');\n"),
     (".prettierrc.js", "require('./trap.js');\n"),
@@ -139,7 +143,6 @@ pub(super) const TRAPS: &[(&str, &str)] = &[
     ("vitest.config.js", "require('./trap.js');\n"),
     (".mocharc.js", "require('./trap.js');\n"),
     ("webpack.config.js", "require('./trap.js');\n"),
-    ("biome.json", "{\"plugins\": [\"./trap.js\"]}\n"),
     (
         "deno.json",
         "{\"tasks\": {\"x\": \"@\"}, \"imports\": {\"x\": \"https://oxtrap.example/x.ts\"}}\n",
@@ -150,7 +153,7 @@ pub(super) const TRAPS: &[(&str, &str)] = &[
     ),
     (
         "package.json",
-        "{\"name\": \"p\", \"version\": \"1.0.0\", \"scripts\": {\"preinstall\": \"@\", \"version\": \"@\", \"x\": \"@\"}, \"dependencies\": {\"x\": \"git+https://oxtrap.example/x.git\"}, \"packageManager\": \"yarn@9.9.9\"}\n",
+        "{\"name\": \"p\", \"version\": \"1.0.0\", \"scripts\": {\"preinstall\": \"@\", \"version\": \"@\", \"x\": \"@\"}, \"dependencies\": {\"x\": \"git+https://oxtrap.example/x.git\"}, \"packageManager\": \"yarn\\u00409.9.9\"}\n",
     ),
     (".rubocop.yml", "require: ./trap.rb\n"),
     ("Gemfile", "require './trap.rb'\n"),
@@ -212,13 +215,14 @@ pub(super) const TRAPS: &[(&str, &str)] = &[
     ),
     ("Vagrantfile", "system('@')\n"),
     ("helmfile.yaml", "helmBinary: @\n"),
-    ("serverless.yml", "service: x\nplugins: [./trap.js]\n"),
+    ("serverless.yml", "service: x\nprovider: {name: aws}\nplugins: [./trap.js]\n"),
     ("serverless.js", "require('./trap.js');\n"),
-    ("wrangler.toml", "name = \"x\"\n[build]\ncommand = \"@\"\n"),
+    (
+        "wrangler.toml",
+        "name = \"x\"\nmain = \"x.js\"\ncompatibility_date = \"2024-01-01\"\n[build]\ncommand = \"@\"\n",
+    ),
     ("netlify.toml", "[build]\ncommand = \"@\"\n"),
     ("vercel.json", "{\"buildCommand\": \"@\"}\n"),
-    ("sst.config.ts", "require('./trap.js');\n"),
-    ("firebase.json", "{\"hosting\": {\"predeploy\": \"@\"}}\n"),
     (
         ".pre-commit-config.yaml",
         "repos:\n- repo: local\n  hooks:\n  - {id: x, name: x, entry: '@', language: system}\n",
@@ -232,7 +236,10 @@ pub(super) const TRAPS: &[(&str, &str)] = &[
     ("cspell.config.js", "require('./trap.js');\n"),
     (".textlintrc.js", "require('./trap.js');\n"),
     (".remarkrc.js", "require('./trap.js');\n"),
-    (".cz.toml", "[tool.commitizen]\nname = \"trap\"\n"),
+    (
+        ".cz.toml",
+        "[tool.commitizen]\nname = \"cz_conventional_commits\"\nversion = \"1.0.0\"\npre_bump_hooks = [\"@\"]\n",
+    ),
     (".czrc", "{\"path\": \"./trap.js\"}\n"),
     ("nodemon.json", "{\"exec\": \"@\"}\n"),
     (".nycrc", "{\"require\": [\"./trap.js\"]}\n"),
