@@ -188,19 +188,26 @@ fn distrust_edited_programs(
 /// directory and all above, and for git at the repository there; each is compared with what the script edits.
 fn estimate_distrust_steps(facts: &OperationFacts, cwd: &AbsPath) -> usize {
     let (mut all, mut last) = (0, None);
+    let mut steerable = HashMap::new();
     let edits = facts.accesses.iter().filter(|access| matches!(access, Access::Edit(_))).count();
     for access in &facts.accesses {
         let Access::Exec(exec) = access else { continue };
         let place = exec.cwd.as_ref().unwrap_or(cwd);
-        // The same place in a row is looked at once.
-        let is_new = last.replace(place) != Some(place);
+        // Without edits, the same place in a row is looked at once.
+        let is_new = last.replace(place) != Some(place) || edits > 0;
         let look = match started_version_control(exec) {
             VersionControl::None => 8,
             VersionControl::Git => 64,
             VersionControl::Any => 96,
         };
-        let depth = place.as_str().split('/').count();
-        all += 2 + edits / 16 + if is_new { look + depth * 2 } else { 0 };
+        let look = look + place.as_str().split('/').count() * 2;
+        // Each file that is looked for is compared with each edit.
+        all += 2 + edits / 16 + if is_new { look + look * edits / 16 } else { 0 };
+        let program = exec.argv.known_word(0).and_then(|name| name.rsplit('/').next());
+        let is_steerable = program.is_some_and(|program| {
+            *steerable.entry(program).or_insert_with(|| project_settings::is_steerable(program))
+        });
+        all += if is_steerable { edits * 6 } else { 0 };
     }
     all
 }

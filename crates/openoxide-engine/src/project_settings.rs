@@ -136,7 +136,8 @@ fn operand_directories(exec: &ExecAccess, places: &[PathBuf]) -> Option<BTreeSet
     Some(directories)
 }
 
-fn is_steerable(program: &str) -> bool {
+/// Returns whether a program obeys any steering file.
+pub(crate) fn is_steerable(program: &str) -> bool {
     all_steering_files().any(|file| file.applies_to(program))
 }
 

@@ -123,10 +123,18 @@ impl PriorEdits<'_> {
     pub(crate) fn may_change(&self, path: &Path) -> bool {
         match self {
             Self::Anything => true,
-            Self::Paths(edited) => edited.iter().any(|edited| {
-                let edited = Path::new(edited.as_str());
-                path.starts_with(edited) || edited.starts_with(path)
-            }),
+            Self::Paths(edited) => {
+                let plain = path.to_str().filter(|text| is_plain_path(text));
+                edited.iter().any(|edited| match plain {
+                    Some(path) => {
+                        is_within(path, edited.as_str()) || is_within(edited.as_str(), path)
+                    }
+                    None => {
+                        let edited = Path::new(edited.as_str());
+                        path.starts_with(edited) || edited.starts_with(path)
+                    }
+                })
+            }
         }
     }
 
@@ -143,21 +151,44 @@ impl PriorEdits<'_> {
         match self {
             Self::Anything => files.next().is_some(),
             Self::Paths(edited) if edited.is_empty() => false,
-            Self::Paths(edited) => files
-                .any(|file| edited.iter().any(|edited| may_be_steering_file(file, edited, places))),
+            Self::Paths(edited) => {
+                let files: Vec<&SteeringFile> = files.collect();
+                !files.is_empty()
+                    && edited.iter().any(|edited| may_be_steering_file(&files, edited, places))
+            }
         }
     }
 }
 
-/// Returns whether an edited path is the steering file, or a directory that can contain it for a
-/// program in one of these directories.
-fn may_be_steering_file(file: &SteeringFile, edited: &AbsPath, places: &[PathBuf]) -> bool {
-    let edited_path = Path::new(edited.as_str());
-    file.matches(edited)
-        || places.iter().flat_map(|place| place.ancestors()).any(|above| {
-            above.starts_with(edited_path)
-                || !file.has_wildcard() && above.join(file.pattern()).starts_with(edited_path)
-        })
+/// Returns whether a path has one spelling, so that it can be compared as text. Comparing components
+/// takes ten times as long, and a script can have thousands of edits and commands.
+fn is_plain_path(path: &str) -> bool {
+    !path.contains("//") && !path.contains("/./") && !path.ends_with(['/', '.'])
+}
+
+/// Returns whether a path is the other one or below it.
+fn is_within(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || directory.ends_with('/'))
+}
+
+/// Returns whether an edited path is one of these steering files, or a directory that can contain
+/// one for a program in one of these directories.
+fn may_be_steering_file(files: &[&SteeringFile], edited: &AbsPath, places: &[PathBuf]) -> bool {
+    let path = Path::new(edited.as_str());
+    if places.iter().any(|place| place.starts_with(path)) {
+        return true;
+    }
+    // The edited path as it is seen from each directory above the program.
+    let seen = places.iter().flat_map(|place| place.ancestors());
+    let seen: Vec<&Path> = seen.filter_map(|above| path.strip_prefix(above).ok()).collect();
+    files.iter().any(|file| {
+        let pattern = Path::new(file.pattern());
+        file.matches(edited)
+            || !file.has_wildcard()
+                && (seen.iter().any(|seen| pattern.starts_with(seen))
+                    || pattern.is_absolute() && pattern.starts_with(path))
+    })
 }
 
 #[cfg(test)]

@@ -68,3 +68,28 @@ fn accesses_beyond_the_budget_are_opaque() {
     let (facts, _) = steps_of("git status; git log", &root);
     assert!(facts.accesses.iter().any(harmless));
 }
+
+/// Each command is compared with each edit before it.
+#[test]
+fn many_edits_before_many_commands_are_beyond_the_budget() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let classes = |part: &str, count: usize| {
+        let script: String = (0..count).map(|at| part.replace('N', &at.to_string())).collect();
+        let (facts, _) = steps_of(&script, &root);
+        let classes = facts.accesses.into_iter().filter_map(|access| {
+            let Access::Exec(exec) = access else { return None };
+            exec.text.starts_with(['g', 'c']).then_some(exec.class)
+        });
+        classes.collect::<Vec<_>>()
+    };
+    for part in ["touch src/N; git status; ", "touch src/N; cargo --version; "] {
+        let few = classes(part, 30);
+        assert!(
+            few.len() == 30 && few.iter().all(|class| *class == CommandClass::Harmless),
+            "{part}"
+        );
+        let many = classes(part, 500);
+        assert!(many.iter().all(|class| *class == CommandClass::Unknown), "{part}");
+    }
+}
