@@ -19,41 +19,48 @@ const INSIDE: &str = "--inside";
 
 /// Runs the comparisons with Codex alone.
 const CODEX: &str = "codex";
-/// Runs the wiring of Codex alone, with this program or the release build.
+/// Runs the wiring of Codex alone.
 const CODEX_HOOK: &str = "codex-hook";
+/// The option for another program than the release build, which takes long to make.
+const PROGRAM: &str = "--program";
+
+/// The arguments of the verb.
+pub(crate) const ARGUMENTS: &str = "[--program FILE] [WORD]…";
 /// The calls that the real Codex is asked, too: a sample of what the two verbs compare at length.
 const CODEX_CHECKS: &str = "300";
 const CODEX_CALLS: &str = "200";
 
 /// Runs the scenarios whose names hold one of the words in `arguments`, or all of them and the comparisons with Codex.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
-    match arguments.split_first() {
-        Some((first, rest)) if first == INSIDE => inside(rest),
-        Some((only, [])) if only == CODEX => comparisons(),
-        Some((only, [])) if only == CODEX_HOOK => {
-            codex_session::wiring(&workspace::release_program("openoxide-cli")?)
+    match arguments {
+        [first, rest @ ..] if first == INSIDE => inside(rest),
+        [first, file, rest @ ..] if first == PROGRAM => run_with(Path::new(file), rest),
+        words => run_with(&workspace::release_program("openoxide-cli")?, words),
+    }
+}
+
+fn run_with(ours: &Path, words: &[String]) -> Result<(), Failure> {
+    match words {
+        [only] if only == CODEX => comparisons(ours),
+        [only] if only == CODEX_HOOK => codex_session::wiring(ours),
+        [] => {
+            scenarios(ours, words)?;
+            comparisons(ours)
         }
-        Some((only, [ours])) if only == CODEX_HOOK => codex_session::wiring(Path::new(ours)),
-        Some(_) => Ok(scenarios(arguments)?),
-        None => {
-            scenarios(arguments)?;
-            comparisons()
-        }
+        words => Ok(scenarios(ours, words)?),
     }
 }
 
 /// Prepares everything that needs a network, then goes on inside the stage.
-fn scenarios(words: &[String]) -> Result<(), String> {
+fn scenarios(openoxide: &Path, words: &[String]) -> Result<(), String> {
     setup::programs(setup::AGENTS)?;
-    let openoxide = workspace::release_program("openoxide-cli")?;
     let claude = agents::CLAUDE.install()?;
-    stage::enter(&openoxide, &claude, words)
+    stage::enter(openoxide, &claude, words)
 }
 
 /// The real Codex judges the same as we do.
-fn comparisons() -> Result<(), Failure> {
-    let ours = workspace::release_program("openoxide-cli")?;
-    codex_session::wiring(&ours)?;
+fn comparisons(ours: &Path) -> Result<(), Failure> {
+    codex_session::wiring(ours)?;
     let ours = ours.display().to_string();
     let words = |cases: &str| ["--ours", &ours, "--cases", cases].map(str::to_owned);
     codex_diff::run(&words(CODEX_CHECKS))?;

@@ -60,7 +60,7 @@ const VERBS: [Verb; 16] = [
     },
     Verb {
         name: "e2e",
-        arguments: "[WORD]…",
+        arguments: e2e::ARGUMENTS,
         does: "drive the real agents, offline, through the release build (scenarios with WORD)",
         run: e2e::run,
     },
