@@ -87,7 +87,7 @@ pub(super) const KINDS: [Kind; 32] = [
 
 /// The largest size of a script. What it means depends on the kind.
 const MAX_SIZE: usize = 4_000;
-/// One in so many payloads that come slowly does not end.
+/// One in a hundred payloads that come slowly does not end.
 const ENDLESS: u64 = 100;
 
 /// Returns the payload of a case.

@@ -35,7 +35,7 @@ pub(super) enum CallState {
     New,
     /// A later state of the call that this record is about.
     After(u64),
-    /// The call has a record that says more.
+    /// The call has a record with more information.
     Known,
 }
 

@@ -31,7 +31,7 @@ pub(super) fn render_row(record: &AuditRecord, colored: bool) -> String {
     }
 }
 
-/// Returns the line below the row of a decision that says how the program ended.
+/// Returns the line below the row of a decision, which reports the end of the program.
 pub(super) fn render_outcome_line(outcome: &OutcomeRecord, colored: bool) -> String {
     let ended = format!("ended: {}", render_outcome(outcome));
     format!("{:29}{}\n", "", paint_text(colored, "2", &ended))
