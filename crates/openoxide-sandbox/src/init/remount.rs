@@ -10,6 +10,7 @@ use std::{
     io,
     os::{fd::OwnedFd, unix::fs::DirBuilderExt as _},
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use openoxide_protocol::AbsPath;
@@ -21,10 +22,10 @@ use rustix::{
 
 use crate::init::{mount_operations::bind_read_only, mounts::hide_path};
 
-/// The interval between searches for a missing guard, and their maximum number. A program that
-/// saves by removing and recreating a file needs a moment.
+/// The interval between searches for a missing guard, and the time after which a placeholder takes
+/// its place. A program that saves by removing and recreating a file needs a moment.
 const RETRY_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
-const MAX_ATTEMPTS: u32 = 500;
+const SEARCH_TIME: Duration = Duration::from_secs(1);
 
 /// The covers of one run.
 #[derive(Debug)]
@@ -33,8 +34,8 @@ pub(super) struct RemountState {
     unreadable: Vec<AbsPath>,
     /// A descriptor that reports when a mount was added or removed (proc_pid_mountinfo(5)).
     mount_table: OwnedFd,
-    /// The number of unsuccessful searches for a missing guard.
-    attempts: u32,
+    /// The time since which a guard has been missing.
+    searching_since: Option<Instant>,
     /// The placeholders for guarded paths that have disappeared.
     placeholders: Vec<PathBuf>,
 }
@@ -46,7 +47,13 @@ impl RemountState {
         let hidden =
             |path: &PathBuf| unreadable.iter().any(|one| path.as_path() == Path::new(one.as_str()));
         let guards = guards.iter().filter(|path| !hidden(path)).cloned().collect();
-        Ok(Self { guards, unreadable, mount_table: mounts, attempts: 0, placeholders: Vec::new() })
+        Ok(Self {
+            guards,
+            unreadable,
+            mount_table: mounts,
+            searching_since: None,
+            placeholders: Vec::new(),
+        })
     }
 
     /// The descriptor to wait at for changes, which are exceptional conditions.
@@ -56,7 +63,7 @@ impl RemountState {
 
     /// Returns the maximum time to wait, if a search is in progress.
     pub(super) const fn poll_timeout(&self) -> Option<&Timespec> {
-        if self.attempts > 0 { Some(&RETRY_INTERVAL) } else { None }
+        if self.searching_since.is_some() { Some(&RETRY_INTERVAL) } else { None }
     }
 
     /// Covers uncovered paths again, and reports each placeholder that it had to create.
@@ -74,13 +81,14 @@ impl RemountState {
                 && (!is_uncovered(path) || is_mounted(bind_read_only(path))?);
             missing.extend((!covered).then(|| path.clone()));
         }
-        self.attempts = if missing.is_empty() && !passing { 0 } else { self.attempts + 1 };
-        if self.attempts > MAX_ATTEMPTS {
+        if missing.is_empty() && !passing {
+            self.searching_since = None;
+        } else if self.searching_since.get_or_insert_with(Instant::now).elapsed() > SEARCH_TIME {
             for path in &missing {
                 self.create_placeholder(path)?;
                 placed(path);
             }
-            self.attempts = 0;
+            self.searching_since = None;
         }
         Ok(())
     }
@@ -88,7 +96,7 @@ impl RemountState {
     /// Creates an empty directory where a guarded path has disappeared, so that no process inside
     /// can recreate it.
     fn create_placeholder(&mut self, path: &Path) -> io::Result<()> {
-        match DirBuilder::new().mode(0o555).create(path) {
+        match DirBuilder::new().mode(0o755).create(path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),

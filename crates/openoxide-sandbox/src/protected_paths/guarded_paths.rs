@@ -52,9 +52,9 @@ pub(crate) enum GuardKind {
 /// A placeholder for a path that must not be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlaceholderKind {
-    /// An empty directory without write permission.
+    /// An empty directory. Programs of the host can use it.
     Directory,
-    /// A file with this text, without write permission. `git` stops if `commondir` is a directory.
+    /// A file with this text. `git` stops if `commondir` is a directory.
     File(&'static str),
 }
 

@@ -131,7 +131,12 @@ impl ProtectedPathSearch {
             // roots is found only on a path that does not lead through them.
             match at.symlink_metadata() {
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    self.insert_guard(&at, GuardKind::Missing(choose_placeholder(&at)));
+                    let placeholder = if ahead.is_empty() {
+                        choose_placeholder(&at)
+                    } else {
+                        PlaceholderKind::Directory
+                    };
+                    self.insert_guard(&at, GuardKind::Missing(placeholder));
                     return Ok(None);
                 }
                 Err(error) => return self.protect_inaccessible(&at, &error).map(|()| None),
@@ -375,15 +380,21 @@ impl ProtectedPathSearch {
     }
 }
 
-/// In a git directory files are put where `git` wants to read files: texts that change nothing.
+/// Chooses the placeholder for a missing path. A name with an extension is the name of a file, and so
+/// are some names in a git directory. The text of the file changes nothing for the programs of the
+/// host that read it.
 pub(super) fn choose_placeholder(path: &Path) -> PlaceholderKind {
     let in_git = path.parent().is_some_and(|parent| parent.join("HEAD").symlink_metadata().is_ok());
     match path.file_name().and_then(OsStr::to_str) {
         Some("commondir") if in_git => PlaceholderKind::File(".\n"),
         Some("config" | "config.worktree") if in_git => PlaceholderKind::File(""),
-        // Clients that read it find no servers.
-        Some(".mcp.json") => PlaceholderKind::File("{}"),
-        _ => PlaceholderKind::Directory,
+        _ => match path.extension().and_then(OsStr::to_str) {
+            Some("json" | "jsonc") => PlaceholderKind::File("{}"),
+            Some(extension) if extension.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
+                PlaceholderKind::File("")
+            }
+            _ => PlaceholderKind::Directory,
+        },
     }
 }
 

@@ -238,8 +238,8 @@ impl PlaceholderLease {
         self.entry.as_mut().map_or(Ok(()), |entry| entry.write_all(&placed.to_line()))
     }
 
-    /// Creates a placeholder, and records it before and after. If the process is killed in between,
-    /// the name is on record.
+    /// Creates a placeholder, and records it before each step. If the process is killed in between,
+    /// what it has created is on record.
     fn create(&mut self, path: &Path, placeholder: PlaceholderKind) -> io::Result<()> {
         self.write_record(&PlaceholderRecord::from_path(path))?;
         match create_placeholder(path, placeholder) {
@@ -253,12 +253,16 @@ impl PlaceholderLease {
                 Ok(())
             }
             Err(error) => Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
-            Ok(()) => self.write_record(&PlaceholderRecord::from_existing(path)?),
+            Ok(()) => {
+                let created = PlaceholderRecord::from_created(path)?;
+                self.write_record(&created)?;
+                self.write_record(&created.complete()?)
+            }
         }
     }
 }
 
-/// Makes a placeholder.
+/// Creates a placeholder without write permission.
 pub(crate) fn create_placeholder(path: &Path, placeholder: PlaceholderKind) -> io::Result<()> {
     match placeholder {
         PlaceholderKind::Directory => {
@@ -277,11 +281,7 @@ pub(crate) fn create_placeholder(path: &Path, placeholder: PlaceholderKind) -> i
 
 /// Returns whether a guard may involve placeholders: of this run, or of a concurrent one.
 fn needs_placeholder(path: &Path, guard: GuardKind) -> bool {
-    let like_one = || {
-        path.symlink_metadata()
-            .map_or(true, |found| placeholder_record::is_placeholder_metadata(&found))
-    };
-    matches!(guard, GuardKind::Missing(_)) || like_one()
+    matches!(guard, GuardKind::Missing(_)) || placeholder_record::may_be_placeholder(path)
 }
 
 fn is_missing(path: &Path) -> bool {

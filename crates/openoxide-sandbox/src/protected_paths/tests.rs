@@ -221,7 +221,7 @@ fn hooks_and_configuration_that_are_kept_elsewhere_are_guarded() {
     place.git("-C w config core.hooksPath .husky/_");
     place.git("-C w config include.path ../shared.conf");
     let guards = place.found(&["w"], &["w/.git"]).1;
-    assert_eq!(guards, strings(&["w/.git", "w/.husky", "w/more.conf +", "w/shared.conf"]));
+    assert_eq!(guards, strings(&["w/.git", "w/.husky", "w/more.conf +\"\"", "w/shared.conf"]));
 }
 
 /// Data files that settings name: those that decide whom git trusts are guarded, the others lead to no execution.

@@ -140,3 +140,37 @@ fn files_in_read_only_directories_are_quarantined() {
     }
     assert_eq!(modes, [0o555, 0o555, 0o444, 0o555, 0o555], "they are as the program left them");
 }
+
+/// Programs of the host can work in the project while a run lasts. Programs inside cannot change the
+/// same names.
+#[test]
+fn placeholders_do_not_hinder_programs_of_the_host() {
+    let arena = Arena::new();
+    let script = "echo started > started; while test ! -e go; do sleep 0.05; done; \
+                  for name in .claude .vscode .git .idea .codex; do echo x > $name/x; done; echo x > .mcp.json; \
+                  rm -rf .claude .vscode .git .mcp.json; rmdir .idea; mv .codex .codex2; chmod 0 .agents; true";
+    let mut run = arena.run(&[], &["sh", "-c", script]);
+    let mut run = run.stderr(std::process::Stdio::null()).spawn().unwrap();
+    while !arena.path("w/started").exists() {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let servers = fs::read_to_string(arena.path("w/.mcp.json")).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&servers).unwrap(), serde_json::json!({}));
+    let created = [".claude/settings.local.json", ".vscode/settings.json"];
+    for name in created {
+        fs::write(arena.path("w").join(name), "{\"mine\": 1}").unwrap();
+    }
+    let git = Command::new("git").args(["init", "-q"]).current_dir(arena.path("w")).status();
+    assert!(git.unwrap().success());
+    fs::write(arena.path("w/go"), "").unwrap();
+    assert!(run.wait().unwrap().success());
+    for name in created {
+        assert_eq!(fs::read_to_string(arena.path("w").join(name)).unwrap(), "{\"mine\": 1}");
+    }
+    let git = Command::new("git").args(["status"]).current_dir(arena.path("w")).output();
+    assert!(git.unwrap().status.success());
+    let left = fs::read_dir(arena.path("w")).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut left: Vec<_> = left.map(|name| name.into_string().unwrap()).collect();
+    left.sort();
+    assert_eq!(left, [".claude", ".git", ".vscode", "go", "started"]);
+}

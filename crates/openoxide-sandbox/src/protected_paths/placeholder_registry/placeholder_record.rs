@@ -1,11 +1,12 @@
 //! One run's file in the registry: which placeholders it uses.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
-    fs::{File, Metadata},
+    fs::{self, File},
     io::{self, Read as _},
     os::{
-        fd::OwnedFd,
+        fd::{AsRawFd as _, OwnedFd},
         unix::{
             ffi::{OsStrExt as _, OsStringExt as _},
             fs::MetadataExt as _,
@@ -15,19 +16,27 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, chmodat, unlinkat},
+    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat, unlinkat},
     io::Errno,
 };
 
 use crate::protected_paths::temporary_permissions::with_access;
 
-/// The modes of placeholders, without write permission. Entries with other modes are not treated as
-/// placeholders.
+/// The modes with which placeholders are created. No other file has them by accident, so that they
+/// are recognized before their identity is on record.
 pub(super) const DIRECTORY_MODE: u32 = 0o555;
 pub(super) const FILE_MODE: u32 = 0o444;
 
+/// The modes of placeholders on the host afterwards. Programs of the host can use them like their own
+/// files. Inside, a read-only mount covers them.
+const SHARED_DIRECTORY_MODE: u32 = 0o755;
+const SHARED_FILE_MODE: u32 = 0o644;
+
 /// The longest text that is put into a placeholder.
 const MAX_TEXT_BYTES: u64 = 2;
+
+/// The texts that are put into placeholders.
+const TEXTS: [&str; 3] = ["", "{}", ".\n"];
 
 /// No run has more to write down.
 const MAX_ENTRY_BYTES: u64 = 1 << 22;
@@ -36,24 +45,44 @@ const MAX_ENTRY_BYTES: u64 = 1 << 22;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PlaceholderRecord {
     pub(super) path: PathBuf,
-    file_id: Option<(u64, u64)>,
+    file_id: Option<FileId>,
 }
 
-/// Reads what a run has written down. What it was writing when it was killed, it had not done yet.
+/// The identity and the state of a placeholder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    inode: u64,
+    /// The time of the last change (`st_ctime`), in seconds and nanoseconds, when the placeholder was
+    /// complete. No program can set it.
+    completed: Option<(i64, i64)>,
+}
+
+/// Reads the records of a run, the last one for each path. What the run was writing when it was
+/// killed, it had not done yet.
 pub(super) fn read_records(entry: &Path) -> Vec<PlaceholderRecord> {
     let mut bytes = Vec::new();
     let read =
         File::open(entry).and_then(|file| file.take(MAX_ENTRY_BYTES).read_to_end(&mut bytes));
     let lines =
         bytes.split_inclusive(|byte| *byte == 0).filter_map(|line| line.strip_suffix(b"\0"));
-    read.map_or_else(|_| Vec::new(), |_| lines.filter_map(PlaceholderRecord::parse).collect())
+    let records = lines.filter_map(PlaceholderRecord::parse);
+    let records = records.map(|record| (record.path.clone(), record));
+    let last: BTreeMap<_, _> = if read.is_ok() { records.collect() } else { BTreeMap::new() };
+    last.into_values().collect()
 }
 
-/// Returns whether this metadata matches a placeholder.
-pub(super) fn is_placeholder_metadata(found: &Metadata) -> bool {
-    let (directory, file) = (found.is_dir(), found.is_file() && found.len() <= MAX_TEXT_BYTES);
-    (directory && matches_mode(found.mode(), DIRECTORY_MODE))
-        || (file && matches_mode(found.mode(), FILE_MODE))
+/// Returns whether a placeholder may be at this path: an empty directory or a short file of this
+/// user with the mode of a placeholder, or nothing at all.
+pub(super) fn may_be_placeholder(path: &Path) -> bool {
+    let Ok(found) = path.symlink_metadata() else { return true };
+    let is_own = found.uid() == effective_uid();
+    let is_short = found.is_file() && found.len() <= MAX_TEXT_BYTES;
+    // A directory that cannot be listed may be a placeholder of a run whose umask was strict.
+    let is_empty = || fs::read_dir(path).map_or(true, |mut names| names.next().is_none());
+    is_own
+        && (found.is_dir() && matches_mode(found.mode(), SHARED_DIRECTORY_MODE) && is_empty()
+            || is_short && matches_mode(found.mode(), SHARED_FILE_MODE))
 }
 
 /// The mask of the process may have taken something away; a directory has the group's bit from the one above.
@@ -66,28 +95,52 @@ impl PlaceholderRecord {
         Self { path: path.to_owned(), file_id: None }
     }
 
-    pub(super) fn from_existing(path: &Path) -> io::Result<Self> {
+    /// Returns the record of a placeholder that was just created.
+    pub(super) fn from_created(path: &Path) -> io::Result<Self> {
         let found = path.symlink_metadata()?;
-        Ok(Self { path: path.to_owned(), file_id: Some((found.dev(), found.ino())) })
+        let id = FileId { device: found.dev(), inode: found.ino(), completed: None };
+        Ok(Self { path: path.to_owned(), file_id: Some(id) })
     }
 
-    /// `DEVICE INODE PATH`, or `- - PATH` before it was made.
+    /// Gives the user write permission for a placeholder that was just created, and returns the record
+    /// of the complete placeholder. If another file is there now, the record stays the same.
+    pub(super) fn complete(self) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(&self.path, flags, Mode::empty())?;
+        let found = rustix::fs::fstat(&opened)?;
+        let Some(id) = self.file_id.filter(|id| id.is_same(&found)) else { return Ok(self) };
+        let mode = Mode::from_raw_mode(found.st_mode & 0o777) | Mode::WUSR;
+        rustix::fs::chmod(format!("/proc/self/fd/{}", opened.as_raw_fd()), mode)?;
+        let completed = change_time(&rustix::fs::fstat(&opened)?);
+        Ok(Self { file_id: Some(FileId { completed, ..id }), ..self })
+    }
+
+    /// `DEVICE INODE SECONDS NANOSECONDS PATH`, with `-` for what is not known yet.
     pub(super) fn to_line(&self) -> Vec<u8> {
-        let number =
-            |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
-        let (device, inode) = (self.file_id.map(|made| made.0), self.file_id.map(|made| made.1));
-        let mut line = format!("{} {} ", number(device), number(inode)).into_bytes();
+        let text = |number: Option<String>| number.unwrap_or_else(|| "-".to_owned());
+        let (id, completed) = (self.file_id, self.file_id.and_then(|id| id.completed));
+        let mut line = [
+            text(id.map(|id| id.device.to_string())),
+            text(id.map(|id| id.inode.to_string())),
+            text(completed.map(|time| time.0.to_string())),
+            text(completed.map(|time| time.1.to_string())),
+            String::new(),
+        ]
+        .join(" ")
+        .into_bytes();
         line.extend(self.path.as_os_str().as_bytes());
         line.push(0);
         line
     }
 
     fn parse(line: &[u8]) -> Option<Self> {
-        let mut parts = line.splitn(3, |byte| *byte == b' ');
-        let mut number = || std::str::from_utf8(parts.next()?).ok().map(str::parse);
-        let (device, inode) = (number()?, number()?);
+        let mut parts = line.splitn(5, |byte| *byte == b' ');
+        let mut numbers = [None; 4];
+        for number in &mut numbers {
+            *number = std::str::from_utf8(parts.next()?).ok()?.parse::<i64>().ok();
+        }
         let path = PathBuf::from(OsString::from_vec(parts.next()?.to_vec()));
-        path.is_absolute().then(|| Self { path, file_id: device.ok().zip(inode.ok()) })
+        path.is_absolute().then(|| Self { path, file_id: FileId::from_numbers(numbers) })
     }
 
     /// Returns whether the placeholder is still there.
@@ -116,9 +169,7 @@ impl PlaceholderRecord {
         match unlinkat(&parent, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTDIR) => unlinkat(&parent, name, AtFlags::empty()),
             // Another program has put something in: it keeps the directory.
-            Err(Errno::NOTEMPTY | Errno::EXIST) => {
-                chmodat(&parent, name, Mode::from_raw_mode(0o755), AtFlags::empty())
-            }
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
             removed => removed,
         }
     }
@@ -142,10 +193,61 @@ impl PlaceholderRecord {
 
     fn is_unchanged_in(&self, parent: &OwnedFd, name: &Path) -> Result<bool, Errno> {
         let found = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let same = self.file_id.is_none_or(|made| made == (found.st_dev, found.st_ino));
-        let own = found.st_uid == effective_uid();
-        Ok(same && own && is_placeholder_stat(&found))
+        let is_like_one = match self.file_id {
+            Some(made) => made.is_same(&found) && has_shared_mode(&found),
+            None => is_placeholder_stat(&found),
+        };
+        if found.st_uid != effective_uid() || !is_like_one {
+            return Ok(false);
+        }
+        let is_directory = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        match self.file_id.and_then(|id| id.completed) {
+            // The number of a file that was removed is used again, and the time is not.
+            Some(completed) => Ok(change_time(&found) == Some(completed)),
+            None => Ok(is_directory || has_placeholder_text(parent, name)?),
+        }
     }
+}
+
+impl FileId {
+    fn from_numbers(numbers: [Option<i64>; 4]) -> Option<Self> {
+        let [device, inode, seconds, nanoseconds] = numbers;
+        Some(Self {
+            device: device?.cast_unsigned(),
+            inode: inode?.cast_unsigned(),
+            completed: seconds.zip(nanoseconds),
+        })
+    }
+
+    fn is_same(self, found: &Stat) -> bool {
+        (self.device, self.inode) == (found.st_dev, found.st_ino)
+    }
+}
+
+/// Returns the time of the last change (`st_ctime`).
+#[expect(clippy::useless_conversion, reason = "the widths are not the same everywhere")]
+fn change_time(found: &Stat) -> Option<(i64, i64)> {
+    Some((i64::try_from(found.st_ctime).ok()?, i64::try_from(found.st_ctime_nsec).ok()?))
+}
+
+/// Returns whether this is a directory or a file with the mode of a placeholder on the host.
+fn has_shared_mode(found: &Stat) -> bool {
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::Directory => matches_mode(found.st_mode, SHARED_DIRECTORY_MODE),
+        FileType::RegularFile => {
+            matches_mode(found.st_mode, SHARED_FILE_MODE) && found.st_nlink == 1
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether a file contains the text of a placeholder.
+fn has_placeholder_text(parent: &OwnedFd, name: &Path) -> Result<bool, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::openat(parent, name, flags, Mode::empty())?);
+    let mut text = Vec::new();
+    let read = file.take(MAX_TEXT_BYTES + 1).read_to_end(&mut text);
+    Ok(read.is_ok() && TEXTS.iter().any(|one| one.as_bytes() == text))
 }
 
 /// Returns whether this metadata matches a placeholder.

@@ -108,7 +108,7 @@ fn another_process() {
 fn placeholders_are_there_for_a_run_and_nothing_is_left() {
     let place = Place::new();
     let held = place.hold(&["w/.codex", "w/commondir"]);
-    assert_eq!(fs::metadata(place.path("w/.codex")).unwrap().permissions().mode() & 0o7777, 0o555);
+    assert_eq!(fs::metadata(place.path("w/.codex")).unwrap().permissions().mode() & 0o7777, 0o755);
     assert_eq!(fs::read_to_string(place.path("w/commondir")).unwrap(), ".\n");
     held.release().unwrap();
     assert_eq!(place.all(), Vec::<String>::new());
@@ -118,8 +118,9 @@ fn placeholders_are_there_for_a_run_and_nothing_is_left() {
 fn without_placeholders_nothing_is_written() {
     let place = Place::new();
     fs::create_dir(place.path("w/.git")).unwrap();
+    fs::write(place.path("w/.git/HEAD"), "").unwrap();
     let held = place.hold(&["w/.git"]);
-    assert_eq!(place.all(), ["w/.git"]);
+    assert_eq!(place.all(), ["w/.git", "w/.git/HEAD"]);
     held.release().unwrap();
 }
 
@@ -198,9 +199,7 @@ fn only_unchanged_empty_placeholders_are_removed() {
     fs::create_dir(place.path("w/link")).unwrap();
     fs::create_dir(place.path("w/file")).unwrap();
     let held = place.hold(&names);
-    fs::set_permissions(place.path("w/used"), fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(place.path("w/used/mine"), "").unwrap();
-    fs::set_permissions(place.path("w/used"), fs::Permissions::from_mode(0o555)).unwrap();
     fs::remove_dir(place.path("w/replaced")).unwrap();
     fs::create_dir(place.path("w/other")).unwrap();
     fs::rename(place.path("w/other"), place.path("w/replaced")).unwrap();
@@ -222,8 +221,30 @@ fn only_unchanged_empty_placeholders_are_removed() {
         "w/used/mine",
     ];
     assert_eq!(place.all(), left);
-    // A program that has filled the directory can go on using it.
-    assert_eq!(fs::metadata(place.path("w/used")).unwrap().permissions().mode() & 0o777, 0o755);
+}
+
+#[test]
+fn a_placeholder_file_stays_if_another_program_has_written_into_it() {
+    let place = Place::new();
+    let guard =
+        |name: &str, text| (place.path(name), GuardKind::Missing(PlaceholderKind::File(text)));
+    let guards = BTreeMap::from([
+        guard("w/unused.json", "{}"),
+        guard("w/written.json", "{}"),
+        guard("w/same.json", "{}"),
+        guard("w/mode.json", "{}"),
+        guard("w/replaced", ""),
+    ]);
+    let guarded = ProtectedPaths { guards, ..ProtectedPaths::default() };
+    let held = place.registry.create_placeholders(&guarded).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    fs::write(place.path("w/written.json"), "{\"a\": 1}").unwrap();
+    fs::write(place.path("w/same.json"), "{}").unwrap();
+    fs::set_permissions(place.path("w/mode.json"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(place.path("w/new"), "").unwrap();
+    fs::rename(place.path("w/new"), place.path("w/replaced")).unwrap();
+    held.release().unwrap();
+    assert_eq!(place.all(), ["w/mode.json", "w/replaced", "w/same.json", "w/written.json"]);
 }
 
 #[test]
@@ -234,8 +255,8 @@ fn an_entry_that_was_tampered_with_removes_nothing_but_empty_directories_of_that
     }
     fs::write(place.path("w/text"), "a").unwrap();
     let lines = ["w/empty", "w/full", "w/text", "w/none"]
-        .map(|name| format!("- - {}\0", place.path(name).display()));
-    let garbage = "1 2 relative\0\0x\0- -\0 / \0";
+        .map(|name| format!("- - - - {}\0", place.path(name).display()));
+    let garbage = "1 2 3 4 relative\0\0x\0- - - -\0 / \0- - /old/form\0";
     fs::write(place.path("state/registry/1-0"), format!("{}{garbage}", lines.concat())).unwrap();
     place.registry.remove_stale().unwrap();
     assert_eq!(place.all(), ["w/empty", "w/full", "w/full/x", "w/text"]);
