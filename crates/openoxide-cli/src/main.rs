@@ -33,6 +33,7 @@ use error::CliError;
 use program_exit::ProgramExit;
 
 fn main() -> ExitCode {
+    openoxide_sandbox::handle_file_size_signal();
     if !openoxide_sandbox::raise_stack_limit() {
         user_messages::print_error(
             &"the limit on the stack is too low (`ulimit -s`): 1024 KiB are needed",

@@ -74,4 +74,4 @@ pub use supervisor::{
     RuntimeReviewer, has_terminal, run_confined, supervise, supervise_with_backend, supervisor_main,
 };
 #[cfg(target_os = "linux")]
-pub use sys::raise_stack_limit;
+pub use sys::{handle_file_size_signal, raise_stack_limit};

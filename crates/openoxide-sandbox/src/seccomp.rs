@@ -45,6 +45,7 @@ pub(crate) fn build_filter(wanted: FilterOptions) -> SeccompFilter {
     deny_set_id_modes(&mut to);
     deny_device_nodes(&mut to);
     deny_terminal_input(&mut to);
+    protect_first_process(&mut to);
     deny_file_leases(&mut to);
     restrict_sockets(&mut to, wanted);
     if wanted.notify_connect {
@@ -107,6 +108,23 @@ fn deny_device_nodes(to: &mut FilterAssembler) {
 fn deny_terminal_input(to: &mut FilterAssembler) {
     for request in syscalls::TERMINAL_INPUT_REQUESTS {
         to.match_equal(libc::SYS_ioctl, CallArgument(1), *request, FilterAction::NotPermitted);
+    }
+}
+
+/// Denies changing the limits and the priority of the first process inside, which belongs to the same
+/// user. It restores covers, and must not become slow or fail.
+fn protect_first_process(to: &mut FilterAssembler) {
+    const FIRST: u32 = 1;
+    for call in syscalls::PROCESS_SETTING_CALLS {
+        to.match_equal(*call, CallArgument(0), FIRST, FilterAction::NotPermitted);
+    }
+    for (call, kind) in syscalls::PRIORITY_CALLS {
+        let first = (CallArgument(1), u32::MAX, FIRST);
+        to.match_both(*call, (CallArgument(0), *kind), first, FilterAction::NotPermitted);
+    }
+    // All processes of a user: the first one is among them.
+    for (call, kind) in syscalls::USER_PRIORITY_CALLS {
+        to.match_equal(*call, CallArgument(0), *kind, FilterAction::NotPermitted);
     }
 }
 

@@ -3,6 +3,7 @@
 //! Every module of the crate may use it; it uses no other.
 
 mod bpf;
+mod file_size_limit;
 mod filter;
 mod mount;
 mod notify;
@@ -11,6 +12,7 @@ mod process;
 mod stack;
 
 pub(crate) use bpf::{BpfInstruction, SeccompFilter};
+pub use file_size_limit::handle_file_size_signal;
 pub(crate) use filter::install_filter;
 pub(crate) use mount::{MountAttributes, set_attributes};
 pub(crate) use notify::{

@@ -1,6 +1,7 @@
 //! A `/dev` with what programs need and nothing else.
 
 use std::{
+    ffi::CStr,
     fs, io,
     os::{
         fd::{AsFd as _, OwnedFd},
@@ -16,6 +17,9 @@ use crate::{
 };
 
 const DEVICE_NAMES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
+/// The options of the terminals inside. The kernel counts terminals for the whole machine
+/// (`kernel.pty.max`), so their number is limited.
+const TERMINAL_OPTIONS: &CStr = c"newinstance,ptmxmode=0666,mode=620,max=256";
 const DEVICE_LINKS: &[(&str, &str)] = &[
     ("fd", "/proc/self/fd"),
     ("stdin", "/proc/self/fd/0"),
@@ -55,7 +59,7 @@ pub(super) fn mount_dev(devices: DeviceNodes, shared: OwnedFd) -> io::Result<()>
         symlink(target, format!("/dev/{name}"))?;
     }
     fs::create_dir("/dev/pts")?;
-    mount_new("devpts", "/dev/pts", "devpts", plain, c"newinstance,ptmxmode=0666,mode=620")?;
+    mount_new("devpts", "/dev/pts", "devpts", plain, TERMINAL_OPTIONS)?;
     fs::create_dir("/dev/shm")?;
     set_path_attributes(
         "/dev",

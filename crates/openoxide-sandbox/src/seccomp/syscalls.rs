@@ -76,6 +76,29 @@ pub(super) const TERMINAL_INPUT_REQUESTS: &[u32] = &[
     0x5423, // TIOCSETD
 ];
 
+/// Calls that change the settings of a process, which is their first argument.
+pub(super) const PROCESS_SETTING_CALLS: &[i64] = &[
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+];
+
+/// Calls that change the priority of the process or group that is their second argument, with the
+/// first argument that selects it: `PRIO_PROCESS`, `PRIO_PGRP` (sys/resource.h),
+/// `IOPRIO_WHO_PROCESS`, `IOPRIO_WHO_PGRP` (linux/ioprio.h).
+pub(super) const PRIORITY_CALLS: &[(i64, u32)] = &[
+    (libc::SYS_setpriority, 0),
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_ioprio_set, 2),
+];
+
+/// The same calls for all processes of a user: `PRIO_USER`, `IOPRIO_WHO_USER`.
+pub(super) const USER_PRIORITY_CALLS: &[(i64, u32)] =
+    &[(libc::SYS_setpriority, 2), (libc::SYS_ioprio_set, 3)];
+
 /// Commands of fcntl(2) that are refused.
 pub(super) const REFUSED_FCNTL_COMMANDS: &[u32] = &[
     1024, // F_SETLEASE

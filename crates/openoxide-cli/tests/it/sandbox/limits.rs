@@ -191,3 +191,48 @@ fn system_wide_resources_are_refused_and_signals_are_limited() {
                    print(max(resource.getrlimit(resource.RLIMIT_SIGPENDING)) <= 4096)";
     assert_eq!(said(&python(&Arena::new(), &[], program)), "-1 38\nTrue\n");
 }
+
+/// The first process inside belongs to the same user, and restores the covers of protected files.
+#[test]
+fn the_first_process_keeps_its_limits_and_priority() {
+    let program = "import os, resource as r\n\
+        def tried(name, call):\n  try: call(); print(name, 'done')\n  except OSError as error: print(name, error.errno)\n\
+        idle = os.sched_param(0)\n\
+        for pid in (1, 0):\n  \
+          tried('limit', lambda: r.prlimit(pid, r.RLIMIT_NOFILE, (64, 64)))\n  \
+          tried('affinity', lambda: os.sched_setaffinity(pid, os.sched_getaffinity(0)))\n  \
+          tried('scheduler', lambda: os.sched_setscheduler(pid, os.SCHED_IDLE, idle))\n  \
+          tried('process', lambda: os.setpriority(os.PRIO_PROCESS, pid, 19))\n  \
+          tried('group', lambda: os.setpriority(os.PRIO_PGRP, pid, 19))\n\
+        tried('user', lambda: os.setpriority(os.PRIO_USER, os.getuid(), 19))";
+    let expected = "limit 1\naffinity 1\nscheduler 1\nprocess 1\ngroup 1\nlimit done\naffinity done\nscheduler done\nprocess done\ngroup done\nuser 1\n";
+    assert_eq!(said(&python(&Arena::new(), &[], program)), expected);
+}
+
+/// The kernel counts terminals for the whole machine.
+#[test]
+fn terminals_are_limited() {
+    let program = "import os, resource as r\nmost = r.getrlimit(r.RLIMIT_NOFILE)[1]\n\
+        r.setrlimit(r.RLIMIT_NOFILE, (most, most))\nmade = []\n\
+        try:\n  while len(made) < 400: made.append(os.openpty())\n\
+        except OSError as error: print(0 < len(made) <= 256, error.errno)";
+    assert_eq!(said(&python(&Arena::new(), &[], program)), "True 28\n");
+}
+
+#[test]
+fn low_limits_of_the_shell_are_errors_and_no_crash() {
+    let arena = Arena::new();
+    let program = env!("CARGO_BIN_EXE_openoxide");
+    for (limit, reason) in [("-f 0", "File too large"), ("-s 64", "")] {
+        for verb in ["run --no-input", "sandbox run"] {
+            let mut shell = std::process::Command::new("sh");
+            let line =
+                format!("ulimit {limit}; exec {program} {verb} -- sh -c 'echo ran; ulimit -f'");
+            shell.args(["-c", &line]).env("HOME", arena.path("home")).current_dir(arena.path("w"));
+            let output = shell.stdin(Stdio::null()).output().unwrap();
+            let text = said(&output);
+            assert!(output.status.code().is_some_and(|code| code < 128), "{limit} {verb}: {text}");
+            assert!(output.status.success() || text.contains(reason), "{limit} {verb}: {text}");
+        }
+    }
+}
