@@ -19,6 +19,7 @@ mod placeholder_registry;
 mod program_sources;
 mod quarantine_suffix;
 mod repository;
+mod run_when_present;
 mod steering_files;
 mod temporary_permissions;
 #[cfg(test)]
@@ -43,5 +44,6 @@ pub(crate) use quarantine_suffix::QUARANTINE_SUFFIX;
 pub(crate) use repository::{
     common_directory, find_external_hooks, is_object_directory, read_gitdir_link,
 };
+pub(crate) use run_when_present::is_run_when_present;
 pub(crate) use temporary_permissions::{TemporaryPermissions, with_access};
 pub(crate) use writable_roots::outermost_roots;

@@ -7,14 +7,17 @@
 mod backend_attempt;
 mod cleanup_process;
 mod denial;
+mod directory_watches;
 mod event_loop;
 mod fallback;
 mod limit_report;
 mod output_tail;
 mod post_run_scan;
+mod repeated_hooks;
 mod repository_watch;
 mod request_handler;
 mod review_relay;
+mod run_killer;
 pub(crate) mod seccomp_notify;
 mod stale_runs;
 mod streams;

@@ -7,6 +7,12 @@ use openoxide_tui::{LineMode, escape_text};
 /// Returns a description of a finding, with advice.
 pub(crate) fn describe_finding(found: &PostRunFinding) -> String {
     match found {
+        PostRunFinding::RunEnded { path } => {
+            format!(
+                "the program was killed: `{}` is the second file that makes git run something and that it created while it ran; the first one was quarantined",
+                display_path(path)
+            )
+        }
         PostRunFinding::RepositoryHook { path, quarantined: Some(held) } => {
             let (path, held) = (display_path(path), display_path(held));
             format!(

@@ -101,6 +101,12 @@ pub enum SandboxDenial {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "found", rename_all = "kebab-case")]
 pub enum PostRunFinding {
+    /// The program created files that make `git` run something for a second time, and was ended with
+    /// all its processes.
+    RunEnded {
+        /// The file of the second time.
+        path: AbsPath,
+    },
     /// A repository inside the writable directories has a new or changed hook or configuration: the next `git` of the
     /// host would run it.
     RepositoryHook {

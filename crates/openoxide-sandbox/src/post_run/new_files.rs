@@ -86,8 +86,8 @@ fn quarantine_directory(path: &Path) -> Option<PostRunFinding> {
 /// Limits the findings: keeps all files that are still in place, then the first of the others, and
 /// adds the number of omitted ones.
 pub(crate) fn limit_findings(mut all: Vec<PostRunFinding>) -> Vec<PostRunFinding> {
-    all.sort_by_key(|one| !one.is_not_quarantined());
-    let in_place = all.iter().filter(|one| one.is_not_quarantined()).count();
+    all.sort_by_key(|one| !one.is_always_named());
+    let in_place = all.iter().filter(|one| one.is_always_named()).count();
     let shown = MAX_NAMED_FINDINGS.max(in_place);
     let more = all.len().saturating_sub(shown);
     all.truncate(shown);
@@ -96,11 +96,13 @@ pub(crate) fn limit_findings(mut all: Vec<PostRunFinding>) -> Vec<PostRunFinding
 }
 
 impl PostRunFinding {
-    /// Returns whether the finding is about a file that could not be quarantined.
-    pub(crate) const fn is_not_quarantined(&self) -> bool {
+    /// Returns whether the finding is named however many others there are: the end of the run, and
+    /// each file that could not be quarantined.
+    pub(crate) const fn is_always_named(&self) -> bool {
         matches!(
             self,
-            Self::RepositoryHook { quarantined: None, .. }
+            Self::RunEnded { .. }
+                | Self::RepositoryHook { quarantined: None, .. }
                 | Self::SteeringFile { quarantined: None, .. }
         )
     }

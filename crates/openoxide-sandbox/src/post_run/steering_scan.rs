@@ -29,6 +29,9 @@ use crate::{
 /// quarantined.
 const MAX_HOOKS: usize = 100;
 
+/// The names of the configuration files in a git directory.
+const CONFIG_NAMES: [&str; 2] = ["config", "config.worktree"];
+
 /// Files, and which state each was in.
 type FileStamps = BTreeMap<PathBuf, FileStamp>;
 
@@ -103,25 +106,36 @@ impl ScanPhase {
         };
         settings.map_or(during, |all| all.iter().all(harmless))
     }
+
+    /// Returns whether a file was created and is about to be written. `git` refuses to work with an
+    /// empty `commondir`.
+    fn is_unwritten(self, path: &Path) -> bool {
+        let is_empty = |found: fs::Metadata| found.is_file() && found.len() == 0;
+        self == Self::During && path.symlink_metadata().is_ok_and(is_empty)
+    }
 }
 
 /// The files that make `git` run something in some directories.
 #[derive(Debug, Default)]
 pub(crate) struct NewRepositoryHooks {
-    pub(crate) hooks: BTreeSet<PathBuf>,
+    /// The files, each with its git directory.
+    pub(crate) hooks: BTreeMap<PathBuf, PathBuf>,
     /// The git directories that are not guarded.
     pub(crate) repositories: BTreeSet<PathBuf>,
+    /// Configuration that cannot be read, each with its git directory. It may be half written.
+    pub(crate) unreadable_configs: BTreeMap<PathBuf, PathBuf>,
 }
 
 /// Returns the files that make `git` run something and did not exist before the run, in these
-/// directories but not below them.
+/// directories but not below them. `levels` are the settings of the user and the system.
 pub(crate) fn find_new_repository_hooks(
     directories: Vec<PathBuf>,
     guarded: &ProtectedPaths,
     roots: &[PathBuf],
+    levels: &[GitSetting],
 ) -> NewRepositoryHooks {
     let sight = ScanResult::scan_repositories(directories);
-    let mut hooks = BTreeSet::new();
+    let mut found = NewRepositoryHooks::default();
     let mut open: BTreeSet<_> = sight.repositories.into_iter().collect();
     // What leads outside, or nowhere yet, may be half made.
     let mut leading = BTreeSet::new();
@@ -129,12 +143,16 @@ pub(crate) fn find_new_repository_hooks(
         follow_gitdir_link(path, roots, &mut open, &mut leading);
     }
     open.retain(|directory| !guarded.contains(&directory.join("config")));
-    let levels = config_levels::read_global_settings();
-    open.iter().for_each(|directory| {
-        collect_hooks_and_config(directory, &levels, ScanPhase::During, &mut hooks);
-    });
-    hooks.retain(|path| !guarded.contains(path));
-    NewRepositoryHooks { hooks, repositories: open }
+    for directory in &open {
+        let mut hooks = BTreeSet::new();
+        collect_hooks_and_config(directory, levels, ScanPhase::During, &mut hooks);
+        hooks.retain(|path| !guarded.contains(path));
+        found.hooks.extend(hooks.into_iter().map(|path| (path, directory.clone())));
+        let configs = CONFIG_NAMES.map(|name| directory.join(name));
+        let unreadable = configs.into_iter().filter(|path| git_config::read_file(path).is_none());
+        found.unreadable_configs.extend(unreadable.map(|path| (path, directory.clone())));
+    }
+    NewRepositoryHooks { repositories: open, ..found }
 }
 
 fn refresh_stamps(known: &FileStamps) -> FileStamps {
@@ -173,10 +191,10 @@ fn collect_hooks_and_config(
     moment: ScanPhase,
     armed: &mut BTreeSet<PathBuf>,
 ) {
-    if has_foreign_commondir(directory) {
+    if has_foreign_commondir(directory) && !moment.is_unwritten(&directory.join("commondir")) {
         armed.insert(directory.join("commondir"));
     }
-    for name in ["config", "config.worktree"] {
+    for name in CONFIG_NAMES {
         let settings = git_config::read_file(&directory.join(name));
         if !moment.is_harmless(settings.as_deref(), directory) {
             armed.insert(directory.join(name));
@@ -242,6 +260,7 @@ pub(crate) fn find_hard_links(
         is_relevant: &|_| true,
         is_skipped: &|path| guarded.guards.contains_key(path) || is_object_directory(path),
         make_accessible: &|_| false,
+        before_listing: &|_| {},
         max_names: WARNING_SCAN_LIMIT,
     };
     let _unsearched = walk.run(outermost_roots(&profile.writable), |listing| {

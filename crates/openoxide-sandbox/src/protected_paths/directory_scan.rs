@@ -52,6 +52,7 @@ impl ScanResult {
             is_relevant: &is_relevant_name,
             is_skipped: &skipped,
             make_accessible: open,
+            before_listing: &|_| {},
             max_names: usize::MAX,
         };
         let unsearched_directories =
@@ -72,6 +73,7 @@ impl ScanResult {
             is_relevant: &is_git_name,
             is_skipped: &|_| true,
             make_accessible: &open,
+            before_listing: &|_| {},
             max_names: usize::MAX,
         };
         drop(walk.run(directories, |listing| sight.add_repositories(&listing)));

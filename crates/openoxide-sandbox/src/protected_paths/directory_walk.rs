@@ -45,6 +45,9 @@ pub(crate) struct DirectoryWalk<'a> {
     /// A function that makes an inaccessible directory accessible. It returns whether another
     /// attempt may succeed.
     pub(crate) make_accessible: &'a dyn Fn(&Path) -> bool,
+    /// Called with each directory before it is listed. A watch that is added here reports every
+    /// name that the listing misses.
+    pub(crate) before_listing: &'a dyn Fn(&Path),
     /// The maximum number of names that are checked.
     pub(crate) max_names: usize,
 }
@@ -62,6 +65,7 @@ impl DirectoryWalk<'_> {
         let mut open: VecDeque<_> = roots.collect();
         let (mut left, mut unsearched) = (self.max_names, Vec::new());
         while let Some(path) = open.pop_front() {
+            (self.before_listing)(&path);
             let mut below = |path| open.push_back(path);
             match self.list_directory(&path, &mut left, &mut below, &mut see) {
                 Ok(()) => {}

@@ -54,6 +54,7 @@ fn visit_hard_links(places: Vec<PathBuf>, see: &mut dyn FnMut(&Path, (u64, u64))
         is_relevant: &|_| true,
         is_skipped: &is_object_directory,
         make_accessible: &|_| false,
+        before_listing: &|_| {},
         max_names: WARNING_SCAN_LIMIT,
     };
     // Directories with too many names are reported for the roots anyway.

@@ -18,7 +18,7 @@ use crate::protected_paths::{
 
 /// Directories that other tools fill with whole packages. Files that configure agents and editors
 /// are not searched for there: an installed package is not opened as a project.
-const PACKAGE_DIRECTORIES: &[&str] = &["node_modules", "site-packages", "dist-packages"];
+pub(super) const PACKAGE_DIRECTORIES: &[&str] = &["node_modules", "site-packages", "dist-packages"];
 
 /// Repositories, which contain data in addition to steering files. Only the steering files in them
 /// are protected. `git` has a separate module (`repository`).
@@ -159,7 +159,7 @@ pub(super) fn find_steering_files(
     found
 }
 
-fn is_quarantined(name: &OsStr) -> bool {
+pub(super) fn is_quarantined(name: &OsStr) -> bool {
     let text = name.to_str().unwrap_or_default();
     let number = |tail: &str| {
         let number = tail.strip_prefix('.').unwrap_or("x");
@@ -183,7 +183,7 @@ fn expand_pattern(path: PathBuf, components: &[&str]) -> Vec<PathBuf> {
 }
 
 /// Returns whether a name matches a component of a pattern. A component contains at most one `*`.
-fn matches_component(pattern: &str, name: &str) -> bool {
+pub(super) fn matches_component(pattern: &str, name: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern.eq_ignore_ascii_case(name);
     };

@@ -16,6 +16,7 @@ use crate::{
         event_loop::{self, SupervisorLoop},
         post_run_scan::PostRunScan,
         review_relay::ReviewRelay,
+        run_killer::RunKiller,
         streams::StreamPipes,
         terminal_lease::TerminalLease,
     },
@@ -110,14 +111,17 @@ impl BackendAttempt<'_> {
         drop(inner);
         let turn = self.terminal_lease.clone();
         let staged = self.launch.staging_directory.is_some();
-        let aftermath = PostRunScan::start(self.protected_paths, &self.launch.profile, staged);
+        // A staged run changes no file of the host before it has ended.
+        let killer = (!staged).then(|| RunKiller::new(first, by.end_signal)).transpose();
+        let killer = killer.inspect_err(|_| end_process(first, by.end_signal));
+        let killer = killer.with_step(|| "opening the first process".to_owned())?;
+        let aftermath = PostRunScan::start(self.protected_paths, &self.launch.profile, killer);
         let mut attendant = SupervisorLoop::new(self.launch, wire, signals, &mut self.reviews);
         let relayed = attendant.wait_until_ready().and_then(|()| {
             streams.start_forwarding(&turn).with_step(|| "making a thread".to_owned())
         });
         let ran = relayed.map(|relayed| (attendant.wait_for_exit(), relayed));
-        _ = kill_process(first, by.end_signal);
-        reap_process(first);
+        end_process(first, by.end_signal);
         let (end, relayed) = match ran {
             Ok(ran) => ran,
             Err(error) => {
@@ -136,6 +140,7 @@ impl BackendAttempt<'_> {
     }
 }
 
-fn reap_process(first: Pid) {
+fn end_process(first: Pid, signal: Signal) {
+    _ = kill_process(first, signal);
     _ = rustix::io::retry_on_intr(|| waitpid(Some(first), WaitOptions::empty()));
 }

@@ -13,7 +13,7 @@ use crate::{
     interface::PostRunFinding,
     post_run::{find_hard_links, limit_findings, quarantine_new_files},
     protected_paths::ProtectedPaths,
-    supervisor::repository_watch::RepositoryWatch,
+    supervisor::{repository_watch::RepositoryWatch, run_killer::RunKiller},
 };
 
 /// The time that the end of a run waits for the scan for hard links. That scan produces only a
@@ -30,19 +30,20 @@ pub(super) struct PostRunScan<'a> {
 }
 
 impl<'a> PostRunScan<'a> {
-    /// Begins to look for hard links and, unless the run is staged, to watch for new repositories, each in a thread: all
-    /// processes must have been made before.
+    /// Begins to look for hard links and, if there is a killer for the run, to watch for new
+    /// repositories, each in a thread. All processes must have been created before.
     pub(super) fn start(
         protected_paths: &'a ProtectedPaths,
         profile: &'a SandboxRestrictions,
-        staged: bool,
+        run_killer: Option<RunKiller>,
     ) -> Self {
         let (sender, hard_links) = mpsc::channel();
         let (held, writable) = (protected_paths.clone(), profile.clone());
         // Without a thread there is no warning. If the receiver is gone, the result is dropped.
         let look = move || drop(sender.send(find_hard_links(&held, &writable)));
         let scan_thread = thread::Builder::new().spawn(look).ok();
-        let watch = if staged { None } else { RepositoryWatch::start(protected_paths, profile) };
+        let watch =
+            run_killer.and_then(|killer| RepositoryWatch::start(protected_paths, profile, killer));
         Self { protected_paths, profile, hard_links, scan_thread, watch }
     }
 
@@ -65,7 +66,7 @@ impl<'a> PostRunScan<'a> {
             .chain(limit_findings(meanwhile))
             .chain(after);
         let mut found: Vec<_> = all.collect::<BTreeSet<_>>().into_iter().collect();
-        found.sort_by_key(|one| !one.is_not_quarantined());
+        found.sort_by_key(|one| !one.is_always_named());
         found
     }
 }

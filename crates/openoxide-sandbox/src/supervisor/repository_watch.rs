@@ -2,15 +2,14 @@
 //! something are quarantined immediately, and not only when the program has ended, which for a
 //! server is hours later.
 //!
-//! The kernel reports new names in every directory (inotify(7)). If it cannot, because the user's
-//! watches are used up, all directories are searched periodically instead. There is a short time
-//! between the creation of a file and its quarantine. Only the scan after the run misses nothing.
+//! The kernel reports new names in every directory, and changes in new repositories. There is a
+//! short time between the creation of a file and its quarantine. A program that creates such files
+//! for a second time is killed, so that it cannot repeat this time. Only the scan after the run
+//! misses nothing.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ffi::OsStr,
-    mem::MaybeUninit,
-    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -23,8 +22,6 @@ use std::{
 use openoxide_protocol::SandboxRestrictions;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags},
-    io::Errno,
     pipe::{PipeFlags, pipe_with},
 };
 
@@ -32,19 +29,26 @@ use crate::{
     interface::PostRunFinding,
     post_run::{find_new_repository_hooks, quarantine_path, repository_hook_finding},
     protected_paths::{
-        DirectoryWalk, ProtectedPaths, is_git_name, is_object_directory, outermost_roots,
+        DirectoryWalk, GitSetting, ProtectedPaths, find_external_hooks, git_config::config_levels,
+        is_git_name, is_object_directory, is_run_when_present, outermost_roots, to_display_path,
+    },
+    supervisor::{
+        directory_watches::{DirectoryWatches, WatchEvents},
+        repeated_hooks::RepeatedHooks,
+        run_killer::RunKiller,
     },
 };
 
-/// Most programs have ended by then, and the look after the run follows at once.
-const START_DELAY: Timespec = Timespec { tv_sec: 0, tv_nsec: 40_000_000 };
-/// The interval at which known new repositories are checked: writing into a file creates no name.
-const EVENT_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// The interval at which known new repositories are checked without an event: the kernel reports no
+/// change that is made through a memory mapping.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// The interval at which everything is searched if the kernel does not report new names.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
 /// The ratio of the time until the next search to the duration of a search.
 const SEARCH_TIME_SHARE: u32 = 20;
-const BUFFER_BYTES: usize = 64 * 1024;
+/// The time in which configuration that cannot be read is treated as half written. Afterwards, it is
+/// treated as if it ran something.
+const HALF_WRITTEN_TIME: Duration = Duration::from_millis(200);
 
 /// A thread that watches the writable directories of a run.
 #[derive(Debug)]
@@ -56,26 +60,30 @@ pub(super) struct RepositoryWatch {
 }
 
 impl RepositoryWatch {
-    /// Begins to watch. Without a thread there is only the look after the run.
-    pub(super) fn start(guarded: &ProtectedPaths, profile: &SandboxRestrictions) -> Option<Self> {
+    /// Begins to watch. Without a thread there is only the scan after the run.
+    pub(super) fn start(
+        guarded: &ProtectedPaths,
+        profile: &SandboxRestrictions,
+        run_killer: RunKiller,
+    ) -> Option<Self> {
         let roots = outermost_roots(&profile.writable);
         if roots.is_empty() {
             return None;
         }
         let (read, end) = pipe_with(PipeFlags::CLOEXEC).ok()?;
-        let ending = Arc::new(AtomicBool::new(false));
+        let is_stopping = Arc::new(AtomicBool::new(false));
         let guarded = guarded.clone();
-        let ended = Arc::clone(&ending);
-        let watch = move || RepositoryWatcher::new(guarded, roots, ended).run(&read);
+        let stopping = Arc::clone(&is_stopping);
+        let watch = move || RepositoryWatcher::new(guarded, roots, stopping, run_killer).run(&read);
         let thread = thread::Builder::new().spawn(watch).ok()?;
-        Some(Self { stop_event: end, is_stopping: ending, thread })
+        Some(Self { stop_event: end, is_stopping, thread })
     }
 
     /// Stops the thread, and returns the findings about quarantined files.
     pub(super) fn finish(self) -> Vec<PostRunFinding> {
-        let Self { stop_event: end, is_stopping: ending, thread } = self;
-        ending.store(true, Ordering::Relaxed);
-        drop(end);
+        let Self { stop_event, is_stopping, thread } = self;
+        is_stopping.store(true, Ordering::Relaxed);
+        drop(stop_event);
         thread.join().unwrap_or_default()
     }
 }
@@ -84,11 +92,16 @@ struct RepositoryWatcher {
     protected_paths: ProtectedPaths,
     roots: Vec<PathBuf>,
     is_stopping: Arc<AtomicBool>,
-    /// None: the kernel does not tell, or not of everything.
-    inotify: Option<OwnedFd>,
-    directories: BTreeMap<i32, PathBuf>,
+    run_killer: RunKiller,
+    /// The settings of `git` that apply in every repository. A program inside cannot change them.
+    global_settings: Vec<GitSetting>,
+    /// None: the kernel does not report new names, or not in every directory.
+    watches: Option<DirectoryWatches>,
     /// New git directories.
     repositories: BTreeSet<PathBuf>,
+    /// Configuration that could not be read, since this time.
+    unreadable_since: BTreeMap<PathBuf, Instant>,
+    repeated_hooks: RepeatedHooks,
     findings: Vec<PostRunFinding>,
 }
 
@@ -97,140 +110,193 @@ impl RepositoryWatcher {
         protected_paths: ProtectedPaths,
         roots: Vec<PathBuf>,
         is_stopping: Arc<AtomicBool>,
+        run_killer: RunKiller,
     ) -> Self {
+        let global_settings = config_levels::read_global_settings();
         Self {
             protected_paths,
             roots,
             is_stopping,
-            inotify: None,
-            directories: BTreeMap::new(),
+            run_killer,
+            repeated_hooks: RepeatedHooks::new(&global_settings),
+            global_settings,
+            watches: DirectoryWatches::new(),
             repositories: BTreeSet::new(),
+            unreadable_since: BTreeMap::new(),
             findings: Vec::new(),
         }
     }
 
     fn run(mut self, end: &OwnedFd) -> Vec<PostRunFinding> {
-        if wait_for_event(end, None, &START_DELAY) == WaitResult::Stop {
-            return self.findings;
-        }
-        self.inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
-        let mut search = Instant::now();
-        self.watch_all();
-        loop {
-            let waited = wait_for_event(end, self.inotify.as_ref(), &EVENT_INTERVAL);
-            if waited == WaitResult::Stop {
-                return self.findings;
-            }
-            let changed =
-                if waited == WaitResult::Events { self.read_events() } else { BTreeSet::new() };
-            let known = self.repositories.iter().cloned();
-            self.quarantine_hooks(changed.into_iter().chain(known).collect());
-            if self.inotify.is_none() && search <= Instant::now() {
-                let started = Instant::now();
-                self.watch_all();
-                search =
-                    Instant::now() + SEARCH_INTERVAL.max(started.elapsed() * SEARCH_TIME_SHARE);
-            }
-        }
-    }
-
-    /// Searches all directories, and watches them.
-    fn watch_all(&mut self) {
         self.watch_below(&self.roots.clone());
-    }
-
-    /// Searches these directories and all below them, and watches them. It does this twice: an
-    /// entry that was created after a directory was listed and before it was watched is found the
-    /// second time.
-    fn watch_below(&mut self, directories: &[PathBuf]) {
-        for _ in 0..2 {
-            self.watch_level(directories.to_vec());
+        let mut next_search = Instant::now();
+        loop {
+            match self.wait_for_event(end) {
+                WaitResult::Stop => return self.findings,
+                WaitResult::Events => self.handle_events(),
+                WaitResult::Timeout => self.check(self.repositories.iter().cloned().collect()),
+            }
+            if self.watches.is_none() && next_search <= Instant::now() {
+                let started = Instant::now();
+                self.watch_below(&self.roots.clone());
+                let pause = SEARCH_INTERVAL.max(started.elapsed() * SEARCH_TIME_SHARE);
+                next_search = Instant::now() + pause;
+            }
         }
     }
 
-    fn watch_level(&mut self, directories: Vec<PathBuf>) {
-        let (mut seen, mut interesting) = (Vec::new(), Vec::new());
-        let (guarded, ending) = (&self.protected_paths, &self.is_stopping);
-        let skipped = |path: &Path| {
-            ending.load(Ordering::Relaxed)
-                || guarded.guards.contains_key(path)
-                || is_object_directory(path)
+    /// Waits for an event. There is a time limit only if something has to be looked for.
+    fn wait_for_event(&self, end: &OwnedFd) -> WaitResult {
+        let mut waits = vec![PollFd::new(end, PollFlags::IN)];
+        waits.extend(self.watches.iter().map(|one| PollFd::new(one.descriptor(), PollFlags::IN)));
+        let is_idle = self.watches.is_some() && self.repositories.is_empty();
+        let limit = if is_idle { None } else { Timespec::try_from(CHECK_INTERVAL).ok() };
+        _ = poll(&mut waits, limit.as_ref());
+        let mut ready = waits.iter().map(|wait| !wait.revents().is_empty());
+        match (ready.next(), ready.next()) {
+            (Some(true), _) => WaitResult::Stop,
+            (_, Some(true)) => WaitResult::Events,
+            _ => WaitResult::Timeout,
+        }
+    }
+
+    fn handle_events(&mut self) {
+        let Some(watches) = &self.watches else { return };
+        let events = watches.read_events();
+        let mut changed = events.changed_directories.clone();
+        changed.extend(self.repositories_with_hooks_elsewhere(&events));
+        self.check(changed.into_iter().collect());
+        self.quarantine_steering_files(&events.run_when_present);
+        if events.is_incomplete {
+            self.watch_below(&self.roots.clone());
+        }
+        for directory in events.created_directories {
+            self.watch_below(&[directory]);
+        }
+    }
+
+    /// Returns the new repositories whose hooks may be in one of the directories with new names,
+    /// because the user's configuration names that directory.
+    fn repositories_with_hooks_elsewhere(&self, events: &WatchEvents) -> Vec<PathBuf> {
+        let is_affected = |repository: &&PathBuf| {
+            find_external_hooks(repository, self.global_settings.iter())
+                .iter()
+                .any(|hooks| events.directories_with_new_names.contains(hooks))
         };
+        self.repositories.iter().filter(is_affected).cloned().collect()
+    }
+
+    /// Watches these directories and all below them, and searches them. A directory is watched before
+    /// it is listed, so that each name is either listed or reported.
+    fn watch_below(&mut self, directories: &[PathBuf]) {
+        let (mut interesting, mut present) = (Vec::new(), Vec::new());
+        let (guarded, stopping) = (&self.protected_paths, &self.is_stopping);
         let walk = DirectoryWalk {
-            is_relevant: &is_git_name,
-            is_skipped: &skipped,
+            is_relevant: &|_| true,
+            is_skipped: &|path| {
+                stopping.load(Ordering::Relaxed)
+                    || guarded.guards.contains_key(path)
+                    || is_object_directory(path)
+            },
             make_accessible: &|_| false,
+            before_listing: &|path| {
+                self.watches.iter().for_each(|watches| watches.watch_names(path));
+            },
             max_names: usize::MAX,
         };
-        drop(walk.run(directories, |listing| {
-            seen.push(listing.path.to_owned());
-            if !listing.names.is_empty() {
+        drop(walk.run(directories.to_vec(), |listing| {
+            if listing.names.iter().any(|name| is_git_name(name)) {
                 interesting.push(listing.path.to_owned());
             }
+            let paths = listing.names.iter().map(|name| listing.path.join(name));
+            present.extend(paths.filter(|path| is_run_when_present(path)));
         }));
-        seen.into_iter().for_each(|directory| self.add_watch(directory));
-        self.quarantine_hooks(interesting);
+        if self.watches.as_ref().is_some_and(DirectoryWatches::is_incomplete) {
+            self.watches = None;
+        }
+        self.check(interesting);
+        self.quarantine_steering_files(&present);
     }
 
-    fn add_watch(&mut self, directory: PathBuf) {
-        let Some(inotify) = &self.inotify else { return };
-        let flags = WatchFlags::CREATE
-            | WatchFlags::MOVED_TO
-            | WatchFlags::ONLYDIR
-            | WatchFlags::DONT_FOLLOW
-            | WatchFlags::EXCL_UNLINK;
-        match inotify::add_watch(inotify, &directory, flags) {
-            Ok(number) => drop(self.directories.insert(number, directory)),
-            // It has gone again, or is closed to us.
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => {}
-            Err(_) => self.inotify = None,
+    /// Quarantines new files that programs of the host execute as soon as they exist.
+    fn quarantine_steering_files(&mut self, paths: &[PathBuf]) {
+        let (guarded, roots) = (&self.protected_paths, &self.roots);
+        let is_new = |path: &PathBuf| {
+            !guarded.contains(path)
+                && !guarded.changeable_paths.contains(path)
+                && roots.iter().any(|root| path.starts_with(root))
+        };
+        for path in paths.iter().filter(|path| is_new(path)) {
+            // A file that could not be quarantined is reported by the scan after the run.
+            let Ok(held) = quarantine_path(path) else { continue };
+            let (path, held) = (to_display_path(path), to_display_path(&held));
+            let finding = path.map(|path| PostRunFinding::SteeringFile { path, quarantined: held });
+            self.findings.extend(finding);
         }
     }
 
-    /// Reads what the kernel tells: watches new directories, and returns those in which a name is new that `git` could read.
-    fn read_events(&mut self) -> BTreeSet<PathBuf> {
-        let (mut changed, mut made, mut lost) = (BTreeSet::new(), BTreeSet::new(), false);
-        if let Some(inotify) = &self.inotify {
-            let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
-            let mut events = Reader::new(inotify, &mut buffer);
-            while let Ok(event) = events.next() {
-                lost |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
-                let directory = self.directories.get(&event.wd());
-                let (Some(directory), Some(name)) = (directory, event.file_name()) else {
-                    continue;
-                };
-                let name = OsStr::from_bytes(name.to_bytes());
-                if event.events().contains(ReadFlags::ISDIR) {
-                    made.insert(directory.join(name));
-                }
-                if is_git_name(name) || directory.ends_with("hooks") {
-                    changed.insert(directory.clone());
-                    changed.extend(directory.parent().map(Path::to_owned));
-                }
-            }
-        }
-        if lost {
-            self.watch_all();
-        }
-        if !made.is_empty() {
-            self.watch_below(&made.into_iter().collect::<Vec<_>>());
-        }
-        changed
-    }
-
-    /// Puts aside what `git` would run in these directories.
-    fn quarantine_hooks(&mut self, directories: Vec<PathBuf>) {
+    /// Quarantines what `git` would run in these directories. New repositories are watched before
+    /// they are checked for the last time.
+    fn check(&mut self, directories: Vec<PathBuf>) {
         if directories.is_empty() {
             return;
         }
-        let armed = find_new_repository_hooks(directories, &self.protected_paths, &self.roots);
-        self.repositories.extend(armed.repositories);
-        for path in armed.hooks {
-            // What could not be put aside, the look after the run names.
-            if let Ok(held) = quarantine_path(&path) {
-                self.findings.extend(repository_hook_finding(&path, Some(&held)));
-            }
+        let new = self.check_once(directories);
+        if !new.is_empty() {
+            self.check_once(new);
         }
+    }
+
+    /// Checks directories, and returns the repositories that were not known.
+    fn check_once(&mut self, directories: Vec<PathBuf>) -> Vec<PathBuf> {
+        let found = find_new_repository_hooks(
+            directories,
+            &self.protected_paths,
+            &self.roots,
+            &self.global_settings,
+        );
+        let new: Vec<_> = found.repositories.difference(&self.repositories).cloned().collect();
+        let unreadable =
+            self.find_lasting_unreadable(&found.repositories, found.unreadable_configs);
+        for (path, repository) in found.hooks.into_iter().chain(unreadable) {
+            self.quarantine(&path, &repository);
+        }
+        // A configuration file that was replaced is a new file.
+        for directory in &found.repositories {
+            self.watches.iter().for_each(|watches| watches.watch_repository(directory));
+        }
+        self.repositories.extend(found.repositories);
+        new
+    }
+
+    fn quarantine(&mut self, path: &Path, repository: &Path) {
+        // A file that could not be quarantined is reported by the scan after the run.
+        let held = quarantine_path(path).ok();
+        if self.repeated_hooks.is_repetition(path, held.as_deref(), repository) {
+            self.run_killer.kill_all();
+            let ended = to_display_path(path).map(|path| PostRunFinding::RunEnded { path });
+            self.findings.extend(ended);
+        }
+        if let Some(held) = held {
+            self.findings.extend(repository_hook_finding(path, Some(&held)));
+        }
+    }
+
+    /// Returns the configuration files of checked repositories that have been unreadable for longer
+    /// than writing them takes.
+    fn find_lasting_unreadable(
+        &mut self,
+        checked: &BTreeSet<PathBuf>,
+        unreadable: BTreeMap<PathBuf, PathBuf>,
+    ) -> BTreeMap<PathBuf, PathBuf> {
+        let is_checked = |path: &Path| path.parent().is_some_and(|above| checked.contains(above));
+        self.unreadable_since.retain(|path, _| !is_checked(path) || unreadable.contains_key(path));
+        let now = Instant::now();
+        let mut is_lasting = |path: &Path| {
+            let since = *self.unreadable_since.entry(path.to_owned()).or_insert(now);
+            now.duration_since(since) >= HALF_WRITTEN_TIME
+        };
+        unreadable.into_iter().filter(|(path, _)| is_lasting(path)).collect()
     }
 }
 
@@ -239,16 +305,4 @@ enum WaitResult {
     Stop,
     Events,
     Timeout,
-}
-
-fn wait_for_event(end: &OwnedFd, inotify: Option<&OwnedFd>, time: &Timespec) -> WaitResult {
-    let mut waits = vec![PollFd::new(end, PollFlags::IN)];
-    waits.extend(inotify.map(|inotify| PollFd::new(inotify, PollFlags::IN)));
-    _ = poll(&mut waits, Some(time));
-    let mut told = waits.iter().map(|wait| !wait.revents().is_empty());
-    match (told.next(), told.next()) {
-        (Some(true), _) => WaitResult::Stop,
-        (_, Some(true)) => WaitResult::Events,
-        _ => WaitResult::Timeout,
-    }
 }

@@ -1,7 +1,12 @@
 //! Files that host programs execute or obey: existing ones stay unchanged, and new ones of any kind
 //! are quarantined.
 
-use std::{fs, process::Command};
+use std::{
+    fs,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
 
 use super::Arena;
 
@@ -141,50 +146,167 @@ fn a_repository_is_found_at_any_depth_and_among_many_files() {
     }
 }
 
+/// Waits until the program has written this text into `made`.
+fn wait_for_text(arena: &Arena, text: &str) {
+    let limit = Instant::now() + Duration::from_secs(60);
+    while fs::read_to_string(arena.path("w/made")).unwrap_or_default() != text {
+        assert!(Instant::now() < limit);
+        thread::sleep(Duration::from_millis(20));
+    }
+    thread::sleep(Duration::from_secs(1));
+}
+
 /// Repositories that are created while the program runs are quarantined while it runs: a server may
 /// not end for a long time.
 #[test]
 fn a_repository_that_is_made_while_the_program_runs_is_not_obeyed_meanwhile() {
-    let arena = Arena::new();
-    host(&arena, "mkdir docs; mkdir -p old/refs old/objects");
-    let mark = arena.path("outside/ran");
-    let evil = format!("touch {0}; true", mark.display());
-    let script = format!(
-        "sleep 0.3; git init -q sub; git -C sub config core.fsmonitor '{evil}'; \
-         cd docs; mkdir objects refs; echo ref: refs/heads/x > HEAD; \
-         printf '[core]\\nbare = false\\nworktree = .\\nfsmonitor = \"{evil}\"\\n' > config; cd ..; \
-         printf '[core]\\nfsmonitor = \"{evil}\"\\n' > old/config; echo ref: refs/heads/x > old/HEAD; \
-         git init -q late; echo made > made; sleep 1; echo '[core]' >> late/.git/config; \
-         printf 'fsmonitor = \"{evil}\"\\n' >> late/.git/config; git init -q fine; echo twice > made; exec sleep 60"
-    );
-    let mut run = arena.run(&[], &["sh", "-c", &script]).spawn().unwrap();
-    let made = |text: &str| {
-        let limit = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        while fs::read_to_string(arena.path("w/made")).unwrap_or_default() != text {
-            assert!(std::time::Instant::now() < limit);
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        std::thread::sleep(std::time::Duration::from_secs(2));
-    };
-    made("made\n");
-    for place in ["sub", "docs", "old"] {
+    const LARGE: &str = "yes '# text' | head -c 1100000";
+    for (place, script) in [
+        ("sub", "git init -q sub; git -C sub config core.fsmonitor 'EVIL'"),
+        (
+            "docs",
+            "cd docs; mkdir objects refs; echo ref: refs/heads/x > HEAD; \
+             printf '[core]\nbare = false\nworktree = .\nfsmonitor = \"EVIL\"\n' > config",
+        ),
+        (
+            "old",
+            "printf '[core]\nfsmonitor = \"EVIL\"\n' > old/config; echo ref: refs/heads/x > old/HEAD",
+        ),
+        (
+            "late",
+            "git init -q late; sleep 0.5; echo '[core]' >> late/.git/config; printf 'fsmonitor = \"EVIL\"\n' >> late/.git/config",
+        ),
+        // Another name of the same file.
+        (
+            "linked",
+            "git init -q linked; ln linked/.git/config other; sleep 0.5; printf '[core]\nfsmonitor = \"EVIL\"\n' >> other",
+        ),
+        // A change that the kernel does not report.
+        (
+            "mapped",
+            "git init -q mapped; yes '' | head -c 2000 >> mapped/.git/config; sleep 0.5; python3 -c \"import mmap, time\n\
+             file = open('mapped/.git/config', 'r+b'); text = mmap.mmap(file.fileno(), 0)\n\
+             line = b'\\n[core]\\nfsmonitor = \\x22EVIL\\x22\\n'; text[-len(line):] = line\ntime.sleep(60)\" & sleep 0.5",
+        ),
+        // Configuration that is larger than what is read.
+        (
+            "large",
+            "git init -q large; { LARGE; printf '\n[core]\nfsmonitor = \"EVIL\"\n'; } >> large/.git/config",
+        ),
+    ] {
+        let arena = Arena::new();
+        host(&arena, "mkdir docs; mkdir -p old/refs old/objects");
+        let evil = format!("touch {}; true", arena.path("outside/ran").display());
+        let script = script.replace("EVIL", &evil).replace("LARGE", LARGE);
+        let script =
+            format!("sleep 0.3; ({script}); git init -q fine; echo made > made; exec sleep 60");
+        let mut run = arena.run(&[], &["sh", "-c", &script]).spawn().unwrap();
+        wait_for_text(&arena, "made\n");
         host(&arena, &format!("cd {place}; git status > /dev/null 2>&1 || true"));
         assert!(!ran(&arena), "{place}");
+        assert!(arena.path("w/fine/.git/config").exists());
+        let kill = Command::new("kill").arg(run.id().to_string()).status().unwrap();
+        assert!(kill.success());
+        run.wait().unwrap();
+        if matches!(place, "docs" | "old") {
+            continue;
+        }
+        // The configuration really does run something.
+        host(
+            &arena,
+            &format!(
+                "cd {place}; cp .git/config.held-by-openoxide .git/config; git status > /dev/null; test -e {}",
+                arena.path("outside/ran").display()
+            ),
+        );
     }
-    made("twice\n");
-    host(&arena, "cd late; git status > /dev/null 2>&1 || true");
-    assert!(!ran(&arena), "late");
-    assert!(arena.path("w/fine/.git/config").exists());
+}
+
+/// Files that a program of the host executes without a question are quarantined while the program
+/// runs, also if it is still writing them. It can continue to write.
+#[test]
+fn files_that_run_when_they_are_present_are_not_obeyed_meanwhile() {
+    let arena = Arena::new();
+    let evil = format!("[hooks]\\npre-status = touch {}\\n", arena.path("outside/ran").display());
+    let script = format!(
+        "sleep 0.3; cp -r old new; {{ printf '{evil}'; sleep 0.3; echo '# end'; }} > new/.hg/hgrc; \
+         mkdir -p sub/.pi/extensions; echo x > sub/opencode.json; echo x > sub/.pi/extensions/e.ts; \
+         echo made > made; exec sleep 60"
+    );
+    // Mercurial is not installed everywhere.
+    let has_hg = Command::new("hg").arg("--version").output().is_ok();
+    host(&arena, if has_hg { "hg init old" } else { "mkdir -p old/.hg" });
+    let mut run = arena.run(&[], &["sh", "-c", &script]).spawn().unwrap();
+    wait_for_text(&arena, "made\n");
+    if has_hg {
+        host(&arena, "cd new; hg status");
+    }
+    assert!(!ran(&arena));
+    for name in ["new/.hg/hgrc", "sub/opencode.json", "sub/.pi/extensions/e.ts"] {
+        assert!(!arena.path("w").join(name).exists(), "{name}");
+    }
     let kill = Command::new("kill").arg(run.id().to_string()).status().unwrap();
     assert!(kill.success());
     run.wait().unwrap();
-    host(
-        &arena,
-        &format!(
-            "cp sub/.git/config.held-by-openoxide sub/.git/config; cd sub; git status > /dev/null; test -e {}",
-            mark.display()
+    let held = fs::read_to_string(arena.path("w/new/.hg/hgrc.held-by-openoxide")).unwrap();
+    assert!(held.ends_with("# end\n"), "{held}");
+    if has_hg {
+        // The configuration really does run something.
+        host(&arena, "cd new; mv .hg/hgrc.held-by-openoxide .hg/hgrc; hg status");
+        assert!(ran(&arena));
+    }
+}
+
+/// A program cannot repeat the short time until the quarantine: the second time ends the run.
+#[test]
+fn a_second_repository_that_runs_something_ends_the_run() {
+    let hook = |place: &str, name: &str| {
+        format!(
+            "{{ echo '#!/bin/sh'; }} > {place}/.git/hooks/{name}; chmod +x {place}/.git/hooks/{name}; "
+        )
+    };
+    let config = |place: &str| format!("git -C {place} config core.fsmonitor true; ");
+    for (name, script, ends) in [
+        (
+            "another repository",
+            "git init -q a; ".to_owned() + &config("a") + "git init -q b; " + &config("b"),
+            true,
         ),
-    );
+        (
+            "the same file",
+            "git init -q a; ".to_owned()
+                + &hook("a", "update")
+                + "sleep 0.3; "
+                + &hook("a", "update"),
+            true,
+        ),
+        (
+            "several hooks of one repository",
+            "git init -q a; ".to_owned()
+                + &hook("a", "update")
+                + &hook("a", "pre-commit")
+                + &config("a"),
+            false,
+        ),
+        (
+            "repositories that run nothing",
+            "for n in a b c; do git init -q $n; git clone -q $n $n.2; done; ".to_owned(),
+            false,
+        ),
+    ] {
+        let arena = Arena::new();
+        let script = format!("sleep 0.1; {script} sleep 0.3; echo end > end; sleep 0.1");
+        let output = arena.run(&[], &["sh", "-c", &script]).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(arena.path("w/end").exists(), !ends, "{name}: {text}");
+        assert_eq!(output.status.code(), Some(if ends { 137 } else { 0 }), "{name}: {text}");
+        assert_eq!(text.contains("the program was killed: `"), ends, "{name}: {text}");
+        for file in ["a/.git/hooks/update", "a/.git/config", "b/.git/config"] {
+            let harmless = name == "repositories that run nothing"
+                || file == "a/.git/config" && name == "the same file";
+            assert!(harmless || !arena.path("w").join(file).exists(), "{name}: {file}: {text}");
+        }
+    }
 }
 
 /// The user's configuration outside of the project refers to files in the project.
