@@ -1,4 +1,4 @@
-//! `run`: the whole way. Decide, ask in the terminal, run.
+//! `run`: checks a command, asks for approval if needed, and runs it in the sandbox.
 
 mod approval;
 pub(crate) mod confined_run;
@@ -35,23 +35,16 @@ use approval::{ApprovalResult, ApprovalVerdict};
 use confined_run::{RunContext, requested_confinement};
 use run_endings::{report_interruption, report_refusal, report_unanswerable, report_unanswered};
 
-/// Judges a command, asks about it if need be, and runs it.
+/// Checks a command, asks for approval if needed, and runs it.
 pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     let engine = open_engine(args, global)?;
-    let task = RunTarget::from_args(args)?;
-    if let Some(why) = early_refusal(&engine, args)? {
-        let operation = task.to_operation(&engine);
-        user_messages::warn_if_unrecorded(engine.audit_log().record_refusal(
-            RecordOrigin::RUN,
-            &operation,
-            &why.reason,
-        ));
-        user_messages::print_line(&format!("openoxide: {}; {NOTHING_RUN_MESSAGE}", why.message));
-        return Ok(ProgramExit::Refused);
+    let target = RunTarget::from_args(args)?;
+    let mut operation = target.to_operation(&engine);
+    operation.session = args.session.unwrap_or(operation.session);
+    if let Some(refusal) = early_refusal(&engine, args)? {
+        return Ok(refusal.report(&engine, &operation));
     }
     let environment = confined_run::build_environment(engine.sandbox_settings(), &args.env)?;
-    let mut operation = task.to_operation(&engine);
-    operation.session = args.session.unwrap_or(operation.session);
     let (session, refusals) = (operation.session, RefCell::default());
     let context = RunContext { engine: &engine, args, global, session, refused_paths: refusals };
     let options = CheckOptions::new(RecordOrigin::RUN, requested_confinement(args));
@@ -68,7 +61,7 @@ pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramE
         return Ok(exit);
     }
     match verdict {
-        ApprovalVerdict::Allowed(permit) => task.run_permitted(permit, environment, &context),
+        ApprovalVerdict::Allowed(permit) => target.run_permitted(permit, environment, &context),
         ApprovalVerdict::Denied(refusal) => Ok(report_refusal(&refusal, NOTHING_RUN_MESSAGE)),
         ApprovalVerdict::Unanswerable(request) => {
             Ok(report_unanswerable(&request, args, NOTHING_RUN_MESSAGE))
@@ -76,7 +69,7 @@ pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramE
     }
 }
 
-/// Opens the engine; first, a person is asked about projects that are not trusted.
+/// Opens the engine. If projects are not trusted, the person is asked about them first.
 fn open_engine(args: &RunArgs, global: GlobalArgs) -> Result<Engine, CliError> {
     let mut engine = policy_args::open_engine_for_execution(&args.policy, args.session)?;
     if trust::offer_trust_all(engine.untrusted_projects(), &UserEnvironment::from_process(), global)
@@ -94,16 +87,25 @@ fn open_engine(args: &RunArgs, global: GlobalArgs) -> Result<Engine, CliError> {
 
 /// The reason for which nothing is run, independent of the command.
 struct EarlyRefusal {
-    /// As it is recorded.
+    /// The reason in the audit record.
     reason: String,
-    /// As a person reads it.
+    /// The message for the person.
     message: String,
 }
 
-/// Returns why nothing is run, if that is known without looking at the command.
+impl EarlyRefusal {
+    /// Records and prints the refusal.
+    fn report(&self, engine: &Engine, operation: &Operation) -> ProgramExit {
+        let record = engine.audit_log().record_refusal(RecordOrigin::RUN, operation, &self.reason);
+        user_messages::warn_if_unrecorded(record);
+        user_messages::print_line(&format!("openoxide: {}; {NOTHING_RUN_MESSAGE}", self.message));
+        ProgramExit::Refused
+    }
+}
+
+/// Returns the reason for which no command is run, if there is one.
 ///
-/// # Errors
-/// When the arguments contradict each other, or the directory does not exist.
+/// # Errors If the arguments contradict each other, or the directory does not exist.
 fn early_refusal(engine: &Engine, args: &RunArgs) -> Result<Option<EarlyRefusal>, CliError> {
     let is_usual = args.sandbox == RunSandboxMode::Auto;
     if args.live && !is_usual {
@@ -209,7 +211,7 @@ impl RunTarget {
         }
     }
 
-    /// The words that are started, by bash or as they are. Nothing in the environment makes bash run something else first.
+    /// Returns the words to execute. bash reads no start-up file, so it runs only the script.
     fn argv(&self) -> Vec<String> {
         match self {
             Self::Script(script) => {
@@ -220,7 +222,7 @@ impl RunTarget {
     }
 }
 
-/// Returns how the sandbox is restricted; nothing where the person wants none.
+/// Returns the restriction of the sandbox, or `None` to run without a sandbox.
 const fn restriction(sandbox: RunSandboxMode) -> Option<CallerRestriction> {
     match sandbox {
         RunSandboxMode::Off => None,
@@ -261,7 +263,8 @@ fn not_confined(error: &SandboxError, engine: &Engine) -> ProgramExit {
     ProgramExit::RunFailed
 }
 
-/// A program that a signal ended has, for shells, the status 128 and its number.
+/// Returns the exit code of a status. A program that a signal ended has 128 plus the number of the
+/// signal, as in shells.
 fn exit_from_status(status: ExitStatus) -> ProgramExit {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     ProgramExit::Program(

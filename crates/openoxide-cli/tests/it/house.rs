@@ -1,4 +1,4 @@
-//! The house itself: who may import whom, and what its documents promise.
+//! The structure of the workspace: imports between crates and modules, and the documents.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::workspace;
 
-/// Every crate, and the crates of this workspace that it may import.
+/// The crates, with the crates of this workspace that each imports.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("permission", &["protocol"]),
@@ -22,8 +22,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("codex", &["adapters", "permission", "protocol", "shell"]),
     ("starlark", &["adapters", "codex"]),
     ("store", &["permission", "protocol"]),
-    // The engine is what every command goes through: it reads policies (store) and calls of agents (adapters), decides (permission)
-    // and runs (sandbox). It draws nothing and parses no arguments.
+    // Every command uses the engine. It reads policies (store) and calls of agents (adapters),
+    // decides (permission), and runs commands (sandbox). It draws nothing and parses no arguments.
     ("engine", &["adapters", "permission", "protocol", "sandbox", "shell", "store"]),
     (
         "cli",
@@ -42,7 +42,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Crates from outside that only some may import.
+/// External crates, with the crates that import them.
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("tokio", &["engine"]),
     ("crossterm", &["tui"]),
@@ -69,7 +69,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("starlark_syntax", &["starlark"]),
 ];
 
-/// Returns each crate of the workspace with what it imports when it is not under test.
+/// Returns each crate of the workspace with its dependencies, without those of tests.
 fn imports() -> BTreeMap<String, Vec<String>> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut command = Command::new(cargo);
@@ -99,12 +99,15 @@ fn each_crate_imports_only_from_the_floors_below() {
         let Some(name) = short(&name) else { continue };
         let allowed = MAY_IMPORT.iter().find(|(of, _)| *of == name);
         let allowed = allowed.unwrap_or_else(|| panic!("`{name}` is not in the table of crates")).1;
-        let upward = imports.iter().filter_map(|import| short(import));
+        let upward: Vec<&str> = imports.iter().filter_map(|import| short(import)).collect();
         wrong.extend(
             upward
+                .iter()
                 .filter(|import| !allowed.contains(import))
                 .map(|import| format!("`{name}` must not import `{import}`")),
         );
+        let unused = allowed.iter().filter(|other| !upward.contains(other));
+        wrong.extend(unused.map(|other| format!("`{name}` does not import `{other}`")));
         seen += 1;
     }
     assert_eq!(wrong, Vec::<String>::new());
@@ -133,7 +136,7 @@ fn outside_crates_stay_in_their_rooms() {
 const DECIDES: &[&str] =
     &["PermissionGate", "decide_access", "evaluate", "evaluate_effect", "evaluate_with_hooks"];
 
-/// The names that a source imports from a crate, or writes out with the crate's name.
+/// Returns the names that a source file imports from a crate, or uses with the name of the crate.
 fn names_from(crate_name: &str, text: &str) -> Vec<String> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut names = Vec::new();
@@ -152,13 +155,14 @@ fn names_from(crate_name: &str, text: &str) -> Vec<String> {
     names
 }
 
-/// Returns which of its privileges a source takes from the engine: to decide, to use grants up, to write records.
+/// Returns the privileges of the engine that a source file uses: deciding, using grants, and writing
+/// records.
 fn engine_privileges(text: &str) -> Vec<&'static str> {
     let names = names_from("openoxide_permission", text);
     let decides = names.iter().any(|name| DECIDES.contains(&name.as_str()));
     let all = [
         ("decides", decides),
-        ("uses grants up", text.contains(".consume_use(")),
+        ("uses grants", text.contains(".consume_use(")),
         ("writes records", text.contains("Journal") && text.contains(".append(")),
     ];
     all.into_iter().filter(|(_, holds)| *holds).map(|(what, _)| what).collect()
@@ -188,10 +192,34 @@ fn only_the_engine_decides_uses_grants_up_and_writes_records() {
     assert_eq!(wrong, Vec::<String>::new());
     engine.sort_unstable();
     engine.dedup();
-    assert_eq!(engine, ["decides", "uses grants up", "writes records"], "nothing is looked for");
+    assert_eq!(engine, ["decides", "uses grants", "writes records"], "nothing is looked for");
 }
 
-/// Returns every file of this name ending below the crates and the chores.
+/// A permit is redeemed by a planned run, which the engine starts. The CLI itself starts only the
+/// evaluator of rule files and, for `sandbox run`, a program that no policy concerns.
+///
+/// Guards I24.
+#[test]
+fn only_the_engine_starts_permitted_programs() {
+    let starters = ["starlark_process.rs", "commands/sandbox/sandbox_run.rs"];
+    let starts = ["Command::new(", "run_confined(", "supervise(", "supervise_with_backend("];
+    let root = workspace().join("crates/openoxide-cli/src");
+    let (mut wrong, mut found) = (Vec::new(), BTreeSet::new());
+    for (path, text) in sources() {
+        let Ok(inner) = path.strip_prefix(&root) else { continue };
+        let text = text.replace("clap::Command::new(", "");
+        if starts.iter().any(|start| text.contains(start)) {
+            match starters.iter().find(|starter| inner.ends_with(starter)) {
+                Some(starter) => drop(found.insert(*starter)),
+                None => wrong.push(inner.to_owned()),
+            }
+        }
+    }
+    assert_eq!(wrong, Vec::<PathBuf>::new());
+    assert_eq!(found.len(), starters.len(), "nothing is looked for");
+}
+
+/// Returns the source files of the crates and of the development tasks.
 fn sources() -> Vec<(PathBuf, String)> {
     let mut open = vec![workspace().join("crates"), workspace().join("xtask")];
     let mut found = Vec::new();
