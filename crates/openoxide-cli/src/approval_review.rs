@@ -69,7 +69,7 @@ impl<'a> ApprovalReview<'a> {
         pending.review(response, AnswerChannel::Terminal, &TerminalHost)
     }
 
-    /// Asks in this terminal, while the others may answer, too.
+    /// Asks in this terminal. Other terminals can answer at the same time.
     fn ask_in_terminal_and_queue(&self, queued: QueuedRequest<'_>) -> ReviewRecord {
         let withdrawn = Arc::new(AtomicBool::new(false));
         let options = self.prompt_options(Some(Arc::clone(&withdrawn)));

@@ -223,7 +223,8 @@ pub(crate) enum GrantsCommand {
         #[arg(value_name = "RULE|NUMBER")]
         which: String,
     },
-    /// Remove invalid entries: other users', other directories', or edited by hand.
+    /// Remove invalid entries: those of other users and directories, and those that were edited by
+    /// hand.
     Prune,
 }
 
@@ -247,8 +248,8 @@ pub(crate) struct GrantLimitArgs {
     /// Only for commands that run in this directory or below it.
     #[arg(long, value_name = "DIR")]
     pub(crate) below: Option<PathBuf>,
-    /// Until the task ends: the task of the request, or, for `grants add`, the task of this call or the one that
-    /// is named.
+    /// Expire when the task ends: the task of the request or, for `grants add`, the task of this
+    /// call or the named one.
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) task: Option<String>,
 }
@@ -266,7 +267,7 @@ pub(crate) enum ConfigCommand {
     },
 }
 
-/// A shape that leaves or enters the program.
+/// A JSON document or file that OpenOxide reads or writes.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum SchemaShape {
     /// The native policy file.
@@ -413,7 +414,8 @@ pub(crate) struct LogArgs {
     /// Print the last record of each call as stored, one JSON object per line.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print every record, also several about one call (a hook is called again where the agent asks).
+    /// Print every record, including several about one call (an agent calls its hook again before
+    /// it asks).
     #[arg(long)]
     pub(crate) all_records: bool,
 }

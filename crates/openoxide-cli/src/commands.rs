@@ -1,4 +1,4 @@
-//! One module for each verb.
+//! The commands, with one module each.
 
 pub(crate) mod audit;
 pub(crate) mod call_operation;

@@ -1,15 +1,15 @@
-//! What `run` and `sandbox run` share when they start a confined program.
+//! Start of a confined program by `run` and `sandbox run`.
 
 use std::ffi::OsString;
 
-/// The words by which this program is started again, to supervise.
+/// The arguments with which this program starts itself as a supervisor.
 pub(crate) const SUPERVISOR_ARGS: [&str; 2] = ["sandbox", "supervise"];
 
 /// The note about the risks of the host's network.
 pub(crate) const HOST_NETWORK_NOTE: &str = "it has this machine's own network: services on its loopback, the local network, the metadata of a cloud \
 and every protocol are open to it";
 
-/// Returns the environment with the variables that the person adds.
+/// Returns the environment with the variables that the arguments add.
 pub(crate) fn with_added_variables(
     mut environment: Vec<(OsString, OsString)>,
     added: &[String],

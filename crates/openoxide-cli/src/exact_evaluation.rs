@@ -191,7 +191,7 @@ fn read_codex_rules(
     Ok(ExactEvaluator::Codex(rules))
 }
 
-/// The last file is the lowest layer.
+/// Reads configuration files of OpenCode. The first file has the highest precedence.
 fn read_opencode_policy(
     args: &CallArgs,
     files: &[NamedFile],

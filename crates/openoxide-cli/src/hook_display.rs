@@ -1,4 +1,4 @@
-//! Hooks in words and in JSON, for commands that show them.
+//! Display of hooks as text and JSON.
 
 use openoxide_engine::Engine;
 use openoxide_permission::{Hook, HookEvent};

@@ -1,4 +1,4 @@
-//! Lines on standard input, an answer to each on standard output.
+//! Reading lines from standard input and answering each on standard output.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Write};
 

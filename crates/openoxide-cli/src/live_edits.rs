@@ -15,7 +15,7 @@ pub(crate) fn is_always_unchangeable(around: ProfileContext<'_>, path: &AbsPath)
         || own.iter().any(|place| path.strip_prefix(place).is_some())
 }
 
-/// Returns the edit that a change is.
+/// Returns a change as an edit operation.
 pub(crate) fn edit_operation(change: &RequestedChange, cwd: &AbsPath) -> Operation {
     let paths = changed_paths(change).iter().map(AbsPath::to_string).collect();
     call_operation::new_person_operation(
@@ -26,12 +26,12 @@ pub(crate) fn edit_operation(change: &RequestedChange, cwd: &AbsPath) -> Operati
     )
 }
 
-/// The paths that change.
+/// Returns the paths that a change concerns.
 pub(crate) fn changed_paths(change: &RequestedChange) -> Vec<AbsPath> {
     [change.path.clone()].into_iter().chain(change.target.clone()).collect()
 }
 
-/// Returns the input that a person is shown and that the audit journal keeps.
+/// Returns the input of the operation, as it is shown to a person and recorded.
 fn change_input(change: &RequestedChange) -> Value {
     let mut input = json!({ "file_path": change.path, "wants": describe_change(change) });
     if let (Value::Object(all), Some(to)) = (&mut input, &change.target) {
@@ -40,7 +40,7 @@ fn change_input(change: &RequestedChange) -> Value {
     input
 }
 
-/// Returns a description of the change, without the file's name.
+/// Returns a description of the change without the name of the file.
 fn describe_change(change: &RequestedChange) -> String {
     let what = match change.operation {
         FileOperation::Write => "write this file",

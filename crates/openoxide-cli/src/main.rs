@@ -1,4 +1,4 @@
-//! The program: arguments, exit codes, wiring.
+//! The `openoxide` program.
 #![forbid(unsafe_code)]
 
 mod approval_review;

@@ -14,7 +14,7 @@ use openoxide_store::{ManagedSettings, PolicyFile, PolicyFormat, PolicyProblem, 
 
 use crate::{error::policy_file_error::PolicyFileError, starlark_process};
 
-/// A program whose policies are read.
+/// A program whose policies can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PolicyProgram {
     /// OpenOxide: `*.toml`.
@@ -49,7 +49,7 @@ impl PolicyProgram {
         }
     }
 
-    /// Returns how its files are read.
+    /// Returns the format of its policy files.
     pub(crate) const fn policy_format(self) -> PolicyFormat {
         match self {
             Self::Native => PolicyFormat::NATIVE,
@@ -81,7 +81,7 @@ fn read_llm_do(text: &str, kind: LayerKind, name: &str, anchors: PathAnchors<'_>
     to_policy_file(llm_do::translate_config(text, kind, name, anchors), kind, name)
 }
 
-/// A file with errors allows nothing.
+/// Returns the policy file of a translation. A file with errors allows nothing.
 fn to_policy_file(
     read: Result<PolicyTranslation, Vec<PolicyTextError>>,
     kind: LayerKind,
@@ -129,7 +129,7 @@ fn empty_layer(kind: LayerKind, name: &str) -> Layer {
     Layer { kind, file, combining_algorithm: combining, rules: Vec::new(), mode: None }
 }
 
-/// Returns the faults as problems of a file.
+/// Returns errors of a policy text as problems of a policy file.
 pub(crate) fn faults_to_problems(faults: Vec<PolicyTextError>) -> Vec<PolicyProblem> {
     let problem = |fault: PolicyTextError| {
         let PolicyTextError { message, help, span, loses_restriction: loses_restraint } = fault;

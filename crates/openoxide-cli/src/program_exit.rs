@@ -1,4 +1,4 @@
-//! Exit codes: a contract, frozen by a test.
+//! Exit codes. They are part of the interface of the program.
 
 use std::process::ExitCode;
 
@@ -23,7 +23,7 @@ pub(crate) enum ProgramExit {
     Refused,
     /// `run` found no such program.
     NotFound,
-    /// Ctrl-C, or a signal to end.
+    /// Ctrl-C or a termination signal.
     Interrupted,
     /// The status of the program that was run.
     Program(u8),

@@ -22,7 +22,7 @@ struct SignalFlags {
 
 impl SignalFlags {
     /// Registers the signal handlers. If that fails, signals keep their default effect, and the
-    /// abandoned request is swept by the next process that lists requests.
+    /// abandoned request is removed by the next process that lists requests.
     fn register() -> Self {
         let flags = Self::default();
         for signal in [SIGINT, SIGTERM] {
@@ -36,12 +36,12 @@ impl SignalFlags {
 }
 
 /// A watch for signals that lasts until it is dropped. Afterwards signals end the program as usual.
-/// Waits follow each other, so only one watch exists at a time.
+/// Only one watch exists at a time.
 #[derive(Debug)]
 pub(crate) struct SignalWatch(());
 
 impl SignalWatch {
-    /// Begins to listen.
+    /// Starts the watch.
     pub(crate) fn start() -> Self {
         let flags = &*SIGNAL_FLAGS;
         flags.is_received.store(false, Ordering::SeqCst);

@@ -13,7 +13,7 @@ use displayed_path::display_path;
 
 use crate::{confinement_report::post_run_findings, user_messages};
 
-/// A question in one line, and the presentation that is shown with it.
+/// A one-line question with the presentation of the changes.
 #[derive(Clone, Debug)]
 pub(crate) struct StagedPresentation {
     pub(crate) title: String,
@@ -22,7 +22,7 @@ pub(crate) struct StagedPresentation {
     pub(crate) presentation: RequestPresentation,
 }
 
-/// The effect of a denial, as it is shown to the person.
+/// The message for changes that were not made.
 pub(crate) const NO_CHANGE_MESSAGE: &str = "no file was changed";
 
 /// Returns the changes to ask about. Prints a message and returns `None` if nothing would change.
@@ -40,8 +40,7 @@ pub(crate) fn read_staged_changes(stage: &StagingArea) -> io::Result<Option<Stag
     Ok(Some(changes))
 }
 
-/// Presents the files that would change and then, for as many files as a person can read, the
-/// differences.
+/// Returns the list of files that would change, followed by the differences of the first files.
 pub(crate) fn present_changes(
     stage: &StagingArea,
     changes: &StagedChanges,

@@ -1,8 +1,8 @@
 //! Evaluation of Codex rule files that contain more than plain calls. A separate program next to
 //! this one evaluates them.
 //!
-//! The program is not looked up in a search path: anyone who can write there could decide what the
-//! rules are.
+//! The program is not looked up in a search path: anyone who can write to a directory of the path
+//! could replace the rules.
 
 use std::{
     env,
@@ -15,8 +15,8 @@ use openoxide_codex::exact_semantics::{ParsedRuleFile, RuleFileError, RuleFileSo
 use serde_json::json;
 
 const PROGRAM_NAME: &str = "openoxide-starlark";
-/// The maximum size of an answer. The content of a file has its own limits; this one protects
-/// against a wrong program.
+/// The maximum size of an answer. The content of a file has its own limits; this limit protects
+/// against another program of that name.
 const MAX_ANSWER_BYTES: u64 = 256 << 20;
 
 /// Evaluates a rule file.

@@ -1,10 +1,10 @@
-//! Use of colour (NO_COLOR, CLICOLOR_FORCE).
+//! Use of color (NO_COLOR, CLICOLOR_FORCE).
 
 use std::io::IsTerminal;
 
 use crate::args::ColorWhen;
 
-/// Returns whether text for this stream may be coloured.
+/// Returns whether text for this stream is colored.
 pub(crate) fn use_color(when: ColorWhen, stream: &impl IsTerminal) -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match when {
@@ -23,7 +23,7 @@ pub(crate) fn use_color(when: ColorWhen, stream: &impl IsTerminal) -> bool {
     }
 }
 
-/// Returns `text` with this parameter of SGR (ECMA-48).
+/// Returns `text` with an SGR parameter (ECMA-48).
 pub(crate) fn paint_text(colored: bool, code: &str, text: &str) -> String {
     if colored { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }

@@ -5,7 +5,7 @@ use openoxide_engine::{CheckHost, EngineWarning, InterruptWatch};
 
 use crate::{signal_watch::SignalWatch, user_messages};
 
-/// A command in a terminal.
+/// The host of commands that run in a terminal.
 pub(crate) struct TerminalHost;
 
 impl CheckHost for TerminalHost {

@@ -43,7 +43,7 @@ pub(crate) fn print_note(what: &impl Display) {
     ));
 }
 
-/// Shows a warning of the engine.
+/// Prints a warning of the engine.
 pub(crate) fn print_warning(warning: &EngineWarning) {
     match warning {
         EngineWarning::GrantNotSaved(GrantSaveError::NotOffered) => {
@@ -87,7 +87,7 @@ fn diagnostic_renderer(when: ColorWhen) -> Renderer {
     }
 }
 
-/// Shows everything that is wrong with a policy file, each with its line.
+/// Prints the problems of a policy file with their lines.
 pub(crate) fn print_broken_file(file: &BrokenFile, when: ColorWhen) {
     let path = file.path.to_string_lossy();
     for problem in &file.problems {
@@ -129,8 +129,9 @@ fn diagnostic_groups<'a>(
     groups
 }
 
-/// Returns the findings under the command, each with carets. What could drive a terminal is shown escaped; then the carets
-/// would no longer fit, and only the messages are shown.
+/// Returns the findings with the command, and carets under the words of each. If the command has
+/// control characters, which are escaped, the carets would not fit, so only the messages are
+/// returned.
 pub(crate) fn render_findings(script: &str, findings: &[Finding], color: bool) -> String {
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
     let plain = escape_text(script, LineMode::MultiLine) == script;

@@ -13,13 +13,14 @@ pub(crate) use review::CodexReviewArgs;
 pub(crate) enum CodexCommand {
     /// Allow commands that begin with these words permanently: add the line to `default.rules` that Codex itself would add.
     Amend(CodexAmendArgs),
-    /// Print what Codex would decide about calls of its shell tool: one JSON object per line on
-    /// standard input, one answer per line on standard output.
+    /// Print Codex's decisions about calls of its shell tool: one JSON object per line on standard
+    /// input, one answer per line on standard output.
     Decide(CodexDecideArgs),
-    /// Its rule files.
+    /// Codex's rule files.
     #[command(subcommand)]
     Execpolicy(ExecpolicyCommand),
-    /// Answer the requests of a running `codex app-server` for approvals: your policy first, and what has to be asked you, here.
+    /// Answer the approval requests of a running `codex app-server`, first by your policy and then
+    /// by asking you.
     Review(CodexReviewArgs),
 }
 
@@ -34,21 +35,22 @@ pub(crate) struct ExecpolicyCheckArgs {
     /// A rule file; repeatable.
     #[arg(short, long, required = true, value_name = "PATH")]
     pub(crate) rules: Vec<PathBuf>,
-    /// Write the JSON over many lines.
+    /// Print indented JSON.
     #[arg(long)]
     pub(crate) pretty: bool,
     /// Apply rules for a program's name to an absolute path of that program, unless
     /// `host_executable` excludes it.
     #[arg(long)]
     pub(crate) resolve_host_executables: bool,
-    /// The command; nothing behind its first word is an option of this program.
+    /// The command. Words after its first word are not options of this program.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<String>,
 }
 
 impl ExecpolicyCheckArgs {
-    /// Reads what follows `codex execpolicy check`, if that is all there is to read. It takes less time than the arguments of the
-    /// whole program do, and every mistake is left to them.
+    /// Parses the arguments of `codex execpolicy check` alone, which takes less time than the
+    /// parser of all commands. Returns `None` for invalid arguments, so that the full parser
+    /// reports them.
     pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Option<Self> {
         let command = Self::augment_args(clap::Command::new("check").no_binary_name(true));
         let found = command.try_get_matches_from(words).ok()?;
@@ -58,7 +60,7 @@ impl ExecpolicyCheckArgs {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CodexDecideArgs {
-    /// The version that it shall be: `0.169` or `0.145`.
+    /// The version of Codex: `0.169` or `0.145`.
     #[arg(long, default_value = "0.169", value_name = "VERSION")]
     pub(crate) dialect: CodexDialect,
     /// The approval policy: `untrusted`, `on-request`, `never`, or
@@ -71,26 +73,27 @@ pub(crate) struct CodexDecideArgs {
     /// A rule file; repeatable.
     #[arg(short, long, value_name = "PATH")]
     pub(crate) rules: Vec<PathBuf>,
-    /// The file of the administrator, whose rules are added: `requirements.toml`.
+    /// The administrator's file with additional rules: `requirements.toml`.
     #[arg(long, value_name = "PATH")]
     pub(crate) requirements: Option<PathBuf>,
-    /// The directory that it is started in.
+    /// The directory that Codex is started in.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// A directory that a patch may write to, besides that one, `/tmp` and `TMPDIR`; repeatable.
+    /// A directory that a patch may write to, in addition to that one, `/tmp` and `TMPDIR`;
+    /// repeatable.
     #[arg(long, value_name = "DIR")]
     pub(crate) writable: Vec<PathBuf>,
-    /// The shell that it runs commands with.
+    /// The shell that runs the commands.
     #[arg(long, default_value = "/bin/bash", value_name = "PATH")]
     pub(crate) shell: String,
 }
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CodexAmendArgs {
-    /// Codex's folder; `CODEX_HOME`, or `~/.codex`.
+    /// Codex's home directory [default: `CODEX_HOME`, or `~/.codex`].
     #[arg(long, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
-    /// The first words of the commands.
+    /// The first words of the commands to allow.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) prefix: Vec<String>,
 }

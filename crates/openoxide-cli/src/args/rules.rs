@@ -14,28 +14,28 @@ use crate::policy_formats::PolicyProgram;
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum RulesCommand {
-    /// List every rule, the most precedent layer first.
+    /// List every rule, highest precedence first.
     List {
         #[command(flatten)]
         policy: PolicyArgs,
         /// Show the file and line of each rule.
         #[arg(long)]
         origins: bool,
-        /// One rule a line, as JSON.
+        /// Print one JSON object per rule.
         #[arg(long)]
         json: bool,
     },
     /// Look for rules that never decide, match nothing or allow too much; exit code 1 if there are any.
     Lint(LintArgs),
-    /// Put policy files into the usual layout; comments, order and meaning stay.
+    /// Format policy files; comments, order and meaning are kept.
     Fmt(FmtArgs),
     /// Run the examples of the rules and the `[[test]]` entries of policy files; exit code 1 if one fails.
     Test(TestArgs),
     /// Show which decisions another policy would change; exits with 1 if there is a difference.
     Diff(DiffArgs),
-    /// Add a rule to a policy file of yours.
+    /// Add a rule to one of your policy files.
     Add(RuleAddArgs),
-    /// Remove a rule from a policy file of yours.
+    /// Remove a rule from one of your policy files.
     Remove(RuleRemoveArgs),
     /// Convert the policy of another program to OpenOxide rules.
     Import(ImportArgs),
@@ -47,7 +47,7 @@ pub(crate) enum RulesCommand {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LintArgs {
-    /// Policy files, of any program; without one, those that are in force here.
+    /// Policy files of any program [default: those in force here].
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The format of the files [default: from their names].
@@ -56,7 +56,7 @@ pub(crate) struct LintArgs {
     /// The lowest severity that makes the command exit with 1.
     #[arg(long, value_name = "LEVEL", default_value = "warning")]
     pub(crate) level: LintThreshold,
-    /// One finding a line, as JSON.
+    /// Print one JSON object per finding.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -66,18 +66,18 @@ pub(crate) struct LintArgs {
 pub(crate) enum LintThreshold {
     /// The rule is harder to read than necessary.
     Note,
-    /// A rule does nothing, or more than its author probably wants.
+    /// The rule has no effect, or matches more than its author probably intends.
     Warning,
-    /// A restriction that has no effect.
+    /// The rule is a restriction without effect.
     Error,
 }
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FmtArgs {
-    /// Policy files of ours; without one, those that are in force here.
+    /// OpenOxide policy files [default: those in force here].
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Change nothing: name the files that would change, with exit code 1.
+    /// Change nothing; list the files that would change, and exit with 1 if there are any.
     #[arg(long)]
     pub(crate) check: bool,
 }
@@ -100,7 +100,8 @@ pub(crate) struct DiffArgs {
     /// The policy as it would be.
     #[arg(value_name = "NEW")]
     pub(crate) new: PathBuf,
-    /// Commands, one a line, or calls as `check --batch` takes them: each that is decided otherwise is shown.
+    /// A file with one command or one row of `check --batch` per line. Those that are decided
+    /// differently are shown.
     #[arg(long, value_name = "FILE")]
     pub(crate) commands: Option<PathBuf>,
     /// Decide recorded calls of the audit journal again, and show the differences.
@@ -112,19 +113,19 @@ pub(crate) struct DiffArgs {
     /// The directory in which the calls are made.
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// One difference a line, as JSON.
+    /// Print one JSON object per difference.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// A file of the user or of the project.
+/// The policy file to change.
 #[derive(Clone, Copy, Debug, Args)]
 #[group(multiple = false)]
 pub(crate) struct EditTargetArgs {
-    /// Your own file for everything you do, `~/.config/openoxide/policy.toml`; this is the usual one.
+    /// Your own file for all projects, `~/.config/openoxide/policy.toml` (default).
     #[arg(long)]
     pub(crate) user: bool,
-    /// The project's file that all who work on it share, `.openoxide/policy.toml`.
+    /// The project's shared file, `.openoxide/policy.toml`.
     #[arg(long)]
     pub(crate) project: bool,
     /// Your own file for this project, `.openoxide/local.toml`.
@@ -142,7 +143,7 @@ pub(crate) struct RuleAddArgs {
     /// The rule, such as `Bash(npm run *)` or `Read(~/.ssh/**)`.
     #[arg(value_name = "RULE")]
     pub(crate) rule: String,
-    /// The reason, which is shown whenever the rule decides.
+    /// A reason, which is shown when the rule decides.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
 }
@@ -164,7 +165,7 @@ pub(crate) struct ImportArgs {
     /// The format of the policy [default: from its name].
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<PolicyProgram>,
-    /// Add the rules to a file of yours instead of printing them.
+    /// Add the rules to one of your policy files instead of printing them.
     #[arg(long)]
     pub(crate) write: bool,
     #[command(flatten)]
@@ -176,13 +177,13 @@ pub(crate) struct ImportArgs {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// The policy file; without one, your own.
+    /// The policy file [default: your own].
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// The program whose format is wanted.
+    /// The program whose format to print.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: PolicyProgram,
-    /// Print it although it would be looser than the policy.
+    /// Print the result even if it is less strict than the policy.
     #[arg(long)]
     pub(crate) partial: bool,
     /// Print the rules that cannot be converted as JSON, one per line.
@@ -198,10 +199,10 @@ pub(crate) struct ConvertArgs {
     /// The format of the policy [default: from its name].
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<PolicyProgram>,
-    /// The program whose format is wanted.
+    /// The program whose format to print.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: PolicyProgram,
-    /// Print it although it would be looser than the policy.
+    /// Print the result even if it is less strict than the policy.
     #[arg(long)]
     pub(crate) partial: bool,
     /// Print the rules that cannot be converted as JSON, one per line.

@@ -18,13 +18,13 @@ pub(crate) enum SandboxCommand {
     Supervise {
         /// The descriptor of the launch configuration.
         launch: String,
-        /// The descriptor of the socket to who has started it.
+        /// The descriptor of the socket to the process that started it.
         wire: String,
     },
     /// Show which restrictions each backend can enforce on this machine, and why others are not
     /// available.
     Status {
-        /// Answer in JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
@@ -33,19 +33,19 @@ pub(crate) enum SandboxCommand {
 /// The restrictions that the kernel enforces while a permitted command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunSandboxMode {
-    /// As the policy and the decision require: it changes files in the project and other approved
-    /// files, and reaches hosts that rules or a person allow.
+    /// As the policy and the decision require: the command can change the project and other
+    /// approved files, and reach allowed hosts.
     Auto,
-    /// The same, and it changes no file.
+    /// The same, but the command cannot change files.
     ReadOnly,
     /// No sandbox: the command runs with your full permissions.
     Off,
 }
 
-/// The backends that a program can be run by.
+/// The backends that can be selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BackendName {
-    /// Our own namespaces.
+    /// OpenOxide's own namespaces.
     Namespaces,
     /// The system's `bwrap`: no host can be reached, and job control is not available.
     Bubblewrap,
@@ -73,29 +73,32 @@ pub(crate) struct SandboxRunArgs {
     /// A directory below which files may be changed.
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
-    /// Keep what it changes aside, show the differences when it has ended, and ask whether they are to be made.
+    /// Stage the changes, show the differences when the program has ended, and ask whether to make
+    /// them.
     #[arg(long, conflicts_with = "read_only")]
     pub(crate) stage: bool,
     /// A path that the program cannot read, in addition to secret files and the files of OpenOxide;
     /// repeatable.
     #[arg(long, value_name = "PATH")]
     pub(crate) deny_read: Vec<PathBuf>,
-    /// A file or directory that it can read although it usually contains secrets, such as ~/.config/gh.
+    /// A file or directory that the program can read although it usually contains secrets, such as
+    /// ~/.config/gh.
     #[arg(long, value_name = "PATH")]
     pub(crate) allow_read: Vec<PathBuf>,
     /// A path inside the writable directories that cannot be changed, in addition to .git and the
     /// settings of agents and editors; repeatable.
     #[arg(long, value_name = "PATH")]
     pub(crate) protect: Vec<PathBuf>,
-    /// The hosts that it reaches: `off`; `internet` (or `on`), which leaves this machine, its neighbours and metadata services out; `host`,
-    /// this machine's own network with all of these; or `HOST[:PORT],*.DOMAIN[:PORT]`.
+    /// The hosts that the program can reach: `off`; `internet` (or `on`), which excludes this
+    /// machine, local networks and metadata services; `host`, the network of this machine without
+    /// restrictions; or `HOST[:PORT],*.DOMAIN[:PORT]`.
     #[arg(long, value_name = "NET", default_value = "off", value_parser = parse_network)]
     pub(crate) net: NetworkAccess,
     /// Ask in this terminal about each change of another file, and make approved changes on the
     /// program's behalf.
     #[arg(long, conflicts_with_all = ["read_only", "backend", "stage"])]
     pub(crate) live: bool,
-    /// A variable of the environment that it is given, too: NAME, or NAME=VALUE.
+    /// Pass an environment variable into the sandbox: NAME or NAME=VALUE.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,
     /// Kill the program after this many seconds.

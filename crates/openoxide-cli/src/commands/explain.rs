@@ -1,4 +1,5 @@
-//! `explain`: every rule that spoke, and why the others lost.
+//! `explain`: a decision with every matching rule and the reason for which it decided or was
+//! overridden.
 
 use openoxide_engine::{Engine, EngineCall};
 use openoxide_protocol::{AccessDecision, Decision, RuleRef};

@@ -1,4 +1,4 @@
-//! `rules`: listing, checking and changing the rules in force.
+//! `rules`: listing, checking, changing and converting rules.
 
 mod convert;
 mod diff;

@@ -1,4 +1,4 @@
-//! `sandbox`: confinement alone.
+//! `sandbox`: the sandbox without a policy.
 
 mod live_prompt;
 mod sandbox_run;
@@ -14,7 +14,7 @@ use crate::{
     user_messages,
 };
 
-/// Runs one of its verbs.
+/// Runs a subcommand of `sandbox`.
 pub(crate) fn run_sandbox_command(
     verb: &SandboxCommand,
     global: GlobalArgs,

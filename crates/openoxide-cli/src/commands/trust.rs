@@ -53,9 +53,9 @@ pub(crate) fn trust_project(args: &TrustArgs, global: GlobalArgs) -> Result<Prog
     Ok(offer_trust(&trust, untrusted, global)?)
 }
 
-/// The place whose settings a person may trust.
+/// The settings to trust.
 struct TrustTarget {
-    /// The path that a person named, or the working directory.
+    /// The named path, or the working directory.
     directory: AbsPath,
     /// The project there, or a settings file whose hooks are programs.
     project: AbsPath,
@@ -115,7 +115,7 @@ fn trusted_settings_text(trust: &TrustStore, project: &AbsPath) -> String {
     }
 }
 
-/// Returns a line for each other place here whose settings are not trusted.
+/// Returns a line for each other project or file whose settings are not trusted.
 fn other_untrusted_text(loaded: &LoadedPolicy) -> String {
     let line = |each: &UntrustedProject| {
         let place = escape_text(each.project.as_str(), LineMode::SingleLine);
@@ -142,8 +142,8 @@ fn revoke_trust(trust: &TrustStore, project: &AbsPath) -> Result<ProgramExit, Tr
     Ok(ProgramExit::Success)
 }
 
-/// Asks once about each untrusted project here. The answers apply from the next load of the policy
-/// on. Returns whether something was trusted.
+/// Asks once about each untrusted project here. The answers take effect when the policy is loaded
+/// again. Returns whether something was trusted.
 pub(crate) fn offer_trust_all(
     untrusted: &[UntrustedProject],
     environment: &UserEnvironment,
@@ -159,7 +159,7 @@ pub(crate) fn offer_trust_all(
         }
         match offer_trust(&trust, untrusted, global) {
             Ok(exit) => trusted |= exit == ProgramExit::Success,
-            // A trust record that cannot be saved has no effect, and the person must know.
+            // A trust record that cannot be saved has no effect, so the error is reported.
             Err(error) => user_messages::print_error(&error),
         }
     }

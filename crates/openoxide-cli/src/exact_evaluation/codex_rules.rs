@@ -47,7 +47,7 @@ impl CodexRuleFiles {
         }
     }
 
-    /// Returns the answer to a bare question: the strictest about what it names.
+    /// Returns the answer to a bare question: the strictest answer about its patterns.
     pub(super) fn evaluate_question(
         &self,
         permission: &str,

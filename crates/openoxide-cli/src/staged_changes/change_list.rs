@@ -1,4 +1,4 @@
-//! The list of what would change: a line each.
+//! The list of files that would change, with a line each.
 
 use openoxide_protocol::AbsPath;
 use openoxide_sandbox::{EntryKind, EntryState, SkippedChange, StagedChange};
@@ -12,7 +12,8 @@ use super::{
 /// The prompt has the paths of all files.
 pub(super) const MAX_SHOWN_FILES: usize = 100;
 
-/// Returns the lines. None begins with a sign of a difference, so that no line of a file can pass for one of these.
+/// Returns the lines. No line begins with `+` or `-`, so a line of a difference cannot be mistaken
+/// for one of them.
 pub(super) fn render_list(
     files: &[&StagedChange],
     texts: &[ContentDiff],

@@ -19,9 +19,9 @@ const DIFF_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The change of a file's content.
 pub(super) enum ContentDiff {
-    /// Not a file, or the content is unchanged.
+    /// The path is not a file, or its content is unchanged.
     Unchanged,
-    /// Too large, or not text.
+    /// The content is too large, or not text.
     Binary,
     /// The numbers of added and removed lines, and the differences.
     TextLines { added: usize, removed: usize, hunks: String },
@@ -49,7 +49,7 @@ pub(super) fn diff_change(stage: &StagingArea, change: &StagedChange) -> Content
     }
 }
 
-/// The content of a file, if it is text that is not too large.
+/// Returns the content of a file if it is text and not too large.
 fn read_text(file: &EntryState, read: impl Fn() -> std::io::Result<Vec<u8>>) -> Option<String> {
     if !matches!(file.kind, EntryKind::File(bytes) if bytes < MAX_FILE_BYTES) {
         return None;
@@ -64,7 +64,8 @@ fn diff_texts(before: &str, after: &str) -> ContentDiff {
     ContentDiff::TextLines { added, removed, hunks: difference.unified_diff().to_string() }
 }
 
-/// Returns the changes of all files, each under its name. Every line of a file has a sign before it, so that none can pass for a name.
+/// Returns the changes of all files, each under its name. Every line of a difference begins with a
+/// sign, so it cannot be mistaken for a name.
 pub(super) fn render_diffs(
     files: &[&StagedChange],
     texts: &[ContentDiff],

@@ -6,10 +6,11 @@ use clap::Args;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CodexReviewArgs {
-    /// The socket of the server; `app-server-control/app-server-control.sock` in `$CODEX_HOME` (or `~/.codex`) unless another is named.
+    /// The socket of the server [default: `app-server-control/app-server-control.sock` in
+    /// `$CODEX_HOME` or `~/.codex`].
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// Only this conversation; all that the server has loaded, unless one is named.
+    /// Only this conversation [default: all that the server has loaded].
     #[arg(long, value_name = "ID")]
     pub(crate) thread: Option<String>,
     /// A policy file; repeatable, highest precedence first. Only these files, the built-in rules and the safety floor apply.

@@ -11,17 +11,17 @@ use std::{
 
 use openoxide_store::audit::{AnsweredEvent, DecisionRecord};
 
-/// The verbs that answer a request of another program.
+/// The commands that answer a request of another program.
 const ANSWERING_VERBS: [&str; 2] = ["approve", "deny"];
 
-/// The names by which the records of one call are found.
+/// The identifiers of a call in its records.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RecordNames<'a> {
     pub(super) via: &'a str,
     pub(super) session: &'a str,
     pub(super) tool: &'a str,
     pub(super) title: &'a str,
-    /// The agent's name of the call.
+    /// The agent's identifier of the call.
     pub(super) call: &'a str,
     pub(super) event: Option<AnsweredEvent>,
     /// The id of the answered request.
@@ -35,14 +35,14 @@ pub(super) enum CallState {
     New,
     /// A later state of the call that this record is about.
     After(u64),
-    /// The call has a record with more information.
+    /// A record of the call with more details was already found.
     Known,
 }
 
 /// Finds the earlier record of a call.
 #[derive(Debug, Default)]
 pub(super) struct CallTracker {
-    // Random keys: the texts of an agent cannot be chosen so that two calls are taken for one.
+    // The keys are random, so an agent cannot choose texts that make two calls look like one.
     hasher: RandomState,
     /// The last record of each call that has a name.
     named: HashMap<u64, u64>,
@@ -82,7 +82,7 @@ impl<'a> RecordNames<'a> {
 }
 
 impl CallTracker {
-    /// Takes the next record, with its number.
+    /// Adds the next record with its number.
     pub(super) fn add(&mut self, seq: u64, names: &RecordNames<'_>) -> CallState {
         if !names.request.is_empty() {
             return self.add_answered(seq, names);
@@ -113,7 +113,7 @@ impl CallTracker {
         };
         let waiting = self.announced.entry(text).or_default();
         if let Some(earlier) = earlier {
-            // One record for each of its events, or for each of two identical hooks.
+            // The agent calls a hook for each of its events, and two identical hooks for one event.
             waiting.retain(|waiting| *waiting != earlier);
         }
         if !names.is_permission_request() {
@@ -170,7 +170,7 @@ mod tests {
             RecordNames { tool: "Edit", ..hook(ASKED, "a", "") },
             hook(ASKED, "a", ""),
             hook(ASKED, "a", ""),
-            // Two hooks of the product are called for the same call.
+            // Two OpenOxide hooks are called for the same call.
             hook(BEFORE, "c", "4"),
             hook(BEFORE, "c", "4"),
             hook(ASKED, "c", ""),

@@ -8,7 +8,7 @@ use crate::user_messages;
 pub(crate) const NO_RECORDS: &str =
     "nothing has been written down yet; `openoxide run` and `openoxide hook` do";
 
-/// Returns a fault with its place.
+/// Returns a fault with its location.
 pub(super) fn format_fault(fault: &JournalFault) -> String {
     format!("{}:{}: record {}: {}", fault.segment, fault.line, fault.seq, fault.problem)
 }

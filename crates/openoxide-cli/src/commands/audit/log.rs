@@ -1,4 +1,4 @@
-//! `audit log`: the recorded calls, one after the other.
+//! `audit log`: the recorded calls.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -28,7 +28,7 @@ const DEFAULT_LIMIT: usize = 50;
 /// The interval between two checks for new records.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Shows the records that are asked for.
+/// Prints the selected records.
 pub(super) fn show_log(
     args: &LogArgs,
     journal: &Journal,
@@ -94,11 +94,11 @@ fn segment_lengths(segments: &[JournalSegment]) -> Vec<(String, u64)> {
     segments.iter().map(|segment| (segment.name.clone(), segment.byte_count())).collect()
 }
 
-/// A record as it will be shown.
+/// A record to print.
 enum LogEntry {
     /// The line of the journal, unchanged.
     Line(String),
-    /// For a person, with the end of the call.
+    /// The row of a decision, with the outcome of the call.
     Row(Box<AuditRecord>, Option<OutcomeRecord>),
 }
 
@@ -116,7 +116,7 @@ struct LogReader<'a> {
     entries: BTreeMap<u64, LogEntry>,
     /// The number of entries that were left out because of the limit.
     omitted: usize,
-    /// The decisions that match the arguments: their outcomes do, too.
+    /// The numbers of the selected decisions. Their outcomes are selected with them.
     shown: HashMap<u64, ShownState>,
 }
 
@@ -181,7 +181,8 @@ impl<'a> LogReader<'a> {
             CallState::Known => false,
             CallState::After(earlier) => {
                 let before = self.shown.remove(&earlier);
-                // An earlier entry that is printed already is repeated only with another state.
+                // If an earlier entry was already printed, it is printed again only if its state
+                // changed.
                 self.entries.remove(&earlier).is_some() || before != Some(shown_state(decided))
             }
         }
@@ -212,7 +213,7 @@ impl<'a> LogReader<'a> {
         }
     }
 
-    /// Returns whether the row of a decision can take its outcome.
+    /// Returns whether the outcome can be added to the row of its decision.
     fn has_row(&self, decision_seq: u64) -> bool {
         !self.args.all_records
             && matches!(self.entries.get(&decision_seq), Some(LogEntry::Row(_, None)))
@@ -224,7 +225,7 @@ impl<'a> LogReader<'a> {
         }
     }
 
-    /// Returns the text of the entries, and forgets them.
+    /// Returns the text of the entries, and removes them.
     fn take_text(&mut self, colored: bool) -> String {
         let entries = std::mem::take(&mut self.entries);
         entries.into_values().map(|entry| render_entry(&entry, colored)).collect()

@@ -1,4 +1,4 @@
-//! One record of the audit, for a person.
+//! The rows of an audit record as text.
 
 use openoxide_protocol::{
     Effect, GrantScope, HookAnswer, HookDecision, ReviewDecision, RuleBreadth, RuleRef,
@@ -31,7 +31,7 @@ pub(super) fn render_row(record: &AuditRecord, colored: bool) -> String {
     }
 }
 
-/// Returns the line below the row of a decision, which reports the end of the program.
+/// Returns the line with the exit of the program, below the row of its decision.
 pub(super) fn render_outcome_line(outcome: &OutcomeRecord, colored: bool) -> String {
     let ended = format!("ended: {}", render_outcome(outcome));
     format!("{:29}{}\n", "", paint_text(colored, "2", &ended))
@@ -78,7 +78,7 @@ fn format_uses(times: u32) -> String {
     format_times(u64::from(times))
 }
 
-/// Returns the answer, its colour, what it was about, and its grounds.
+/// Returns the answer, its color, the title of the call, and the reason.
 fn row_cells(entry: &AuditEvent) -> (String, &'static str, (String, String)) {
     match entry {
         AuditEvent::Decision(decided) => {
@@ -121,7 +121,7 @@ fn answer_cell(decided: &DecisionRecord) -> String {
     said.map_or_else(|| effect.to_owned(), |said| format!("{effect}, {said}"))
 }
 
-/// Returns who wanted what, and why the answer was as it was.
+/// Returns the requester, the call, and the reason of the answer.
 fn call_cells(decided: &DecisionRecord) -> (String, String) {
     let line = |text: &str| escape_text(text, LineMode::SingleLine);
     let short: String = decided.title.chars().take(MAX_TITLE_CHARS).collect();

@@ -44,7 +44,7 @@ pub(super) fn replay_history(
     Ok(user_messages::print_data(text.as_bytes(), exit))
 }
 
-/// The policy of each project that something was recorded in.
+/// The policies of the projects of the recorded calls.
 struct ProjectEngines<'a> {
     args: &'a PolicyArgs,
     home: Option<AbsPath>,
@@ -62,7 +62,7 @@ impl ProjectEngines<'_> {
         }
         let engine = self.engines.get(&project).filter(|engine| engine.is_policy_valid());
         Ok(engine.map(|engine| {
-            // Where one directory's policy is named for all, each call is still in its own project.
+            // With a named policy for all calls, each call is still evaluated in its own project.
             let roots = match self.args.cwd {
                 Some(_) => project_roots(&project),
                 None => engine.roots().to_vec(),
@@ -89,7 +89,7 @@ impl<'a> ReplayResult<'a> {
         }
     }
 
-    /// Returns how many came out so, for each pair of then and now.
+    /// Returns the number of calls for each pair of a recorded and a current decision.
     fn count_changes(&self) -> Vec<(Effect, Effect, u64)> {
         let pairs = EFFECTS.into_iter().flat_map(|old| EFFECTS.map(|new| (old, new)));
         let count = |old, new| {

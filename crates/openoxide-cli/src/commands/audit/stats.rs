@@ -62,7 +62,8 @@ fn rules_in_force() -> Option<Vec<RuleRef>> {
     is_whole.then_some(rules)
 }
 
-/// Returns the rules that decided nothing. In the journal, their texts went through the redaction.
+/// Returns the rules that decided nothing. The texts of rules in the journal are redacted, so
+/// redacted texts are compared.
 fn find_unused_rules(rules: Vec<RuleRef>, counts: &DecisionCounts) -> Vec<RuleRef> {
     let is_idle = |rule: &RuleRef| {
         let file = rule.file.as_deref().map(|file| redact(file).into_owned());

@@ -1,4 +1,4 @@
-//! `audit verify`: whether anything was changed.
+//! `audit verify`: verification of the hash chain of the journal.
 
 use openoxide_protocol::SCHEMA;
 use openoxide_store::audit::{AuditError, Journal, VerificationReport};

@@ -54,7 +54,7 @@ mod tests {
     // Each row was recorded from Codex 0.169 and its own file (`cargo xtask codex-session
     // --amendments`).
     #[test]
-    fn rules_are_added_to_the_byte_as_codex_adds_them() {
+    fn rules_are_added_byte_for_byte_as_codex_adds_them() {
         let cases: Vec<Case> =
             RECORDED.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
         assert!(cases.len() >= 100, "{}", cases.len());

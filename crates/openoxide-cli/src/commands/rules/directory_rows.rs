@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::policy_texts::PolicyText;
 
-/// Lists the directories that the files name, and what became of each.
+/// Lists the additional directories of the policy files with their states.
 pub(super) fn render_directories(engine: &Engine, origins: bool, json: bool) -> String {
     let row =
         |one: &ResolvedDirectory| if json { render_json(one) } else { render_text(one, origins) };

@@ -14,8 +14,7 @@ use crate::{
     user_messages,
 };
 
-/// Lists the hooks, which are asked first, including untrusted ones, and then the rules with the
-/// highest precedence first.
+/// Lists the hooks, including untrusted ones, and then the rules, highest precedence first.
 pub(super) fn list_rules(
     policy: &PolicyArgs,
     origins: bool,

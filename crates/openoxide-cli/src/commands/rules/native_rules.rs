@@ -1,4 +1,4 @@
-//! Rules that came from elsewhere, as a policy file of ours.
+//! Rules of other programs as an OpenOxide policy file.
 
 use openoxide_adapters::policy_export::{ConversionLoss, PolicyExport};
 use openoxide_permission::{
@@ -8,7 +8,7 @@ use openoxide_permission::{
 use openoxide_protocol::{AbsPath, Effect};
 use openoxide_store::policy_edit::quote_toml;
 
-/// One rule in our words.
+/// A rule as OpenOxide writes it.
 pub(super) struct RenderedRule {
     pub(super) effect: Effect,
     pub(super) text: String,
@@ -39,7 +39,7 @@ pub(super) fn render_rules(layer: &Layer) -> (Vec<RenderedRule>, PolicyExport) {
     (all, export)
 }
 
-/// A text that our own reader understands as this very rule stays as it is.
+/// A text that OpenOxide's parser reads as the same rule is kept.
 fn rule_texts(
     combining: CombiningAlgorithm,
     rule: &Rule,
@@ -88,7 +88,7 @@ fn pattern_text(
     ))
 }
 
-/// Returns a layer, and additional directories, as the text of a policy file.
+/// Returns a layer and additional directories as the text of a policy file.
 pub(super) fn render_policy(layer: &Layer, directories: &[AdditionalDirectory]) -> PolicyExport {
     let (all, mut export) = render_rules(layer);
     let mode = layer.mode.map(|mode| format!("mode = \"{}\"\n\n", mode.as_str()));

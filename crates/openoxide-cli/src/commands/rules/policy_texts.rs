@@ -67,7 +67,7 @@ impl PolicyText {
         let Some(rule_at) = rules.get(rule) else { return (1, 1) };
         let line = self.text.lines().nth(rule_at.line.saturating_sub(1) as usize);
         let inside = rule_at.text.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
-        // Of several rules with this text on this line, the one that is meant.
+        // If several rules on this line have the same text, their order identifies the rule.
         let before = rules.get(..rule).unwrap_or_default();
         let twins =
             before.iter().filter(|one| one.line == rule_at.line && one.text == rule_at.text);

@@ -1,4 +1,4 @@
-//! `rules add` and `rules remove`: adding and removing one rule, with the rest of the file unchanged.
+//! `rules add` and `rules remove`: changing one rule of a policy file.
 
 use std::{fs, path::PathBuf};
 

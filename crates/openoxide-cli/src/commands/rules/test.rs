@@ -1,4 +1,4 @@
-//! `rules test`: do the policy files decide what their authors expect?
+//! `rules test`: the tests and examples in policy files.
 
 use openoxide_engine::{Engine, EngineCall};
 use openoxide_store::{PolicyTestCase, read_cases};
@@ -15,12 +15,13 @@ use crate::{
     user_messages,
 };
 
-/// Runs the tests of each file under that file alone. Examples were run when it was read.
+/// Runs the tests of each file with that file as the only policy. The examples of its rules were
+/// checked when it was read.
 pub(super) fn test_files(args: &TestArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     let (mut text, mut exit) = (String::new(), ProgramExit::Success);
     for file in policy_texts::read_native_policies(&args.files)? {
         if let Err(broken) = file.check_problems(global) {
-            // An example that is not met is one of the problems.
+            // A failing example is one of the problems.
             exit = broken;
             continue;
         }
@@ -77,7 +78,7 @@ fn failure_message(file: &PolicyText, engine: &Engine, case: &PolicyTestCase) ->
     ))
 }
 
-/// Opens an engine with the policy of this file alone.
+/// Opens an engine with this file as the only policy.
 fn open_policy(file: &PolicyText, args: &TestArgs) -> Result<Engine, CliError> {
     let (policy, cwd) = (vec!["/dev/null".into()], args.cwd.clone());
     let format = Some(PolicyProgram::Native);

@@ -1,4 +1,4 @@
-//! From a checked operation to its permit: a reviewer is asked, where one can be.
+//! Approval of a checked operation, by a reviewer if one is needed.
 
 use openoxide_engine::{
     CheckOptions, CheckOutcome, ExecutionPermit, InterruptedError, ReviewRecord,
@@ -54,10 +54,10 @@ impl ApprovalResult {
 }
 
 impl RunContext<'_> {
-    /// Checks an operation like any other, in the session of this run: hooks, rules, a person, the audit log.
+    /// Checks an operation in the session of this run: hooks, rules, a reviewer and the audit
+    /// record.
     ///
-    /// # Errors
-    /// When the hooks were interrupted.
+    /// # Errors If the hooks were interrupted.
     pub(super) fn check_operation(
         &self,
         operation: &Operation,

@@ -1,4 +1,4 @@
-//! Another question of the same command, after it has run.
+//! Explicit approval of a further operation of a command.
 
 use openoxide_engine::{CheckOptions, ExecutionPermit, RecordOrigin};
 use openoxide_protocol::Operation;

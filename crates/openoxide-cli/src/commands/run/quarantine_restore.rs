@@ -1,4 +1,4 @@
-//! Hooks and other steering files that a command left behind were put aside; a person may want them back.
+//! Restoring quarantined files: git hooks and other steering files that a command has created.
 
 use std::{
     fs::{self, File},
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::{commands::call_operation, user_messages};
 
-/// Of how many files the beginning is shown, and how much of each.
+/// The number of files whose beginning is shown, and the maximum length of each.
 const MAX_SHOWN_FILES: usize = 8;
 const MAX_PREVIEW_BYTES: u64 = 2048;
 
-/// Asks whether all quarantined files are restored to where git runs them. It is one question, as
-/// about an edit of these files. Without approval they stay in quarantine.
+/// Asks whether all quarantined files are restored to where git runs them. The question is about
+/// one edit of all of them. Without approval they stay in quarantine.
 pub(super) fn offer_restore(around: &RunContext<'_>, found: &[PostRunFinding]) {
     let held: Vec<_> = found.iter().filter_map(quarantined_paths).collect();
     if held.is_empty() || around.global.no_input || !can_ask() {

@@ -29,7 +29,7 @@ pub(super) fn report_refusal(refusal: &OperationRefusal, nothing: &str) -> Progr
     ProgramExit::Refused
 }
 
-/// Reports the reason for which a request has no answer, if it has none.
+/// Reports the reason for which a request has no answer. Returns `None` if it has one.
 pub(super) fn report_unanswered(
     reviewed: &ReviewRecord,
     args: &RunArgs,

@@ -52,7 +52,7 @@ pub(super) fn review_and_commit(
     Some(report_failure(&io::Error::other("files change all the time")))
 }
 
-/// Returns the number of the record by which it may be done.
+/// Asks for the commit, and returns the number of its audit record.
 fn ask_commit(
     stage: &StagingArea,
     changes: &StagedChanges,
@@ -90,7 +90,7 @@ fn ask_commit(
     }
 }
 
-/// An edit of all paths: rules about each of them speak.
+/// Returns an edit of all paths, so that the rules for each of them apply.
 fn edit_operation(changes: &StagedChanges, around: &RunContext<'_>) -> Operation {
     let paths = changes_to_show(changes).map(|change| change.path.to_string()).collect();
     let changed: Vec<_> = changes_to_show(changes).map(change_to_json).collect();

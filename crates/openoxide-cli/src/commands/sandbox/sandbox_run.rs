@@ -140,7 +140,7 @@ fn protected_paths(
     Ok(protected)
 }
 
-/// Adds where home directories really are.
+/// Adds the resolved paths of home directories.
 fn with_resolved_directories(user: &HomeDirectories) -> HomeDirectories {
     let resolve = |path: &AbsPath| resolve_directory(Path::new(path.as_str())).ok();
     let homes = user.homes.iter().filter_map(resolve).chain(user.homes.clone()).collect();
@@ -175,12 +175,12 @@ fn unreadable_paths(
     Ok(each(&args.deny_read)?.into_iter().chain(hidden).collect())
 }
 
-/// Returns where a path leads, if something is there.
+/// Returns the resolved path of an existing file.
 fn resolve_existing(path: &AbsPath) -> Option<AbsPath> {
     to_absolute_path(&fs::canonicalize(path.as_str()).ok()?).ok()
 }
 
-/// The places of something that is not to be read: itself, and where it leads.
+/// Returns an unreadable path, and its target if it is a link.
 fn path_and_target(path: &Path) -> Result<Vec<AbsPath>, SandboxRunError> {
     let end = fs::canonicalize(path).ok().map(|end| to_absolute_path(&end)).transpose()?;
     Ok(end.into_iter().chain([resolve_parent(path)?]).collect())
@@ -197,7 +197,7 @@ fn resolve_directory(path: &Path) -> Result<AbsPath, SandboxRunError> {
     to_absolute_path(&real)
 }
 
-/// The place of something that need not be there: its directory is resolved, and it itself is not.
+/// Returns a path with its directory resolved. The file itself is not resolved, and need not exist.
 fn resolve_parent(path: &Path) -> Result<AbsPath, SandboxRunError> {
     let absolute_path = std::path::absolute(path).map_err(SandboxRunError::NotAbsolute)?;
     let (mut above, mut below) = (absolute_path.as_path(), PathBuf::new());

@@ -1,4 +1,4 @@
-//! `sandbox status`: what this machine can hold, by which backend, what not and why.
+//! `sandbox status`: the restrictions that each backend can enforce on this machine.
 
 use openoxide_protocol::{AbsPath, NetworkAccess, SCHEMA, SandboxRestrictions, TempDirectories};
 use openoxide_sandbox::{

@@ -20,7 +20,8 @@ use crate::{
     user_messages,
 };
 
-/// Asks, and does it. Returns how it ends, where that is not how the program has ended.
+/// Asks for the commit, and makes the changes. Returns the exit code if it differs from that of the
+/// program.
 pub(super) fn review_and_commit(
     stage: &StagingArea,
     cwd: &AbsPath,

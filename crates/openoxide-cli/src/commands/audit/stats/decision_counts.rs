@@ -72,7 +72,7 @@ struct CountedRule<'a> {
     line: Option<u32>,
 }
 
-/// A text that can be borrowed inside of other types, too.
+/// A borrowed text that also works inside of other types.
 #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(transparent)]
 struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -119,7 +119,7 @@ impl DecisionCounts {
     fn count_decision(&mut self, head: &RecordHeader, decided: &CountedDecision<'_>) {
         let RecordHeader { seq, time, .. } = *head;
         let names = decided.names();
-        // The program that asked records the same question.
+        // The program that asked has recorded the same question.
         if names.is_answer() || self.calls.add(seq, &names) != CallState::New {
             return;
         }
@@ -187,7 +187,7 @@ impl DecisionCounts {
         sort_by_count(all.collect())
     }
 
-    /// Returns the rules that decided, the busiest first.
+    /// Returns the rules that decided, the most frequent first.
     pub(super) fn rules_by_count(&self) -> Vec<(&RuleRef, u64)> {
         sort_by_count(self.rule_counts.values().map(|(rule, count)| (rule, *count)).collect())
     }

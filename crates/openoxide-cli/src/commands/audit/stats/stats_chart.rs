@@ -1,4 +1,4 @@
-//! Numbers for a person.
+//! Statistics as text.
 
 use openoxide_protocol::RuleRef;
 use openoxide_tui::{LineMode, escape_text};
@@ -11,7 +11,7 @@ const MAX_BAR_WIDTH: u64 = 40;
 const MAX_ROWS: usize = 10;
 const UNUSED_RULES_TITLE: &str = "rules of the policy here that decided nothing in these days";
 
-/// Returns everything that was counted.
+/// Returns all counts as text.
 pub(super) fn render_text(
     counts: &DecisionCounts,
     questions: &[(String, u64)],

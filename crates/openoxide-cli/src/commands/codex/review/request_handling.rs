@@ -1,4 +1,4 @@
-//! One request: the policy answers it, or else the person, or it is left.
+//! Handling of one request: it is answered by the policy or the person, or left to other clients.
 
 use openoxide_codex::{
     app_server::ServerRequest,
@@ -35,7 +35,7 @@ impl RequestReviewer for CodexReviewer<'_> {
             Err(why) => return Ok(report_left_to_others(asked.call_name(), why)),
         };
         let name = display_name(&wanted);
-        // Hooks listen for signals themselves.
+        // Hooks have their own watch for signals.
         drop(self.signals.take());
         let engine = open_engine(self.args, &project);
         let case = engine.as_ref().map(|engine| ReviewCase::prepare(engine, wanted));
@@ -102,7 +102,7 @@ impl CodexReviewer<'_> {
         }
     }
 
-    /// Returns the answer of the policy, or else the person's; or what else became of the request.
+    /// Returns the answer of the policy or the person, or the reason for which there is none.
     fn answer_from_verdict(
         &mut self,
         client: &mut AppServerClient,

@@ -25,8 +25,7 @@ pub(super) struct ReviewCase<'e> {
 
 /// Opens the engine for the project of a conversation.
 ///
-/// # Errors
-/// When the policy cannot be found.
+/// # Errors If the policy cannot be found.
 pub(super) fn open_engine(args: &CodexReviewArgs, project: &AbsPath) -> Result<Engine, CliError> {
     let args = new_policy_args(args, Some(Path::new(project.as_str())));
     policy_args::open_engine_for_execution(&args, None)
@@ -35,8 +34,7 @@ pub(super) fn open_engine(args: &CodexReviewArgs, project: &AbsPath) -> Result<E
 impl<'e> ReviewCase<'e> {
     /// Analyzes the request, and runs the hooks.
     ///
-    /// # Errors
-    /// When a signal to end arrived in the meantime.
+    /// # Errors If a termination signal arrived.
     pub(super) fn prepare(
         engine: &'e Engine,
         wanted: ReviewRequest,
@@ -52,7 +50,7 @@ impl<'e> ReviewCase<'e> {
         Ok(Self { engine, prepared })
     }
 
-    /// Returns what the request does.
+    /// Returns the operation of the request.
     pub(super) const fn facts(&self) -> &OperationFacts {
         self.prepared.facts()
     }
@@ -89,8 +87,7 @@ impl<'e> ReviewCase<'e> {
 
     /// Records the decision and the person's answer.
     ///
-    /// # Errors
-    /// When the record cannot be written.
+    /// # Errors If the record cannot be written.
     pub(super) fn record_decision(
         &self,
         decision: &Decision,
@@ -102,8 +99,7 @@ impl<'e> ReviewCase<'e> {
 
     /// Records that the managed policy's error prevents every decision.
     ///
-    /// # Errors
-    /// When the record cannot be written.
+    /// # Errors If the record cannot be written.
     pub(super) fn record_policy_error(&self, why: &str) -> Result<u64, AuditError> {
         let (origin, operation) = (RecordOrigin::CODEX_REVIEW, self.prepared.operation());
         self.engine.audit_log().record_refusal(origin, operation, why)
@@ -123,7 +119,7 @@ fn answer_record(request: &ApprovalRequest, answer: &CodexAnswer) -> audit::Answ
     audit::AnswerRecord { grant: kept, ..said }
 }
 
-/// Returns the arguments that name the policy, in this directory.
+/// Returns the arguments of the policy in this directory.
 pub(super) fn new_policy_args(args: &CodexReviewArgs, cwd: Option<&Path>) -> PolicyArgs {
     PolicyArgs {
         policy: args.policy.clone(),

@@ -13,7 +13,7 @@ use crate::{commands::check, user_messages};
 /// The maximum number of characters in the name of a request.
 const MAX_NAME_CHARS: usize = 100;
 
-/// An answer with its grounds.
+/// An answer with its reason.
 pub(super) struct DecidedAnswer {
     pub(super) answer: CodexAnswer,
     pub(super) decision: Decision,
@@ -37,13 +37,13 @@ impl DecidedAnswer {
     }
 }
 
-/// Returns the reason with the rule behind it.
+/// Returns the reason with the rule that decided.
 pub(super) fn format_reason(decision: &Decision) -> String {
     let place = decision.rule.as_ref().map(check::format_rule_location).unwrap_or_default();
     format!("{}{place}", decision.reason)
 }
 
-/// Returns what a line calls a request.
+/// Returns the name of a request in a line.
 pub(super) fn display_name(wanted: &ReviewRequest) -> String {
     let shown = &wanted.presentation;
     let text = match shown.kind {

@@ -1,4 +1,4 @@
-//! Asking the person in this terminal, while the server is listened to.
+//! Asking the person in this terminal while reading from the server.
 
 use std::{
     sync::{
@@ -20,13 +20,13 @@ use openoxide_tui::{AnswerOption, AskError, AskOptions, InputMode, ask_choice};
 use super::reviewer::CodexReviewer;
 use crate::{program_exit::ProgramExit, prompt_options::ask_options, user_messages};
 
-/// The end of a prompt.
+/// The result of a prompt.
 pub(super) enum PromptEnd {
-    /// The person chose.
+    /// The person answered.
     Chosen(CodexAnswer),
     /// Another client has answered.
     AnsweredElsewhere,
-    /// No person can be asked after all.
+    /// The person cannot be asked.
     Unavailable(AskError),
 }
 
@@ -65,7 +65,7 @@ impl CodexReviewer<'_> {
         })
     }
 
-    /// Reads from the server for a moment, and returns the end of the prompt if it has ended.
+    /// Reads from the server for a moment, and returns the result of the prompt if it has ended.
     fn poll_prompt_end(
         &mut self,
         client: &mut AppServerClient,

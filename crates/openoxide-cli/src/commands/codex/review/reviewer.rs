@@ -5,13 +5,13 @@ use crate::{
     signal_watch::SignalWatch,
 };
 
-/// A reviewer that answers by the policy, and else asks the person at this terminal.
+/// A reviewer that answers by the policy, or asks the person at this terminal.
 pub(super) struct CodexReviewer<'a> {
     pub(super) args: &'a CodexReviewArgs,
     pub(super) global: GlobalArgs,
     /// True if a person can be asked here.
     pub(super) at_terminal: bool,
-    /// Watches for Ctrl-C, except while hooks run: they do so themselves.
+    /// The watch for Ctrl-C. Hooks have their own while they run.
     pub(super) signals: Option<SignalWatch>,
 }
 

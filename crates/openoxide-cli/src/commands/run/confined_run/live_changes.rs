@@ -1,4 +1,4 @@
-//! Files that a confined command wants to change while it runs, outside of what it may (`--live`).
+//! Requests of a confined command for changes outside of its writable files (`--live`).
 
 use std::{fs, path::Path};
 

@@ -124,7 +124,7 @@ impl RunHost for RunContext<'_> {
     }
 }
 
-/// Prints advice where no person can be asked.
+/// Prints a hint if no person can be asked.
 fn show_advice(remedy: &Remedy) {
     let Remedy::WritablePath(path) = remedy else {
         return user_messages::print_note(&"in a terminal you would be asked whether to retry");

@@ -11,8 +11,7 @@ use crate::{confined_launch::with_added_variables, error::run_args_error::RunArg
 /// Returns the environment variables of a command: the default ones, those that the policy names,
 /// and those that the person adds.
 ///
-/// # Errors
-/// When an added variable would make bash run something other than the checked command.
+/// # Errors If an added variable would make bash run something other than the checked command.
 pub(crate) fn build_environment(
     said: &SandboxSettings,
     added: &[String],
@@ -30,8 +29,7 @@ pub(crate) fn build_environment(
     }
 }
 
-/// Returns one line about the restrictions and permissions that `run` takes from it, or `None` if
-/// there are none.
+/// Returns a line about the restrictions and permissions of the table, or `None` if it has none.
 pub(crate) fn render_text(said: &SandboxSettings) -> Option<String> {
     let network = said.network.map(|network| format!("network {}", network.as_str()));
     let paths = |what: &str, paths: &BTreeSet<AbsPath>| {
