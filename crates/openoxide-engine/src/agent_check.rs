@@ -1,4 +1,4 @@
-//! Deciding a call of an agent that calls a hook before each of its tools.
+//! Decisions about calls of an agent that calls a hook before each tool.
 
 use openoxide_adapters::{agent_hook, tool_action};
 use openoxide_permission::{EvaluationContext, HookEvent, evaluate_with_hooks};
@@ -25,7 +25,7 @@ pub struct AgentCall<'a> {
     pub agent: &'a str,
     /// The payload.
     pub call: &'a agent_hook::AgentHookCall,
-    /// The actions that the call performs, or may perform, besides its own.
+    /// The actions that the call performs or may perform in addition to its own.
     pub extra_actions: Vec<Action>,
 }
 
@@ -39,11 +39,11 @@ pub enum AgentDecision {
 }
 
 impl Engine {
-    /// Decides a call of an agent: runs the hooks of the policy, uses limited grants up, and records the decision. If the policy requires
-    /// the record and it cannot be written, the call is decided again as if the policy had errors.
+    /// Decides a call of an agent: runs the hooks of the policy, uses limited grants, and records
+    /// the decision. If the policy requires the record and it cannot be written, the call is
+    /// decided again as if the policy had errors.
     ///
-    /// # Errors
-    /// When the hooks were interrupted: nothing was decided.
+    /// # Errors If the hooks were interrupted. Nothing was decided then.
     pub fn decide_for_agent(
         &self,
         agent: &AgentCall<'_>,

@@ -26,7 +26,8 @@ pub trait Approvable {
         Vec::new()
     }
 
-    /// Returns what else a reviewer is shown: `diff`, `command` and `description` are shown as such.
+    /// Returns additional data for the reviewer. `diff`, `command` and `description` have a
+    /// presentation of their own.
     fn metadata(&self, _args: &Value) -> Value {
         Value::Null
     }
@@ -60,6 +61,6 @@ pub trait GatedTool: Approvable {
     /// The type of the tool's result.
     type Output;
 
-    /// Runs, once: the permit is used up.
+    /// Runs the tool. This uses the permit.
     fn run(&self, permit: Permit, args: &Value) -> impl Future<Output = Self::Output> + Send;
 }

@@ -22,7 +22,7 @@ use openoxide_store::{
 use serde::Deserialize;
 
 const MAX_AGE_DAYS: u64 = 30;
-/// The maximum that is read: a person waits for it.
+/// The maximum that is read, because a person waits for the result.
 const MAX_BYTES: u64 = 8 << 20;
 const MAX_RECORDS: usize = 20_000;
 const MAX_EXAMPLES: usize = 5;
@@ -34,7 +34,7 @@ const TRUNCATION_MARK: &str = "[… ";
 pub struct ApprovalHistory {
     /// The total number of questions, including those that no rule could have answered.
     total_questions: u32,
-    /// Those about commands alone, with how often each was asked.
+    /// The questions about commands only, with the number of times that each was asked.
     questions: Vec<(Vec<Access>, u32)>,
 }
 
@@ -62,11 +62,11 @@ struct AccessSummary {
     rule: Option<RuleRef>,
 }
 
-/// The directory, and the commands that were asked about.
+/// The directory, and the commands of the question.
 type QuestionKey = (String, Vec<String>);
 
 impl ApprovalHistory {
-    /// Reads the newest records. Where none can be read there are none.
+    /// Reads the newest records. If none can be read, the history is empty.
     #[must_use]
     pub fn read(environment: &UserEnvironment) -> Self {
         let mut asked = HashMap::new();
@@ -113,7 +113,7 @@ impl ApprovalHistory {
     }
 }
 
-/// Returns the commands that were allowed most often, but for those that are asked about now.
+/// Returns the commands that were allowed most often, except for those of this request.
 fn example_commands(answered: &[&(Vec<Access>, u32)], request: &ApprovalRequest) -> Vec<String> {
     let mut counts: HashMap<&str, u32> = HashMap::new();
     for (accesses, count) in answered {
@@ -129,7 +129,7 @@ fn example_commands(answered: &[&(Vec<Access>, u32)], request: &ApprovalRequest)
     counts.into_iter().take(MAX_EXAMPLES).map(|(text, _)| text.to_owned()).collect()
 }
 
-/// Hands out each question that is not too old, the newest first.
+/// Passes each question that is not too old to a function, newest first.
 fn read_questions(
     environment: &UserEnvironment,
     mut asked: impl FnMut(&DecisionSummary),
@@ -185,7 +185,7 @@ fn asked_command(judged: &AccessSummary) -> Option<String> {
     counts.then(|| judged.summary.clone())
 }
 
-/// Reads a command again; nothing if it does not mean the same alone.
+/// Analyses a recorded command. Returns `None` if it has another meaning outside of its script.
 fn reanalyze_command(text: &str, setting: &AnalysisContext<'_>) -> Option<Access> {
     let mut accesses = analyze_script(text, setting).accesses.into_iter();
     accesses.find(|access| match access {
@@ -205,7 +205,7 @@ fn reanalyze_command(text: &str, setting: &AnalysisContext<'_>) -> Option<Access
 mod tests {
     use super::*;
 
-    /// `left_out` and `what` are the names that the program wrote before.
+    /// Earlier versions wrote `left_out` and `what`.
     #[test]
     fn records_with_old_names_are_read() {
         let record = |omitted: &str, summary: &str| -> DecisionSummary {

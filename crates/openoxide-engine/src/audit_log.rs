@@ -1,6 +1,7 @@
 //! The audit log: records of decisions, answers and outcomes.
 //!
-//! A decision holds whether or not its record could be written, unless the policy requires records: see [`audit_violation_reason`].
+//! A decision is valid even if its record could not be written, unless the policy requires records
+//! ([`audit_violation_reason`]).
 
 use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration};
 
@@ -46,15 +47,16 @@ impl RecordOrigin {
 /// The confinement of a command, for its audit record.
 #[derive(Debug, Default)]
 pub struct ConfinementRecord {
-    /// The backend, and what it enforces more strictly than asked.
+    /// The backend, and the restrictions that it enforces more strictly than requested.
     pub enforcement: Option<EnforcementRecord>,
-    /// Accesses that were refused while it ran.
+    /// The accesses that were refused while the command ran.
     pub denials: Vec<String>,
-    /// Findings after it had ended.
+    /// The findings after the command ended.
     pub findings: Vec<String>,
 }
 
-/// Returns why a decision must not be acted on: the policy requires its record, and the record could not be written.
+/// Returns the reason why a decision does not apply: the policy requires its record, and the record
+/// could not be written.
 #[must_use]
 pub fn audit_violation_reason<T>(
     decision: &Decision,
@@ -65,14 +67,14 @@ pub fn audit_violation_reason<T>(
     Some(format!("the policy requires an audit record, but writing it failed: {error}"))
 }
 
-/// The journal of one user, as commands write to it.
+/// The audit journal of a user.
 #[derive(Clone, Debug)]
 pub struct AuditLog {
     environment: UserEnvironment,
 }
 
 impl AuditLog {
-    /// Returns the log in the directories of this environment. Nothing is opened yet.
+    /// Returns the log in the directories of this environment. This opens no file.
     #[must_use]
     pub const fn new(environment: UserEnvironment) -> Self {
         Self { environment }
@@ -81,8 +83,7 @@ impl AuditLog {
     /// Records that a call of an agent was not decided, and the effect that the agent was told
     /// instead. The call is `None` if its payload was not understood.
     ///
-    /// # Errors
-    /// When the record could not be written.
+    /// # Errors If the record could not be written.
     pub fn record_undecided_call(
         &self,
         agent: &str,
@@ -100,7 +101,7 @@ impl AuditLog {
         }
     }
 
-    /// Records that every operation is refused.
+    /// Records that an operation was refused because every operation is.
     ///
     /// # Errors
     /// Returns an error if the record could not be written.
@@ -115,8 +116,7 @@ impl AuditLog {
 
     /// Records that an operation was not decided, because the hooks were interrupted.
     ///
-    /// # Errors
-    /// When the record could not be written.
+    /// # Errors If the record could not be written.
     pub fn record_interruption(
         &self,
         origin: RecordOrigin,
@@ -126,10 +126,10 @@ impl AuditLog {
         self.record_operation(origin, operation, record_without_decision(Effect::Ask, &why))
     }
 
-    /// Records that a request was answered from another terminal: the program that asked may be killed before it records that itself.
+    /// Records that a request was answered from another terminal. The program that asked may be
+    /// killed before it records the answer itself.
     ///
-    /// # Errors
-    /// When the record could not be written.
+    /// # Errors If the record could not be written.
     pub fn record_answer(
         &self,
         request: &ApprovalRequest,
@@ -153,8 +153,7 @@ impl AuditLog {
 
     /// Records how a command has ended and how it was confined.
     ///
-    /// # Errors
-    /// When the record could not be written.
+    /// # Errors If the record could not be written.
     pub fn record_outcome(
         &self,
         of: u64,
@@ -240,7 +239,7 @@ impl AuditLog {
     }
 }
 
-/// Returns the title of a call: a command is its own.
+/// Returns the title of a call. The title of a command is the command itself.
 fn call_title(action: &Action, tool: &str) -> String {
     match action {
         Action::Command { script } => script.clone(),
@@ -257,7 +256,7 @@ pub(crate) fn record_without_decision(effect: Effect, why: &str) -> DecisionReco
     DecisionRecord { decision: Some(effect), reason: why.to_owned(), ..DecisionRecord::default() }
 }
 
-/// Returns the record of what the gate decided, and of what a reviewer answered.
+/// Returns the record of the gate's decision and of a reviewer's answer.
 pub(crate) fn gate_decision_record(
     verdict: Result<&Permit, &OperationRefusal>,
     review: Option<&ReviewRecord>,

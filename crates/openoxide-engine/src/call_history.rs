@@ -169,7 +169,7 @@ impl RecordedCall {
         matches!(action, Action::Command { .. }).then_some(action)
     }
 
-    /// Returns what the call means now.
+    /// Returns the current facts about the call.
     fn to_facts(&self, home: Option<&AbsPath>) -> OperationFacts {
         let place = CallLocation { cwd: &self.cwd, home };
         if let Some(action) = self.to_script_action() {
@@ -187,7 +187,8 @@ impl RecordedCall {
         all
     }
 
-    /// Returns the call to evaluate, in the mode in which it was decided; in the mode of the engine if that was the default one.
+    /// Returns the call to evaluate. It has the mode in which it was decided or, if that was the
+    /// default mode, the mode of the engine.
     #[must_use]
     pub fn to_call(&self, home: Option<&AbsPath>) -> EngineCall {
         let mode = (self.mode != PermissionMode::default()).then_some(self.mode);

@@ -1,20 +1,20 @@
-//! The interface of the engine to the program around it while it checks a call.
+//! The interface between the engine and the program that checks a call.
 
 use crate::engine_warning::EngineWarning;
 
-/// The program that has a call checked.
+/// The program that checks a call with the engine.
 pub trait CheckHost {
-    /// Takes a warning for the person, at the moment when it arises.
+    /// Receives a warning for the person when it occurs.
     fn warn(&self, warning: EngineWarning);
 
     /// Called before the hooks of a policy may run.
     fn on_hooks_started(&self) {}
 
-    /// Called when no hook is running any more.
+    /// Called after the last hook has ended.
     fn on_hooks_ended(&self) {}
 
     /// Called before the decision is recorded. It does not return if the host has answered the call
-    /// in the meantime: the record would not be what the client was told.
+    /// in the meantime, because the record would differ from the answer.
     fn on_record_started(&self) {}
 
     /// Called when the decision is recorded, or could not be.
@@ -25,11 +25,12 @@ pub trait CheckHost {
     fn watch_interrupts(&self) -> Box<dyn InterruptWatch + '_>;
 }
 
-/// Listens for an interrupt, until it is dropped.
+/// A watch for an interrupt, until it is dropped.
 pub trait InterruptWatch {
-    /// Returns whether an interrupt came.
+    /// Returns whether an interrupt has arrived.
     fn is_interrupted(&self) -> bool;
 
-    /// Stops listening, and returns whether an interrupt came until then: none is missed between.
+    /// Stops watching, and returns whether an interrupt arrived before. No interrupt is lost in
+    /// between.
     fn stop(&self) -> bool;
 }

@@ -11,13 +11,13 @@ use crate::{directory_changes, path_resolution::resolve_path, step_budget::StepB
 const DIRECTORIES: &[&str] =
     &["workdir", "cwd", "working_directory", "workingDirectory", "directory", "dir_path"];
 
-/// Fields that name variables of the environment.
+/// The input fields with environment variables.
 const VARIABLES: &[&str] = &["env", "environment"];
 
-/// The shells that scripts are read for.
+/// The shells whose scripts are analysed.
 const SHELLS: &[&str] = &["bash", "/bin/bash", "/usr/bin/bash"];
 
-/// Returns the working directory that the input of a command names, if it names one and no more.
+/// Returns the working directory in the input of a command, if exactly one field names it.
 #[must_use]
 pub(crate) fn working_directory(input: &Value, cwd: &AbsPath) -> Option<AbsPath> {
     let mut named = directories(input);
@@ -25,8 +25,9 @@ pub(crate) fn working_directory(input: &Value, cwd: &AbsPath) -> Option<AbsPath>
     named.all(|other| other == first).then(|| cwd.join(first))
 }
 
-/// Adds that a command enters the directory that its input names, and what in its input is not examined. `facts` are those of
-/// the command in that directory; the call is made in `cwd`.
+/// Adds the access to the directory in the input of a command, and an opaque access for each field
+/// that is not examined. `facts` are those of the command in that directory. The call is made in
+/// `cwd`.
 pub(crate) fn check(facts: &mut OperationFacts, input: &Value, cwd: &AbsPath, steps: &StepBudget) {
     if !input.is_object() {
         return;

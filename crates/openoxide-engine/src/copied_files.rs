@@ -31,7 +31,7 @@ pub(crate) fn add_copied_steering_files(facts: &mut OperationFacts, steps: &Step
         let own = || own.clone().take_while(|access| !matches!(access, Access::Exec(_)));
         let sources: Vec<&PathAccess> = own().filter_map(read_path).collect();
         let targets: Vec<&PathAccess> = own().filter_map(edited_path).collect();
-        // The edits of the first such command come before everything that follows the others.
+        // The edits of all such commands are added at the position of the first one.
         let paths = |of: &[&PathAccess]| -> Vec<AbsPath> {
             of.iter().map(|path| path.path.clone()).collect()
         };
@@ -65,7 +65,8 @@ fn edit_access(path: AbsPath, span: Span) -> Access {
     Access::Edit(PathAccess { span, ..PathAccess::new(path) })
 }
 
-/// Returns the files that steer which the sources would bring to the targets; nothing if too much would have to be looked at.
+/// Returns the steering files that a copy of the sources would create at the targets, or `None` if
+/// there are too many files to examine.
 fn find_copied_steering_files(
     sources: &[&PathAccess],
     targets: &[&PathAccess],
@@ -76,7 +77,7 @@ fn find_copied_steering_files(
     for source in sources {
         let root = Path::new(source.path.as_str());
         let name = source.path.file_name().unwrap_or_default();
-        // The source can be one of several files that a pattern matches.
+        // The source can be any file that the pattern matches.
         let itself = targets.iter().map(|target| target.path.join(name)).find(is_protected);
         found.extend(itself.filter(|place| !name.is_empty() && !found.contains(place)));
         let mut open = vec![String::new()];
@@ -94,9 +95,9 @@ fn find_copied_steering_files(
                 let Some(file) = file.to_str() else { continue };
                 let path =
                     if below.is_empty() { file.to_owned() } else { format!("{below}/{file}") };
-                // What comes into the directory itself, or under the name that it has.
+                // The contents are copied into the directory itself, or below its name.
                 let named = format!("{name}/{path}");
-                // The directory is not protected, or would not be looked through.
+                // The directory itself is not protected, or would not be searched.
                 let judged = if may_be_steering_component(file) { targets } else { &[] };
                 let steers = judged.iter().find_map(|target| {
                     [&path, &named]
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_steer_come_along_with_their_directory() {
+    fn steering_files_are_copied_with_their_directory() {
         for (file, steers) in [
             ("CLAUDE.md", true),
             (".vscode/tasks.json", true),

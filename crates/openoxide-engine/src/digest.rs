@@ -4,15 +4,15 @@ use openoxide_protocol::{Operation, OperationDigest};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// Returns the SHA-256 of the exact operation: the tool, its input and the directory. Each part is preceded by its length,
-/// so that no part can pass for another; the keys of the input are sorted.
+/// Returns the SHA-256 of the exact operation: the tool, its input and the directory. Each part is
+/// preceded by its length, so that parts cannot be confused. The keys of the input are sorted.
 #[must_use]
 pub fn digest_operation(operation: &Operation) -> OperationDigest {
     let input = operation.input.to_string();
     digest_parts(&[&operation.tool, operation.cwd.as_str(), &input])
 }
 
-/// Returns the SHA-256 of a call, wherever it would run: what [`openoxide_permission::RecentCalls`] notes.
+/// Returns the SHA-256 of a call without its directory, for [`openoxide_permission::RecentCalls`].
 #[must_use]
 pub fn digest_call(tool: &str, input: &Value) -> OperationDigest {
     digest_parts(&[tool, &input.to_string()])
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_of_the_operation_and_of_nothing_else() {
+    fn a_digest_depends_only_on_the_operation() {
         assert_eq!(of("Bash", json!({"a": 1, "b": 2})), of("Bash", json!({"b": 2, "a": 1})));
         assert_ne!(of("Bash", json!({"a": 1})), of("Bash", json!({"a": 2})));
         assert_ne!(of("Bash", json!("x")), of("Bas", json!("x")));

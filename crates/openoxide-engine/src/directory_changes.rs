@@ -13,7 +13,7 @@ use openoxide_protocol::{AbsPath, Access, AccessRoute, OperationFacts};
 
 use crate::step_budget::StepBudget;
 
-/// Makes each directory that may be two places something that is not understood.
+/// Makes each ambiguous directory opaque.
 pub(crate) fn check(facts: &mut OperationFacts, cwd: &AbsPath, steps: &StepBudget) {
     for access in &mut facts.accesses {
         let Access::ExternalDirectory(path) = access else { continue };
@@ -26,7 +26,7 @@ pub(crate) fn check(facts: &mut OperationFacts, cwd: &AbsPath, steps: &StepBudge
             *access = Access::Opaque { text, span };
         }
     }
-    // A program works there, and the shell does not enter it.
+    // A program works there. The shell does not enter it.
     facts.accesses.retain(
         |access| !matches!(access, Access::ExternalDirectory(path) if path.route == AccessRoute::Metadata),
     );
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_before_two_dots_is_found_wherever_it_is() {
+    fn a_link_before_two_dots_is_found_at_any_position() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("p/sub/d")).unwrap();

@@ -1,4 +1,4 @@
-//! The async half of the gate: one loop that owns it, and everybody else sends messages.
+//! Asynchronous access to the gate: one task owns it, and receives messages from all others.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -50,7 +50,7 @@ enum GateMessage {
 /// session.
 type GateChange = Box<dyn FnOnce(&mut PermissionGate) -> Vec<ResolvedRequest> + Send>;
 
-/// Owns a gate and drives it.
+/// The task that owns a gate.
 #[derive(Debug)]
 pub struct GateDispatcher {
     gate: PermissionGate,
@@ -60,7 +60,7 @@ pub struct GateDispatcher {
     pending_checks: HashMap<ApprovalId, oneshot::Sender<GateReply>>,
 }
 
-/// Speaks to a [`GateDispatcher`]; clones speak to the same one.
+/// A handle to a [`GateDispatcher`]. Clones refer to the same dispatcher.
 #[derive(Clone, Debug)]
 pub struct GateHandle {
     inbox: mpsc::Sender<GateMessage>,
@@ -101,8 +101,8 @@ impl GateDispatcher {
         gate: PermissionGate,
     ) -> (Self, GateHandle, mpsc::UnboundedReceiver<ApprovalRequest>) {
         let (to_inbox, inbox) = mpsc::channel(QUEUE_CAPACITY);
-        // The channel is unbounded, so the loop never waits for a reviewer that waits for the loop.
-        // The number of pending requests limits its size.
+        // The channel is unbounded, because a reviewer may wait for the dispatcher. The number of
+        // pending requests limits its size.
         let (reviewers, requests) = mpsc::unbounded_channel();
         let (to_given_up, given_up) = mpsc::unbounded_channel();
         let handle = GateHandle { inbox: to_inbox, abandoned_requests: to_given_up };
@@ -240,10 +240,10 @@ impl GateHandle {
         answer.await.map_err(|_| SessionClosedError)
     }
 
-    /// Answers the pending requests of a group together ([`PermissionGate::answer_group`]); returns what ended with it.
+    /// Answers the pending requests of a group together ([`PermissionGate::answer_group`]), and
+    /// returns the requests that ended with them.
     ///
-    /// # Errors
-    /// When the session ended meanwhile.
+    /// # Errors If the session ended in the meantime.
     pub async fn answer_group(
         &self,
         session: SessionId,
@@ -253,10 +253,10 @@ impl GateHandle {
         self.send_change(move |gate| gate.answer_group(session, &group, answer)).await
     }
 
-    /// Sets the mode of a session ([`PermissionGate::set_mode`]); returns what ended with it.
+    /// Sets the mode of a session ([`PermissionGate::set_mode`]), and returns the requests that
+    /// ended.
     ///
-    /// # Errors
-    /// When the session ended meanwhile.
+    /// # Errors If the session ended in the meantime.
     pub async fn set_mode(
         &self,
         session: SessionId,
@@ -281,10 +281,10 @@ impl GateHandle {
         self.send_change(set).await.map(drop)
     }
 
-    /// Puts another policy in force ([`PermissionGate::set_policy`]); returns what ended with it.
+    /// Puts another policy in force ([`PermissionGate::set_policy`]), and returns the requests that
+    /// ended.
     ///
-    /// # Errors
-    /// When the session ended meanwhile.
+    /// # Errors If the session ended in the meantime.
     pub async fn set_policy(
         &self,
         policy: Arc<PolicyStack>,
@@ -293,10 +293,10 @@ impl GateHandle {
         self.send_change(move |gate| gate.set_policy(policy, doubt)).await
     }
 
-    /// Ends a session and its subagents' ([`PermissionGate::end_session`]); returns what ended with it.
+    /// Ends a session and its subagents' ([`PermissionGate::end_session`]), and returns the
+    /// requests that ended.
     ///
-    /// # Errors
-    /// When the loop has ended already.
+    /// # Errors If the dispatcher has ended.
     pub async fn end_session(
         &self,
         session: SessionId,
@@ -304,10 +304,10 @@ impl GateHandle {
         self.send_change(move |gate| gate.end_session(session)).await
     }
 
-    /// Puts a new session below the one that started it ([`PermissionGate::start_subagent`]).
+    /// Registers a session as a subagent of the session that started it
+    /// ([`PermissionGate::start_subagent`]).
     ///
-    /// # Errors
-    /// When the session ended meanwhile.
+    /// # Errors If the session ended in the meantime.
     pub async fn start_subagent(
         &self,
         parent: SessionId,

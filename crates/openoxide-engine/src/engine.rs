@@ -49,9 +49,10 @@ pub struct EngineOptions {
     pub task: TaskSource,
     /// The working directory.
     pub cwd: AbsPath,
-    /// The project, where a client names it; else it is found from the working directory.
+    /// The project directory, if a client names it. Otherwise it is found from the working
+    /// directory.
     pub project: Option<AbsPath>,
-    /// The policy files that a person named: where there are any, no other file is read.
+    /// The policy files that a person named. If there are any, no other file is read.
     pub policy_files: Vec<PolicySource>,
     /// Additional rules that do not come from a policy file.
     pub extra_rules: Vec<(Effect, String)>,
@@ -61,13 +62,13 @@ pub struct EngineOptions {
     pub extra_directories: Vec<AbsPath>,
     /// True to read the layers from the files themselves, for commands that display them.
     pub read_layers: bool,
-    /// True if the managed policy applies in addition to explicitly named files, as it does for
-    /// everything that is executed.
+    /// True if the managed policy applies in addition to explicitly named files, as it does for all
+    /// executed operations.
     pub include_managed: bool,
 }
 
 impl EngineOptions {
-    /// Returns the options for the policy that is found from a directory.
+    /// Returns the options for the policy that applies to a directory.
     #[must_use]
     pub const fn new(environment: UserEnvironment, cwd: AbsPath) -> Self {
         Self {
@@ -88,7 +89,7 @@ impl EngineOptions {
 /// The facts about a call, and the decision of the policy.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
-    /// Each access and finding.
+    /// The accesses and findings.
     pub facts: OperationFacts,
     /// The decision, with the rules that matched and the rules that a reviewer could choose.
     pub decision: Decision,
@@ -96,8 +97,8 @@ pub struct Evaluation {
 
 /// The policy in force for one directory: rules, grants, trust, hooks and the audit log.
 ///
-/// Every command decides through it. [`Self::evaluate`] has no effects. [`Self::prepare_call`] and [`Self::decide_for_agent`] run hooks, use
-/// limited grants up and write the audit record.
+/// Every command decides through it. [`Self::evaluate`] has no effects. [`Self::prepare_call`] and
+/// [`Self::decide_for_agent`] run hooks, use limited grants and write the audit record.
 ///
 /// ```
 /// use openoxide_engine::{EngineCall, Engine, EngineOptions};
@@ -124,7 +125,8 @@ pub struct Engine {
     pub(crate) grant_file: Option<GrantFile>,
     pub(crate) audit_log: AuditLog,
     pub(crate) options: EngineOptions,
-    /// The last directory that was asked about, with its project's directories: most calls of a batch are in the same one.
+    /// The last directory of a call, with the directories of its project. Most calls of a batch
+    /// have the same directory.
     last_roots: Mutex<Option<(AbsPath, Vec<AbsPath>)>>,
 }
 
@@ -169,18 +171,16 @@ impl Engine {
         Ok(Self { roots: engine.with_extra_directories(project_roots(&engine.project)), ..engine })
     }
 
-    /// Returns an engine with the policy as it is now, for the same options.
+    /// Returns an engine with the current policy and the same options.
     ///
-    /// # Errors
-    /// As [`Self::open`].
+    /// # Errors Returns the same errors as [`Self::open`].
     pub fn reopen(&self) -> Result<Self, EngineOpenError> {
         Self::open(self.options.clone())
     }
 
     /// Replaces the policy by one layer and the built-in one.
     ///
-    /// # Errors
-    /// When the layer is larger than can be compiled.
+    /// # Errors If the layer is too large to be compiled.
     pub fn with_layer(mut self, layer: &Layer) -> Result<Self, EngineOpenError> {
         self.loaded_policy.set_policy(PolicyStack::compile(&[layer.clone(), default_layer()])?);
         self.mode = layer.mode.unwrap_or_default();
@@ -195,14 +195,15 @@ impl Engine {
         self.last_roots = Mutex::default();
     }
 
-    /// Returns these directories of a project, with those that belong to it besides.
+    /// Returns these directories of a project, and its additional directories.
     fn with_extra_directories(&self, mut project: Vec<AbsPath>) -> Vec<AbsPath> {
         let added = self.options.extra_directories.iter().flat_map(project_roots);
         project.extend(added.chain(self.loaded_policy.roots.iter().cloned()));
         project
     }
 
-    /// Evaluates a call. It has no effects: no hook runs, no grant is used up, nothing is recorded.
+    /// Evaluates a call. This has no effects: no hook runs, no grant is used, and nothing is
+    /// recorded.
     #[must_use]
     pub fn evaluate(&self, call: &EngineCall) -> Evaluation {
         let facts = self.collect_facts(call);
@@ -213,7 +214,7 @@ impl Engine {
         Evaluation { facts, decision }
     }
 
-    /// Evaluates a call as [`Self::evaluate`] does, and adds the matching rules that did not decide. It needs
+    /// Evaluates a call as [`Self::evaluate`] does, and adds the overridden rules. This requires
     /// [`EngineOptions::read_layers`].
     #[must_use]
     pub fn explain(&self, call: &EngineCall) -> Evaluation {
@@ -224,10 +225,10 @@ impl Engine {
         Evaluation { facts, decision }
     }
 
-    /// Evaluates an operation whose facts are known under the policy as it is now: a grant or a rule may have changed since.
+    /// Evaluates an operation with known facts under the current policy. Grants and rules may have
+    /// changed since the facts were collected.
     ///
-    /// # Errors
-    /// As [`Self::open`].
+    /// # Errors Returns the same errors as [`Self::open`].
     pub fn reevaluate(
         &self,
         operation: &Operation,
@@ -240,7 +241,8 @@ impl Engine {
         Ok(evaluate(now.operation_policy(&context, facts, usage, host), &context, facts))
     }
 
-    /// Returns whether calls of a tool can never be allowed, and why: the tool need not be offered to a model.
+    /// Returns the reason for which calls of a tool can never be allowed, if there is one. Such a
+    /// tool need not be offered to a model.
     #[must_use]
     pub fn hidden_reason(&self, tool: &str, action: &Action) -> Option<HiddenReason> {
         let context = self.directory_context(&self.options.cwd, &self.roots);
@@ -252,7 +254,7 @@ impl Engine {
         )
     }
 
-    /// Returns what a call does: each access and finding.
+    /// Returns the facts about a call: its accesses and findings.
     #[must_use]
     pub fn collect_facts(&self, call: &EngineCall) -> OperationFacts {
         call.collect_facts(CallLocation { cwd: call.cwd(), home: self.home() })
@@ -314,7 +316,7 @@ impl Engine {
         )
     }
 
-    /// Returns the policy for an operation; with [`GrantUseMode::Spend`], limited grants are used up.
+    /// Returns the policy for an operation; with [`GrantUseMode::Spend`], limited grants are used.
     pub(crate) fn operation_policy(
         &self,
         context: &EvaluationContext<'_>,
@@ -365,19 +367,19 @@ impl Engine {
         self.options.environment.home.as_ref()
     }
 
-    /// Returns where the files of the user are.
+    /// Returns the locations of the files of the user.
     #[must_use]
     pub const fn environment(&self) -> &UserEnvironment {
         &self.options.environment
     }
 
-    /// Returns the directories of the project, those of the options, and those that the policy adds.
+    /// Returns the directories of the project, including those that the options and the policy add.
     #[must_use]
     pub fn roots(&self) -> &[AbsPath] {
         &self.roots
     }
 
-    /// Returns where grants of the project are kept; nothing where a person named the policy.
+    /// Returns the grant file of the project, or `None` if a person named the policy files.
     #[must_use]
     pub const fn grant_file(&self) -> Option<&GrantFile> {
         self.grant_file.as_ref()
@@ -394,7 +396,7 @@ impl Engine {
         &self.audit_log
     }
 
-    /// Returns the layers, the most precedent first. It needs [`EngineOptions::read_layers`].
+    /// Returns the layers, highest precedence first. This requires [`EngineOptions::read_layers`].
     #[must_use]
     pub fn layers(&self) -> &[Layer] {
         &self.loaded_policy.layers
@@ -406,7 +408,8 @@ impl Engine {
         &self.loaded_policy.hooks
     }
 
-    /// Returns the hooks of projects that are not trusted. It needs [`EngineOptions::read_layers`].
+    /// Returns the hooks of projects that are not trusted. This requires
+    /// [`EngineOptions::read_layers`].
     #[must_use]
     pub fn untrusted_hooks(&self) -> &[Hook] {
         &self.loaded_policy.untrusted_hooks
@@ -418,18 +421,20 @@ impl Engine {
         &self.loaded_policy.untrusted_projects
     }
 
-    /// Returns each additional directory that a policy file names, in force or not. It needs [`EngineOptions::read_layers`].
+    /// Returns each additional directory that a policy file names, in force or not. This requires
+    /// [`EngineOptions::read_layers`].
     #[must_use]
     pub fn additional_directories(&self) -> &[ResolvedDirectory] {
         &self.loaded_policy.directories
     }
 
-    /// Returns the additional directories as the files name them.
+    /// Returns the additional directories as they are configured.
     pub fn configured_directories(&self) -> impl Iterator<Item = &AdditionalDirectory> {
         self.loaded_policy.directories.iter().map(|one| &one.directory)
     }
 
-    /// Returns each directory that a policy file makes writable in the sandbox. It needs [`EngineOptions::read_layers`].
+    /// Returns each directory that a policy file makes writable in the sandbox. This requires
+    /// [`EngineOptions::read_layers`].
     #[must_use]
     pub fn writable_directories(&self) -> &[ResolvedDirectory] {
         &self.loaded_policy.writable
@@ -441,7 +446,8 @@ impl Engine {
         &self.loaded_policy.sandbox
     }
 
-    /// Returns where the policy requires audit records. It needs [`EngineOptions::read_layers`].
+    /// Returns the locations of the settings that require audit records. This requires
+    /// [`EngineOptions::read_layers`].
     #[must_use]
     pub fn audit_requirements(&self) -> &[String] {
         &self.loaded_policy.audit
@@ -453,7 +459,7 @@ impl Engine {
         self.loaded_policy.requires_audit()
     }
 
-    /// Returns what a person should know about the policy.
+    /// Returns the notes about the policy for a person.
     #[must_use]
     pub fn policy_notes(&self) -> &[String] {
         &self.loaded_policy.notes
@@ -471,7 +477,7 @@ impl Engine {
         self.loaded_policy.managed_policy_error.as_deref()
     }
 
-    /// Returns why nothing may be allowed without a question, if the policy has errors.
+    /// Returns the error because of which every operation requires approval, if the policy has one.
     #[must_use]
     pub fn policy_error(&self) -> Option<&str> {
         self.loaded_policy
@@ -488,7 +494,7 @@ impl Engine {
 }
 
 impl EngineOptions {
-    /// Returns the policy files, the most precedent first.
+    /// Returns the policy files, highest precedence first.
     fn policy_sources(&self, project: &AbsPath) -> Vec<PolicySource> {
         if self.policy_files.is_empty() {
             return find_policy_sources(&self.environment, project);
@@ -527,7 +533,8 @@ fn format_sandbox_requirement(loaded: &LoadedPolicy) -> Option<String> {
     required.or_else(|| problem.map(|problem| format!("the policy may require it: {problem}")))
 }
 
-/// Returns the mode in force: the one that was chosen, or the policy's, unless the managed policy disables it.
+/// Returns the mode in force: the selected one or that of the policy, unless the managed policy
+/// disables it.
 fn choose_mode(chosen: Option<PermissionMode>, loaded: &mut LoadedPolicy) -> PermissionMode {
     let wanted = chosen.or(loaded.mode()).unwrap_or_default();
     let mode = loaded.effective_mode(wanted);
@@ -539,7 +546,8 @@ fn choose_mode(chosen: Option<PermissionMode>, loaded: &mut LoadedPolicy) -> Per
     mode
 }
 
-/// Returns the directories of a project, as it is named and with links resolved. The root directory is not a project.
+/// Returns the directory of a project as it is named, and with links resolved. The root directory
+/// is not a project.
 #[must_use]
 pub fn project_roots(project: &AbsPath) -> Vec<AbsPath> {
     if *project == AbsPath::root() {
@@ -551,10 +559,9 @@ pub fn project_roots(project: &AbsPath) -> Vec<AbsPath> {
     [Some(project.clone()), real].into_iter().flatten().collect()
 }
 
-/// Returns a directory as an absolute path; without one, the directory that the program was started in.
+/// Returns a directory as an absolute path. Without a directory, returns the working directory.
 ///
-/// # Errors
-/// When the working directory is unknown, or the path cannot be used.
+/// # Errors If the working directory is unknown, or the path cannot be used.
 pub fn absolute_directory(named: Option<&Path>) -> Result<AbsPath, EngineOpenError> {
     let path = std::path::absolute(named.unwrap_or(Path::new(".")))
         .map_err(EngineOpenError::UnknownDirectory)?;

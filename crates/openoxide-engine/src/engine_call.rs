@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::operation_facts::{CallLocation, collect_question_facts, facts_of_call};
 
-/// A call to evaluate: what it does, and where.
+/// A call to evaluate: its facts and its directory.
 #[derive(Clone, Debug)]
 pub struct EngineCall {
     subject: CallSubject,
@@ -30,7 +30,7 @@ impl EngineCall {
         Self::new(CallSubject::Tool { tool, action, input }, cwd)
     }
 
-    /// Returns the call of a tool by its name, with its input as an agent sends it.
+    /// Returns the call of a tool with the input that an agent sends.
     #[must_use]
     pub fn from_tool(name: &str, input: &Value, cwd: AbsPath) -> Self {
         let (action, tool, input) =
@@ -38,7 +38,7 @@ impl EngineCall {
         Self::new(CallSubject::Tool { tool, action, input }, cwd)
     }
 
-    /// Returns the call of a bare question: a permission, and the patterns that it is asked for.
+    /// Returns the call of a bare question: a permission and patterns for the accessed subjects.
     #[must_use]
     pub fn from_question(permission: &str, patterns: &[String], cwd: AbsPath) -> Self {
         let (permission, patterns) = (permission.to_owned(), patterns.to_vec());
@@ -55,13 +55,13 @@ impl EngineCall {
         Self { subject, cwd, mode: None, roots: None }
     }
 
-    /// Evaluates the call in this mode, where the managed policy does not disable it.
+    /// Sets the mode, unless the managed policy disables it.
     #[must_use]
     pub fn with_mode(self, mode: Option<PermissionMode>) -> Self {
         Self { mode, ..self }
     }
 
-    /// Evaluates the call as one of the project with these directories.
+    /// Sets the directories of the project.
     #[must_use]
     pub fn with_roots(self, roots: Vec<AbsPath>) -> Self {
         Self { roots: Some(roots), ..self }

@@ -26,7 +26,7 @@ pub enum EngineWarning {
     /// The rules of an approval could not be saved, so it applies once.
     #[error("the grant was not saved: {0}")]
     GrantNotSaved(GrantSaveError),
-    /// The request was answered before this reviewer answered it: by this one.
+    /// The request had already been answered by another reviewer; its name.
     #[error("it was answered before: by {0}")]
     AlreadyAnswered(String),
     /// The answer applies, but other processes cannot see it.

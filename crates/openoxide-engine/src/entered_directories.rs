@@ -1,4 +1,5 @@
-//! Directories that a shell is left in: a call that an agent makes at the same time may run there, although it was decided elsewhere.
+//! Directories that a call leaves its shell in. Another call that the agent makes at the same time
+//! may run there, although it was decided for another directory.
 
 use std::path::Path;
 
@@ -10,8 +11,8 @@ use crate::project_settings::{is_distrusted_by_any, path_spellings};
 const REPOSITORIES: [&str; 8] =
     [".git", ".hg", ".svn", ".jj", ".bzr", "_darcs", ".fslckout", "CVS"];
 
-/// Returns whether programs obey files in `directory` or above it that they do not obey in `from`:
-/// another repository, or settings that make harmless programs run something.
+/// Returns whether `directory` has a repository or settings that apply there and not in `from`, and
+/// that can make harmless programs run something.
 #[must_use]
 pub fn has_own_settings(directory: &AbsPath, from: &AbsPath) -> bool {
     let starts = path_spellings(from);

@@ -1,11 +1,11 @@
-//! The environment of programs that are started: nothing in it makes bash run something else first.
+//! The environment of started programs, without variables that make bash run something else first.
 
 use std::{
     collections::BTreeSet,
     ffi::{OsStr, OsString},
 };
 
-/// Returns the variables of this process, without those that steer bash.
+/// Returns the variables of this process, without those that configure bash.
 pub fn sanitized_env() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, value)| !is_bash_injection_variable(name, value))
 }
@@ -21,7 +21,7 @@ pub fn sandbox_env() -> impl Iterator<Item = (OsString, OsString)> {
     sanitized_env().filter(passes).chain([temporary])
 }
 
-/// Returns the variables of this process that have one of these names, but for what steers bash.
+/// Returns the variables of this process with these names, without those that configure bash.
 pub fn select_env(names: &BTreeSet<String>) -> impl Iterator<Item = (OsString, OsString)> {
     let named =
         |(name, _): &(OsString, OsString)| name.to_str().is_some_and(|name| names.contains(name));

@@ -63,7 +63,7 @@ pub enum EscalationStep {
 }
 
 impl AttemptState {
-    /// Returns what follows.
+    /// Returns the next step.
     #[must_use]
     pub const fn next_step(self) -> EscalationStep {
         if !self.is_confined
@@ -128,7 +128,7 @@ mod tests {
         rows
     }
 
-    /// Seed 002 §3.1 step 4 and codex.md §7, sentence by sentence.
+    /// Each row is a rule of the module documentation.
     fn as_written(row: AttemptState) -> EscalationStep {
         let denied = row.is_confined && row.is_denial_confirmed;
         if !denied {
@@ -154,7 +154,7 @@ mod tests {
 
     /// Guards I32.
     #[test]
-    fn every_row_of_the_table_is_as_it_is_written() {
+    fn every_row_of_the_table_has_its_next_step() {
         let rows = rows();
         assert_eq!(rows.len(), 64 * 15);
         for row in rows {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn without_sandbox_is_asked_in_few_rows_and_never_while_something_holds() {
+    fn running_without_a_sandbox_is_rarely_offered_and_never_against_a_restriction() {
         let without: Vec<_> = rows()
             .into_iter()
             .filter(|row| row.next_step() == EscalationStep::AskWithoutSandbox)

@@ -1,6 +1,7 @@
-//! Configurations of repositories that hold credentials: an address with a password, or a header with a token.
+//! Credentials in the configuration of a repository: a URL with a password, or a header with a
+//! token.
 //!
-//! Such a file is a secret like `.netrc`, and git prints it: `git remote -v` shows whole addresses.
+//! Such a file is a secret like `.netrc`, and git prints it: `git remote -v` shows whole URLs.
 
 use std::{fs, path::Path};
 
@@ -8,10 +9,11 @@ use openoxide_protocol::{AbsPath, Access, CauseCode, CommandClass, ExecAccess};
 
 use crate::project_settings::path_spellings;
 
-/// A longer configuration is not looked through.
+/// The maximum size of a configuration that is examined.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// Makes what prints the configuration of a repository require approval, if that holds credentials.
+/// Makes commands that print the configuration of a repository require approval if it contains
+/// credentials.
 pub(crate) fn check_credential_output(accesses: &mut Vec<Access>, cwd: &AbsPath) {
     let mut shown = Vec::new();
     for access in accesses.iter_mut() {

@@ -15,13 +15,13 @@ use openoxide_protocol::AbsPath;
 
 use crate::{project_settings::path_spellings, script_edits::PriorEdits};
 
-/// No configuration of a repository is longer.
+/// The maximum size of a configuration.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// Submodules deeper than this are not looked at.
+/// The maximum depth of submodules.
 const MAX_SUBMODULE_DEPTH: usize = 4;
 
-/// No index is longer.
+/// The maximum size of an index.
 const MAX_INDEX_BYTES: u64 = 1 << 27;
 
 /// The git directory of a working tree and the common directory of its repository.
@@ -125,7 +125,7 @@ fn is_harmless_worktree(
 ) -> bool {
     let git = tree.join(".git");
     let Some(found) = find_git_directories(&git, git.is_dir()) else { return false };
-    // What git does not take for a repository it passes by, for one above.
+    // If git does not accept a directory as a repository, it continues with the parent directory.
     if !is_valid_git_dir(&found) {
         return false;
     }
@@ -144,7 +144,7 @@ fn is_harmless_worktree(
 /// Returns the paths of the submodules in an index (gitformat-index(5)), or `None` if it cannot be
 /// read. Git does not use `.gitmodules` here.
 fn submodule_paths(own: &Path, config: &str) -> Option<Vec<String>> {
-    // An index can go on in another file.
+    // An index can refer to another file.
     let names = fs::read_dir(own).ok()?.filter_map(Result::ok).map(|entry| entry.file_name());
     if names.into_iter().any(|name| name.to_string_lossy().starts_with("sharedindex.")) {
         return None;
@@ -182,19 +182,20 @@ pub(crate) struct Index {
     hash: usize,
 }
 
-/// A file that an index holds.
+/// An entry of an index.
 pub(crate) struct IndexEntry {
-    /// Its path below the working tree.
+    /// The path below the working tree.
     pub(crate) name: String,
-    /// The modification time that git recorded last.
+    /// The recorded modification time.
     pub(crate) seconds: usize,
-    /// Its size then.
+    /// The recorded size.
     pub(crate) size: usize,
     /// The first four bytes of the id of its object.
     pub(crate) id_start: usize,
 }
 
-/// Returns the index of the repository that git would find from a directory, if it has one whose names are whole.
+/// Returns the index of the repository that git would find from a directory, unless its names are
+/// compressed.
 pub(crate) fn index_above(place: &AbsPath) -> Option<Index> {
     let mut places = Path::new(place.as_str()).ancestors();
     let tree = places.find(|above| above.join(".git").exists())?;
@@ -215,12 +216,12 @@ impl Index {
         &self.tree
     }
 
-    /// Returns how many bytes it has.
+    /// Returns the size of the index in bytes.
     pub(crate) const fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Returns the files that it holds, as far as it can be read.
+    /// Returns the entries, as far as they can be read.
     pub(crate) fn entries(&self) -> Vec<IndexEntry> {
         let mut found = Vec::new();
         let mut at = 12;
@@ -232,7 +233,7 @@ impl Index {
         found
     }
 
-    /// Returns the entry that begins there, if its name is text, and where the next one begins.
+    /// Returns the entry at an offset, if its name is text, and the offset of the next entry.
     fn entry(&self, at: usize) -> Option<(Option<IndexEntry>, usize)> {
         const EXTENDED: usize = 0x4000;
         let flags = read_big_endian(&self.bytes, at + 40 + self.hash, 2)?;
@@ -298,7 +299,8 @@ const fn is_hex_digit(byte: u8) -> bool {
     byte.is_ascii_hexdigit()
 }
 
-/// Returns the directories of a repository: `.git` itself, or what a file in its place leads to.
+/// Returns the directories of a repository: `.git` itself, or the directory that a `.git` file
+/// names.
 fn find_git_directories(git: &Path, is_directory: bool) -> Option<GitDirectories> {
     let own = if is_directory {
         git.to_path_buf()
@@ -317,15 +319,16 @@ fn find_git_directories(git: &Path, is_directory: bool) -> Option<GitDirectories
     Some(GitDirectories { git_dir: own, common_dir: common })
 }
 
-/// Returns the path in a file that holds nothing else: git drops ends of lines, and no other blanks.
+/// Returns the path in a file that contains only a path. Git removes line endings, but no other
+/// whitespace.
 fn trim_line_end(text: &str) -> &str {
     text.trim_end_matches(['\n', '\r'])
 }
 
-/// Returns the configuration, if nothing in it runs anything. That of a submodule may name its own working tree, as git writes
-/// it.
+/// Returns the configuration, if nothing in it runs a program. The configuration of a submodule may
+/// name its working tree, as git writes it.
 fn read_harmless_config(directory: &Path, submodule: Option<&Path>) -> Option<String> {
-    // Commands that only look write the index anew, and then this hook runs (githooks(5)).
+    // Read-only commands can write the index again, and then this hook runs (githooks(5)).
     if directory.join("hooks/post-index-change").exists()
         || directory.join("config.worktree").exists()
     {
@@ -339,7 +342,7 @@ fn read_harmless_config(directory: &Path, submodule: Option<&Path>) -> Option<St
     is_harmless_config(&rest).then_some(text)
 }
 
-/// Leaves out the lines that name this very working tree.
+/// Removes the lines that name this working tree.
 fn without_worktree_setting(text: &str, directory: &Path, tree: &Path) -> String {
     let own = |line: &&str| match line.trim().split_once('=') {
         Some((name, value)) if name.trim() == "worktree" => {

@@ -17,10 +17,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The number of file descriptors that a runtime needs.
 const RUNTIME_DESCRIPTORS: usize = 8;
 
-/// Runs the hooks that a call concerns, and waits for their answers. No runtime is started where no hook is concerned.
+/// Runs the hooks that apply to a call, and waits for their answers. If no hook applies, no runtime
+/// is started.
 ///
-/// # Errors
-/// When it was interrupted. The hooks are ended then, with all that they started.
+/// # Errors If it was interrupted. The hooks are killed then, with all processes that they started.
 pub(crate) fn run_hooks(
     hooks: &[Hook],
     call: &HookCall<'_>,
@@ -31,7 +31,7 @@ pub(crate) fn run_hooks(
         return Ok(Vec::new());
     }
     match build_runtime() {
-        // What still runs ends with the runtime.
+        // Remaining tasks end with the runtime.
         Ok(runtime) => runtime
             .block_on(run_unless_interrupted(ask_hooks(hooks, call), host.watch_interrupts())),
         Err(error) => {
@@ -42,7 +42,8 @@ pub(crate) fn run_hooks(
     }
 }
 
-/// Returns a runtime that can start processes. The library ends the program where it lacks descriptors, so that is checked before.
+/// Returns a runtime that can start processes. Tokio panics if there are not enough file
+/// descriptors, so this is checked first.
 fn build_runtime() -> io::Result<Runtime> {
     let descriptors: Vec<_> =
         (0..RUNTIME_DESCRIPTORS).map(|_| File::open("/dev/null")).collect::<Result<_, _>>()?;

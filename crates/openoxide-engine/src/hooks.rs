@@ -1,8 +1,9 @@
-//! Asking hooks: all that a call concerns, side by side. What their answers mean for it is decided in the permission crate.
+//! Running the hooks that apply to a call, concurrently. The permission crate decides what their
+//! answers mean.
 //!
-//! They speak the language of Claude Code's PreToolUse hooks (its hook reference), so that those serve here, too: a call as JSON
-//! on standard input, an exit status and perhaps JSON back. In one thing they differ: there, a hook that fails is passed over.
-//! Here it is a question.
+//! The interface is that of Claude Code's PreToolUse hooks, so that existing hooks can be used: the
+//! call as JSON on standard input, and an exit status with optional JSON as the answer. There is
+//! one difference: Claude Code ignores a hook that fails. Here, the call requires approval then.
 
 mod hook_output;
 mod hook_process;
@@ -21,17 +22,17 @@ use hook_process::{HOOK_VARIABLE, HookProcess};
 /// The description of a call that hooks receive.
 #[derive(Clone, Debug)]
 pub struct HookCall<'a> {
-    /// The moment: which hooks are asked.
+    /// The event, which selects the hooks.
     pub event: HookEvent,
-    /// The conversation, as the agent calls it.
+    /// The agent's identifier of the conversation.
     pub session: String,
-    /// The call, as the agent calls it; empty if it has no name.
+    /// The agent's identifier of the call, or an empty text.
     pub call_id: &'a str,
     /// The tool, in the agent's spelling.
     pub tool: &'a str,
-    /// Its input, as it came.
+    /// The input, unchanged.
     pub input: &'a Value,
-    /// The directory that it runs in, and the hooks, too.
+    /// The directory in which the call and the hooks run.
     pub cwd: &'a AbsPath,
     /// The project's directory.
     pub project: &'a AbsPath,
@@ -56,7 +57,8 @@ impl<'a> HookCall<'a> {
         Self { event, session, call_id: &call.0, tool, input, cwd, project, mode, facts }
     }
 
-    /// Returns what hooks read: the fields of Claude Code's payload, and under `openoxide` what only we know.
+    /// Returns the payload for hooks: the fields of Claude Code's payload, and additional ones
+    /// below `openoxide`.
     fn to_payload(&self) -> Value {
         let mut payload = json!({
             "session_id": self.session,
@@ -67,7 +69,7 @@ impl<'a> HookCall<'a> {
             "tool_input": self.input,
             "openoxide": { "schema": SCHEMA, "mode": self.mode, "facts": self.facts },
         });
-        // A permission request has no name of its call (measured on 2.1.330).
+        // A permission request does not name its call (measured with 2.1.330).
         if let (HookEvent::PreToolUse, Some(fields)) = (self.event, payload.as_object_mut()) {
             fields.insert("tool_use_id".to_owned(), self.call_id.into());
         }

@@ -1,16 +1,16 @@
-//! New ids: the clock and the randomness that the pure crates do without.
+//! New ids. They need the clock and random numbers, which the crates below do not use.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use openoxide_protocol::{ApprovalId, SessionId};
 
-/// Returns an id that no other session has.
+/// Returns a new session id.
 #[must_use]
 pub fn new_session_id() -> SessionId {
     SessionId::from_parts(now_millis(), random_bytes())
 }
 
-/// Returns an id that no other request has.
+/// Returns a new request id.
 #[must_use]
 pub fn new_approval_id() -> ApprovalId {
     ApprovalId::from_parts(now_millis(), random_bytes())

@@ -1,6 +1,8 @@
-//! The engine: from a tool call to the facts about it, through hooks, policy and gate, to a decision and a run.
+//! The engine: collects the facts about a tool call, runs hooks, evaluates the policy, and runs
+//! permitted commands.
 //!
-//! This crate wires what the crates below it decide and know. It draws nothing, parses no arguments and prints nothing.
+//! This crate combines the crates below it. It draws nothing, parses no arguments and prints
+//! nothing.
 #![forbid(unsafe_code)]
 #![warn(clippy::wildcard_enum_match_arm)]
 

@@ -1,4 +1,4 @@
-//! Limited grants: for a number of uses, until a moment, or below a directory.
+//! Limited grants: with a maximum number of uses, an expiry, or a directory.
 
 use openoxide_permission::{EvaluationContext, PolicyStack, evaluate};
 use openoxide_protocol::{AbsPath, Access, AccessDecision, Decision, Effect, OperationFacts};
@@ -9,9 +9,9 @@ use crate::engine_warning::EngineWarning;
 /// The effect of a decision on the use counters of the grants that allow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantUseMode {
-    /// The decision is only looked at.
+    /// The decision has no effect.
     Preview,
-    /// The decision is acted on: each limited grant that allows it is used once.
+    /// The decision takes effect: each limited grant that allows it is used once.
     Spend,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn applicable_policy<'a>(
     })
 }
 
-/// Returns each part that such a grant allows, with the grant.
+/// Returns each access that a limited grant allows, with the grant.
 fn find_used_grants<'a>(
     entries: &'a [GrantEntry],
     decision: &'a Decision,
@@ -56,7 +56,8 @@ fn find_used_grants<'a>(
     decision.parts.iter().filter_map(of).collect()
 }
 
-/// Returns whether the commands run below the directory of the grant, links resolved, and the operation names nothing outside of it.
+/// Returns whether all commands run below the directory of the grant, with links resolved, and the
+/// operation accesses nothing outside of it.
 fn is_within_grant_directory(
     entry: &GrantEntry,
     part: &AccessDecision,
@@ -79,7 +80,8 @@ fn is_within_grant_directory(
         | Access::Repetition { .. }
         | Access::Opaque { .. } => true,
     };
-    // Words that are not known can lead anywhere; so does what another program moves, whose words are not known then.
+    // Unknown words can name any file. The words of a command that runs in another directory are
+    // unknown.
     exec.argv.is_known()
         && runs(exec.cwd.as_ref().unwrap_or(cwd))
         && decision.parts.iter().all(stays)

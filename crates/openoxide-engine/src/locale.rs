@@ -1,13 +1,13 @@
-//! Scripts in an encoding in which a quote can be a part of a character.
+//! Scripts in an encoding in which a quote can be part of a character.
 //!
-//! A shell reads a script in the encoding of its locale. In GBK and its like, a backslash or a quote after a byte that is not of
-//! ASCII is the second half of a character.
+//! A shell reads a script in the encoding of its locale. In GBK and similar encodings, a backslash
+//! or a quote after a non-ASCII byte is the second byte of a character.
 
 use openoxide_protocol::{Access, OperationFacts, Span};
 use openoxide_shell::is_ascii_compatible_locale;
 
-/// Makes a script that is not of ASCII alone something that is not understood, where the locale of this process has another
-/// encoding than UTF-8: the shell would be started with it, too.
+/// Makes a script with non-ASCII characters opaque if the locale of this process has an encoding
+/// other than UTF-8. The shell would be started with that locale.
 pub(crate) fn check(facts: &mut OperationFacts, script: &str) {
     let variable = |name: &&str| std::env::var_os(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(variable);
@@ -19,7 +19,7 @@ pub(crate) fn check(facts: &mut OperationFacts, script: &str) {
     }
 }
 
-/// Returns whether bytes that are not of ASCII are in a script, or can come from its quotes: `$'\xb6'`.
+/// Returns whether a script contains non-ASCII bytes, directly or in quotes such as `$'\xb6'`.
 fn holds_longer_characters(script: &str) -> bool {
     !script.is_ascii() || script.contains("$'")
 }

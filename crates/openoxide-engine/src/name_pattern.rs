@@ -1,13 +1,13 @@
-//! The pattern of one name, as a shell matches it against the entries of a directory.
+//! The pattern of one path component, as a shell matches it against the entries of a directory.
 
 use crate::step_budget::StepBudget;
 
-/// No name has more characters (`NAME_MAX`).
+/// The maximum number of characters in a name (`NAME_MAX`).
 const MAX_NAME_CHARS: usize = 255;
 /// The number of character comparisons that take one step.
 const COMPARISONS_PER_STEP: usize = 64;
 
-/// A pattern of one path component. Runs of `*` are one.
+/// A pattern of one path component. Consecutive `*` are combined.
 #[derive(Debug)]
 pub(crate) struct NamePattern {
     chars: Vec<char>,
@@ -15,15 +15,15 @@ pub(crate) struct NamePattern {
 }
 
 impl NamePattern {
-    /// Reads the pattern of a component.
+    /// Parses the pattern of a component.
     pub(crate) fn new(part: &str) -> Self {
         let mut chars: Vec<char> = part.chars().collect();
         chars.dedup_by(|next, before| *next == '*' && *before == '*');
         Self { has_bracket: chars.contains(&'['), chars }
     }
 
-    /// Returns whether a name may match, or `None` if finding out takes too many steps. A bracket, whatever is in it, is any
-    /// character, and itself. A name that begins with a dot is matched by a dot alone.
+    /// Returns whether a name may match, or `None` if finding out takes too many steps. A bracket
+    /// expression matches any character, and itself. A leading dot is matched only by a dot.
     pub(crate) fn may_match(&self, name: &str, steps: &StepBudget) -> Option<bool> {
         if name.starts_with('.') && self.chars.first() != Some(&'.') {
             return Some(false);
@@ -82,7 +82,8 @@ impl NamePattern {
         steps.take_steps(comparisons / COMPARISONS_PER_STEP).then_some(found)
     }
 
-    /// Every pair of a place in the pattern and one in the name is looked at once; where a bracket ends is not certain.
+    /// Each pair of a position in the pattern and a position in the name is examined once, because
+    /// the end of a bracket expression is not certain.
     fn match_by_table(&self, name: &[char], steps: &StepBudget) -> Option<bool> {
         let (pattern, width) = (&self.chars, name.len() + 1);
         let ends = pattern.iter().filter(|letter| **letter == ']').count();
@@ -129,7 +130,7 @@ pub(crate) fn name_may_match(pattern: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The definition: a `*` is nothing, or one character and a `*`.
+    /// The definition: a `*` matches nothing, or one character followed by a `*`.
     fn matches_by_definition(pattern: &[char], name: &[char]) -> bool {
         match (pattern.split_first(), name.split_first()) {
             (None, None) => true,

@@ -1,4 +1,4 @@
-//! The errors of a tool that may not run, in words for the model that called it.
+//! The errors of a tool that may not run, with messages for the model that called it.
 //!
 //! The texts for a rejection are those that models receive from OpenCode, so models react in the
 //! same way.
@@ -69,7 +69,7 @@ pub enum NotPermittedError {
 }
 
 impl DeniedError {
-    /// Returns the rule that denies it; none where a mode or the gate itself does.
+    /// Returns the rule that denies the call, or `None` if a mode or the gate itself denies it.
     #[must_use]
     pub fn rule(&self) -> Option<&RuleRef> {
         self.decision.rule.as_ref()
@@ -102,7 +102,7 @@ impl From<OperationRefusal> for NotPermittedError {
     }
 }
 
-/// Returns the permit of a check that ended well.
+/// Returns the permit of a successful check.
 pub(crate) fn permit_from_reply(
     asked: GateReply,
 ) -> Result<openoxide_permission::Permit, NotPermittedError> {
@@ -120,7 +120,7 @@ fn denial_message(decision: &Decision) -> String {
         Some(RuleRef { text, reason: Some(reason), .. }) => format!(
             "The user has specified a rule which prevents you from using this specific tool call: `{text}`, because: {reason}"
         ),
-        // What a hook has against the call is in the reason.
+        // The reason contains the message of a hook.
         Some(RuleRef { text, .. }) if !text.starts_with("hook ") => format!(
             "The user has specified a rule which prevents you from using this specific tool call: `{text}`"
         ),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_no_ends_the_turn_and_a_rule_does_not() {
+    fn a_rejection_ends_the_turn_and_a_denial_does_not() {
         let ends = |refusal| NotPermittedError::from(refusal).ends_turn();
         assert!(ends(OperationRefusal::Rejected) && ends(OperationRefusal::Cancelled));
         assert!(!ends(OperationRefusal::Corrected { message: "x".into() }));

@@ -33,11 +33,11 @@ use crate::{
 pub struct CheckOptions {
     /// The command that performs the check.
     pub origin: RecordOrigin,
-    /// The actions that it performs besides its own.
+    /// The actions that the operation performs in addition to its own.
     pub extra_actions: Vec<Action>,
-    /// The title of a question about it; without one, it is made of the operation.
+    /// The title of the approval request [default: derived from the operation].
     pub title: Option<String>,
-    /// The presentation for a reviewer; without one, it is made of the operation.
+    /// The presentation for a reviewer [default: derived from the operation].
     pub presentation: Option<RequestPresentation>,
     /// True if only a reviewer's answer to this request can allow the operation.
     pub requires_explicit_approval: bool,
@@ -46,7 +46,7 @@ pub struct CheckOptions {
 }
 
 impl CheckOptions {
-    /// Returns the options for an operation that is checked and shown as it is.
+    /// Returns the options for an operation without additional actions.
     #[must_use]
     pub fn new(origin: RecordOrigin, confinement: RequestedConfinement) -> Self {
         let (extra_actions, title, presentation) = (Vec::new(), None, None);
@@ -82,7 +82,7 @@ pub struct ExecutionPermit {
 }
 
 impl ExecutionPermit {
-    /// Returns the decision that it was given by.
+    /// Returns the decision that gave the permit.
     pub const fn decision(&self) -> &Decision {
         self.permit.decision()
     }
@@ -93,22 +93,22 @@ impl ExecutionPermit {
         self.record_seq
     }
 
-    /// Returns the operation that it was given for.
+    /// Returns the permitted operation.
     #[must_use]
     pub fn operation(&self) -> &Operation {
         &self.operation
     }
 
-    /// Uses the permit up; returns whether it was given for this operation.
+    /// Uses the permit, and returns whether it was given for this operation.
     #[must_use]
     pub fn redeem_for(self, operation: &Operation) -> bool {
         self.permit.redeem(digest_operation(operation))
     }
 }
 
-/// An operation, what it does, and what the hooks answered about it.
+/// An operation with its facts and the answers of the hooks.
 ///
-/// The limited grants that allow it are used up by the time it exists.
+/// The limited grants that allow it have been used.
 #[derive(Debug)]
 pub struct PreparedCall<'e> {
     engine: &'e Engine,
@@ -119,7 +119,7 @@ pub struct PreparedCall<'e> {
     policy: Arc<PolicyStack>,
 }
 
-/// A question that a reviewer has to answer. Each is answered once.
+/// An approval request that a reviewer has to answer once.
 #[must_use]
 #[derive(Debug)]
 pub struct PendingApproval<'e> {
@@ -138,7 +138,7 @@ pub struct GateVerdict {
 }
 
 impl GateVerdict {
-    /// Gives a reviewer's answer to the gate; returns whether it permits this very operation.
+    /// Passes a reviewer's answer to the gate, and returns whether it permits this operation.
     #[must_use]
     pub fn apply_answer(
         mut self,
@@ -153,11 +153,11 @@ impl GateVerdict {
 }
 
 impl Engine {
-    /// Checks an operation: runs its hooks, uses limited grants up, asks the gate, and records the decision. If the policy requires the
-    /// record and it cannot be written, the operation needs a reviewer's approval.
+    /// Checks an operation: runs its hooks, uses limited grants, asks the gate, and records the
+    /// decision. If the policy requires the record and it cannot be written, the operation needs a
+    /// reviewer's approval.
     ///
-    /// # Errors
-    /// When the hooks were interrupted: nothing was decided.
+    /// # Errors If the hooks were interrupted. Nothing was decided then.
     pub fn check(
         &self,
         operation: Operation,
@@ -167,10 +167,9 @@ impl Engine {
         Ok(self.prepare_call(operation, options, host)?.decide(host))
     }
 
-    /// Runs the hooks of an operation and uses limited grants up. Nothing is decided or recorded yet.
+    /// Runs the hooks of an operation and uses limited grants. This decides and records nothing.
     ///
-    /// # Errors
-    /// When the hooks were interrupted.
+    /// # Errors If the hooks were interrupted.
     pub fn prepare_call(
         &self,
         operation: Operation,
@@ -196,7 +195,8 @@ impl Engine {
         all
     }
 
-    /// Runs the hooks that an operation concerns and, where a person would be asked, those that answer in their place.
+    /// Runs the hooks that apply to an operation and, if a person would be asked, those that answer
+    /// permission requests.
     fn run_call_hooks(
         &self,
         operation: &Operation,
@@ -220,7 +220,7 @@ impl Engine {
 }
 
 impl<'e> PreparedCall<'e> {
-    /// Returns what the operation does.
+    /// Returns the facts about the operation.
     #[must_use]
     pub const fn facts(&self) -> &OperationFacts {
         &self.facts
@@ -238,8 +238,9 @@ impl<'e> PreparedCall<'e> {
         self.decide_with_violation(None, host)
     }
 
-    /// Returns what the gate decides, without recording it: for a client whose request may be answered elsewhere before the decision
-    /// takes effect. With an `audit_violation`, nothing but a reviewer's answer allows it.
+    /// Returns the decision of the gate without recording it, for a client whose request may be
+    /// answered elsewhere before the decision takes effect. With an `audit_violation`, only a
+    /// reviewer's answer allows the operation.
     #[must_use]
     pub fn check_gate(&self, audit_violation: Option<&str>) -> GateVerdict {
         let problem = audit_violation.or(self.engine.policy_error()).map(str::to_owned);
@@ -252,8 +253,7 @@ impl<'e> PreparedCall<'e> {
 
     /// Records a decision of [`Self::check_gate`], with the answer of a reviewer.
     ///
-    /// # Errors
-    /// When the record could not be written.
+    /// # Errors If the record could not be written.
     pub fn record_decision(
         &self,
         decision: &Decision,
@@ -283,8 +283,8 @@ impl<'e> PreparedCall<'e> {
         }
     }
 
-    /// Records a verdict. What must be recorded and cannot be is decided again, as if the policy had errors: then nothing but a
-    /// reviewer's answer to that very question allows it.
+    /// Records a verdict. If a required record cannot be written, the operation is decided again as
+    /// if the policy had errors. Then only a reviewer's answer to this request allows it.
     fn record_verdict(
         self,
         verdict: Result<Permit, OperationRefusal>,
@@ -357,13 +357,14 @@ impl<'e> PendingApproval<'e> {
         &self.prepared_call.operation
     }
 
-    /// Returns what the operation does now: a link or a file may have changed since it was checked.
+    /// Returns the current facts about the operation. A link or a file may have changed since it
+    /// was checked.
     pub(crate) fn current_facts(&self) -> OperationFacts {
         let PreparedCall { operation, options, .. } = &self.prepared_call;
         self.engine().facts_with_actions(operation, &options.extra_actions)
     }
 
-    /// Takes the answer of a reviewer, and records it. The review of another request is not an
+    /// Applies the answer of a reviewer, and records it. The review of another request is not an
     /// answer.
     #[must_use]
     pub fn answer(mut self, review: &ReviewRecord, host: &dyn CheckHost) -> CheckOutcome<'e> {
@@ -375,7 +376,7 @@ impl<'e> PendingApproval<'e> {
         self.prepared_call.record_verdict(verdict, Some(review), self.is_final, host)
     }
 
-    /// Records that no reviewer can be asked; returns the question.
+    /// Records that no reviewer can be asked, and returns the approval request.
     #[must_use]
     pub fn abandon(self, host: &dyn CheckHost) -> ApprovalRequest {
         let decided = DecisionRecord::new(&self.request.decision, self.prepared_call.engine.mode);
@@ -387,7 +388,7 @@ impl<'e> PendingApproval<'e> {
     }
 }
 
-/// Returns the number of a record; warns if it could not be written.
+/// Returns the number of a record, or warns that it could not be written.
 fn warn_on_error(written: Result<u64, AuditError>, host: &dyn CheckHost) -> Option<u64> {
     written.map_err(|error| host.warn(EngineWarning::NotRecorded(error))).ok()
 }

@@ -1,4 +1,4 @@
-//! From a tool call to what it means.
+//! The facts about a tool call.
 
 use std::collections::HashMap;
 
@@ -31,14 +31,15 @@ pub struct CallLocation<'a> {
     pub home: Option<&'a AbsPath>,
 }
 
-/// Returns what an operation does: each access, with symbolic links followed.
+/// Returns the facts about an operation, with symbolic links followed.
 #[must_use]
 pub fn collect_operation_facts(operation: &Operation, home: Option<&AbsPath>) -> OperationFacts {
     let place = CallLocation { cwd: &operation.cwd, home };
     facts_of_call(&operation.action, &operation.tool, &operation.input, place)
 }
 
-/// Returns what a call of a tool does: what its action does, and what the rest of its input changes about that.
+/// Returns the facts about a call of a tool: those of its action, and those of the rest of its
+/// input.
 #[must_use]
 pub(crate) fn facts_of_call(
     action: &Action,
@@ -97,7 +98,7 @@ pub fn collect_question_facts(
     all
 }
 
-/// Returns what an action of a tool does at this place: each access, with symbolic links followed.
+/// Returns the facts about an action of a tool at a location, with symbolic links followed.
 #[must_use]
 pub fn collect_action_facts(
     action: &Action,
@@ -107,7 +108,7 @@ pub fn collect_action_facts(
     collect_facts_within_budget(action, tool, place, &StepBudget::new())
 }
 
-/// As [`collect_action_facts`], within a budget that other actions of the same call share.
+/// Like [`collect_action_facts`], with a budget that it shares with other actions of the same call.
 pub(crate) fn collect_facts_within_budget(
     action: &Action,
     tool: &str,
@@ -155,7 +156,7 @@ pub(crate) fn collect_facts_within_budget(
     facts
 }
 
-/// Takes from programs that they are harmless, where files that they obey could make them do more: files that exist, and
+/// Makes programs not harmless if configuration files could make them do more: existing files, and
 /// files that the script edits before.
 fn distrust_edited_programs(
     action: &Action,
@@ -184,8 +185,9 @@ fn distrust_edited_programs(
     tracked_secrets::check(&mut facts.accesses, place.cwd, steps);
 }
 
-/// Returns how many steps it takes to look for what could make the programs of a script do more: each looks for files in its
-/// directory and all above, and for git at the repository there; each is compared with what the script edits.
+/// Returns the number of steps of the search for files that could make the programs of a script do
+/// more. For each program, its directory, the directories above, and the git repository are
+/// examined and compared with the edits of the script.
 fn estimate_distrust_steps(facts: &OperationFacts, cwd: &AbsPath) -> usize {
     let (mut all, mut last) = (0, None);
     let mut steerable = HashMap::new();
@@ -193,7 +195,7 @@ fn estimate_distrust_steps(facts: &OperationFacts, cwd: &AbsPath) -> usize {
     for access in &facts.accesses {
         let Access::Exec(exec) = access else { continue };
         let place = exec.cwd.as_ref().unwrap_or(cwd);
-        // Without edits, the same place in a row is looked at once.
+        // Without edits, consecutive programs in the same directory are examined once.
         let is_new = last.replace(place) != Some(place) || edits > 0;
         let look = match started_version_control(exec) {
             VersionControl::None => 8,
@@ -225,7 +227,7 @@ fn distrust_all_programs(facts: &mut OperationFacts) {
     facts.findings.extend(embedded);
 }
 
-/// A rule about git is not about a repository that the content of the project itself configures.
+/// A rule for git does not apply to a repository that the content of the project configures.
 fn add_embedded_repository_findings(
     facts: &mut OperationFacts,
     edits: &ScriptEdits,
@@ -250,7 +252,7 @@ fn add_embedded_repository_findings(
         }
     };
     let embedded = runs.filter(|exec| match &exec.cwd {
-        // Where it is not certain that a `cd` succeeds, each directory that the script goes to is looked at.
+        // If a `cd` may fail, each directory that the script enters is examined.
         Some(place) if *place == AbsPath::root() => {
             collect_cd_targets(&facts.accesses, cwd).iter().any(|place| is_embedded(place, exec))
         }

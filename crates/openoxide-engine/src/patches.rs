@@ -11,11 +11,11 @@ use openoxide_shell::{applies_patch, patched_files};
 
 use crate::{script_edits::ScriptEdits, step_budget::StepBudget};
 
-/// Longer patches are not examined.
+/// The maximum size of a patch that is examined.
 const LONGEST: u64 = 4 << 20;
 
-/// Adds the files that steer which patches change. A patch that cannot be examined, or that the script itself may have changed, is
-/// not understood.
+/// Adds an edit for each steering file that a patch changes. A patch that cannot be examined, or
+/// that the script may have changed, is opaque.
 pub(crate) fn check(
     accesses: &mut Vec<Access>,
     edits: &ScriptEdits,
@@ -44,7 +44,7 @@ pub(crate) fn check(
     accesses.append(&mut added);
 }
 
-/// Makes something that is not understood of each patch: the script was not examined.
+/// Makes each patch opaque, because the script was not examined.
 pub(crate) fn refuse(accesses: &mut Vec<Access>) {
     let applies = |access: &Access| {
         let Access::Exec(exec) = access else { return None };
@@ -61,7 +61,8 @@ fn unknown(exec: &ExecAccess, patch: &PathAccess) -> Access {
     Access::Opaque { text, span: exec.span }
 }
 
-/// Returns the files that a command reads: those of its redirections come before it, the others after it.
+/// Returns the files that a command reads. Those of its redirections precede it in the list of
+/// accesses, and the others follow it.
 fn patches(accesses: &[Access], index: usize) -> impl Iterator<Item = &PathAccess> {
     let (before, rest) = accesses.split_at(index);
     let redirected = before.iter().rev().map_while(|access| {

@@ -9,7 +9,7 @@ use openoxide_protocol::{AbsPath, PathAccess};
 
 use crate::{real_path::real_path, step_budget::StepBudget};
 
-/// Links that do not exist yet are followed this often.
+/// The maximum number of dangling links that are followed.
 const MAX_LINKS: usize = 16;
 
 /// Records the target of the path, if it differs from the lexical path. The file need not exist:
@@ -17,13 +17,14 @@ const MAX_LINKS: usize = 16;
 /// was sufficient.
 #[must_use]
 pub(crate) fn resolve_path(access: &mut PathAccess, cwd: &AbsPath, steps: &StepBudget) -> bool {
-    // The letters are followed as they were written: behind a symbolic link, `..` leads elsewhere.
+    // The path is followed as it was written, because `..` after a symbolic link leads to another
+    // directory.
     let written = if access.raw_path.contains("..") {
         Path::new(cwd.as_str()).join(&access.raw_path)
     } else {
         PathBuf::from(access.path.as_str())
     };
-    // Of a path that is not there, the system is asked about each component.
+    // If the path does not exist, each component is looked up.
     let depth = written.components().count();
     if !steps.take_steps(1 + depth + depth * depth / 256) {
         return false;
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_link_dots_lead_elsewhere() {
+    fn dots_after_a_link_lead_to_another_directory() {
         let (_dir, root) = world();
         assert_eq!(leads(&root, "link/../x").as_deref(), Some("out/x"));
         assert_eq!(leads(&root, "sub/../x"), None);

@@ -1,5 +1,5 @@
-//! A look at the disk before a command is confined: a profile has no patterns, so files that rules restrict by a pattern are
-//! looked for.
+//! The search for files that rules restrict by a pattern. A sandbox profile has no patterns, so the
+//! files are listed before a command is confined.
 
 use std::{collections::VecDeque, fs};
 
@@ -22,8 +22,8 @@ pub struct RestrictedPaths {
     pub is_truncated: bool,
 }
 
-/// Looks through the roots for what rules hold a program back from. No link is followed; of a directory that cannot be read, for
-/// whatever reason, nothing more is looked at. Where no rule has a pattern about files, the disk is left alone.
+/// Searches the roots for restricted files. Links are not followed, and unreadable directories are
+/// skipped. If no rule has a pattern for files, nothing is searched.
 #[must_use]
 pub fn scan_restricted_paths(ground: &ProfileInput<'_>) -> RestrictedPaths {
     let mut seen = RestrictedPaths::default();
@@ -40,7 +40,7 @@ pub fn scan_restricted_paths(ground: &ProfileInput<'_>) -> RestrictedPaths {
                 return RestrictedPaths { is_truncated: true, ..seen };
             }
             left -= 1;
-            // A name that is not UTF-8 has no `AbsPath`, and no rule can name it either.
+            // A name that is not UTF-8 is not an `AbsPath`, and no rule can match it.
             let Some(path) = entry.file_name().to_str().map(|name| directory.join(name)) else {
                 continue;
             };

@@ -6,13 +6,13 @@ use openoxide_protocol::{AbsPath, Access, CommandClass, OperationFacts, PathAcce
 
 use crate::{name_pattern::NamePattern, real_path::real_path, step_budget::StepBudget};
 
-/// More files than this are not looked at one by one.
+/// The maximum number of files that a pattern expands to.
 const MAX_FILES: usize = 512;
-/// In a directory with more files it is not looked for names of options.
+/// The maximum number of files in a directory that is searched for names of options.
 const MAX_NAMES: usize = 65_536;
 
-/// Puts the files that are there in the place of each pattern. Where they are too many, or where one of their names would be
-/// read as something else, the pattern becomes something that is not understood.
+/// Replaces each pattern by the existing files that match it. If there are too many, or if a name
+/// would be read as something else, the pattern becomes opaque.
 pub(crate) fn expand_patterns(facts: &mut OperationFacts, cwd: &AbsPath, steps: &StepBudget) {
     if !facts.accesses.iter().any(is_pattern) {
         return;
@@ -130,7 +130,7 @@ fn find_option_like_name(
     if !steps.take_directory() {
         return Some(format!("`{part}` in {directory}, which was not examined"));
     }
-    // Without a match the pattern is a word itself.
+    // Without a match, the pattern itself is the word.
     let names = std::iter::once(part.to_owned());
     let found = fs::read_dir(directory).ok().into_iter().flatten().filter_map(Result::ok);
     let names = names.chain(found.map(|entry| entry.file_name().to_string_lossy().into_owned()));
@@ -161,7 +161,8 @@ fn looks_like_option(name: &str, beginnings: &str) -> bool {
     })
 }
 
-/// Returns the files that match; nothing if they are too many, hard to name, or take too many steps to find.
+/// Returns the files that match, or `None` if they are too many, have unusual names, or take too
+/// many steps to find.
 fn find_matching_files(pattern: &str, steps: &StepBudget) -> Option<Vec<AbsPath>> {
     let mut places = vec![AbsPath::root()];
     let mut parts = pattern.split('/').filter(|part| !matches!(*part, "" | ".")).peekable();
@@ -221,7 +222,7 @@ fn collect_matching_entries(
         if !pattern.may_match(name, steps)? {
             continue;
         }
-        // The shell may split such a name, or look for files once more.
+        // The shell may split such a name, or expand it again.
         let plain = !name.contains(|each: char| each.is_whitespace() || "*?[\\".contains(each));
         (plain && found.len() < MAX_FILES && steps.take_steps(8)).then_some(())?;
         found.push(place.join(name));

@@ -20,7 +20,7 @@ use crate::step_budget::StepBudget;
 /// The maximum number of entries that are examined, because a hook must not take long.
 const MAX_ENTRIES: usize = 65_536;
 
-/// Makes something that is not understood of each access to printed names, if their pieces could name something elsewhere.
+/// Makes each access to printed names opaque if parts of the names could name other files.
 pub(crate) fn check_piped_paths(facts: &mut OperationFacts, cwd: &AbsPath, steps: &StepBudget) {
     let mut known: Vec<(AbsPath, bool)> = Vec::new();
     for access in &mut facts.accesses {
@@ -124,7 +124,7 @@ fn may_name_secret(name: &OsStr, cwd: &AbsPath) -> bool {
         return false;
     }
     name.split_whitespace().any(|piece| {
-        // A dot at the beginning has to be written.
+        // A leading dot is matched only by a dot.
         let wild = piece.contains(['*', '?']) || piece.starts_with('.') && piece.contains('[');
         wild || is_secret(&cwd.join(&piece.replace(['[', ']'], "")))
     })
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_whose_name_ends_with_a_blank_breaks_names() {
+    fn a_directory_whose_name_ends_with_whitespace_is_unsafe() {
         for (name, breaks) in [
             ("a/b c/d", false),
             ("a /etc", true),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_a_shell_makes_a_secret_of_breaks_names() {
+    fn a_name_that_a_shell_turns_into_a_secret_is_unsafe() {
         for (name, breaks) in [
             ("x .env .txt", true),
             ("a id_rsa", true),
@@ -191,7 +191,7 @@ mod tests {
             assert_eq!(has_only_safe_names(&root, &cwd, &StepBudget::new()), stays, "{target}");
             fs::remove_file(&link).unwrap();
         }
-        // The file is below, but its name is not.
+        // The file is below the directory, but its name leads out of it.
         let (env, link) = (dir.path().join("project/.env"), dir.path().join("project/sub/link"));
         fs::write(&env, "").unwrap();
         std::os::unix::fs::symlink(&env, &link).unwrap();

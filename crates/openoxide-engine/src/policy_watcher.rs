@@ -1,4 +1,4 @@
-//! An engine whose policy follows its files.
+//! An engine that reloads its policy.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use openoxide_store::{LoadedPolicy, WatchedPolicy};
 
 use crate::{engine::Engine, error::EngineOpenError};
 
-/// An engine that loads the policy again when one of its files changes.
+/// An engine that reloads the policy when one of its files changes.
 #[derive(Debug)]
 pub struct WatchedEngine {
     engine: Engine,
@@ -14,10 +14,9 @@ pub struct WatchedEngine {
 }
 
 impl WatchedEngine {
-    /// Starts to watch the policy files of an engine; none where a person named them.
+    /// Starts to watch the policy files of an engine. Files that a person named are not watched.
     ///
-    /// # Errors
-    /// As [`Engine::open`].
+    /// # Errors Returns the same errors as [`Engine::open`].
     pub fn new(mut engine: Engine) -> Result<Self, EngineOpenError> {
         if !engine.options.policy_files.is_empty() {
             return Ok(Self { engine, policy_watch: None });
@@ -32,7 +31,7 @@ impl WatchedEngine {
         Ok(Self { engine, policy_watch: Some((watch, loaded)) })
     }
 
-    /// Loads the policy again if a file has changed; returns whether one has.
+    /// Reloads the policy if a file has changed. Returns whether it did.
     pub fn refresh(&mut self) -> bool {
         let Some((watch, seen)) = &mut self.policy_watch else { return false };
         let loaded = watch.refresh();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use openoxide_protocol::{Action, Operation, PresentationKind, RequestPresentation};
 use serde_json::Value;
 
-/// Returns what to show.
+/// Returns the presentation of an operation.
 #[must_use]
 pub fn present_operation(operation: &Operation) -> RequestPresentation {
     let (kind, content, language) = match &operation.action {
@@ -37,7 +37,7 @@ fn present_edit(operation: &Operation, paths: &[String]) -> RequestPresentation 
     RequestPresentation { kind, content, language: None, metadata: description_metadata(operation) }
 }
 
-/// Writes a replacement as a diff: every old line goes, every new line comes.
+/// Returns a replacement as a diff: every old line is removed, every new line is added.
 fn replacement_diff(path: &str, old: &str, new: &str) -> String {
     let lines = |sign: char, text: &str| {
         text.lines().map(|line| format!("{sign}{line}\n")).collect::<String>()

@@ -33,8 +33,8 @@ pub fn visible_temporary_paths(
         .collect()
 }
 
-/// Returns the paths that the decision changes by name below such a directory and that do not exist yet: they are lost when the run
-/// has ended.
+/// Returns the paths below a temporary directory that the decision changes by name and that do not
+/// exist yet. They are lost when the run ends.
 #[must_use]
 pub fn discarded_temporary_paths(decision: &Decision, roots: &[AbsPath]) -> BTreeSet<AbsPath> {
     let missing = |path: &AbsPath| {
@@ -60,7 +60,7 @@ pub fn discarded_temporary_paths(decision: &Decision, roots: &[AbsPath]) -> BTre
 }
 
 fn is_place(path: &AbsPath) -> bool {
-    // A path below it is temporary, so it is a temporary directory or is below one.
+    // A path below a temporary directory is temporary.
     is_temporary(&path.join("x")) && Path::new(path.as_str()).is_dir()
 }
 

@@ -1,7 +1,7 @@
 //! Files of a project that name hosts which a harmless subcommand contacts.
 //!
-//! `docker compose ps` loads the compose file, and with it what that file includes from any host. `go list` fetches modules
-//! that are not there yet from the hosts of their names, with git or another system.
+//! `docker compose ps` loads the compose file, which can include files from any host. `go list`
+//! fetches missing modules from the hosts of their names, with git or another system.
 
 use std::path::Path;
 
@@ -12,17 +12,17 @@ use crate::{
     script_edits::ScriptEdits,
 };
 
-/// Files in which a program finds hosts.
+/// The files in which a program finds hosts.
 struct HostFiles {
     programs: &'static [&'static str],
-    /// The subcommands that read the files; empty: all.
+    /// The subcommands that read the files, or empty for all subcommands.
     subcommands: &'static [&'static str],
     files: &'static [&'static str],
-    /// The files name a host only where they contain one of these.
+    /// Texts, one of which the file contains if it names a host.
     required_texts: &'static [&'static str],
 }
 
-/// Files that Compose takes for the one of the project.
+/// The default names of compose files.
 const COMPOSE_FILES: &[&str] = &[
     "compose.yaml",
     "compose.yml",
@@ -42,7 +42,7 @@ const COMPOSE_FILES: &[&str] = &[
 /// as an escaped number.
 const INCLUDE_MARKERS: &[&str] = &["include", "extends", "\\", "!!binary"];
 
-/// Beginnings of variables in `.env` that choose another file or another daemon.
+/// The prefixes of variables in `.env` that select another compose file or daemon.
 const COMPOSE_VARIABLES: &[&str] = &["COMPOSE_", "DOCKER_", "PODMAN_"];
 
 const DOCKER_PROGRAMS: &[&str] = &["docker", "podman", "nerdctl"];
@@ -81,7 +81,7 @@ const HOST_FILES: [HostFiles; 5] = [
     },
 ];
 
-/// Lowers harmless programs that contact the hosts which a file of the project names.
+/// Makes harmless programs require approval if they contact hosts that a file of the project names.
 pub(crate) fn distrust_host_programs(accesses: &mut [Access], edits: &ScriptEdits, cwd: &AbsPath) {
     for access in accesses {
         let Access::Exec(exec) = access else { continue };
@@ -99,7 +99,7 @@ pub(crate) fn distrust_host_programs(accesses: &mut [Access], edits: &ScriptEdit
 }
 
 impl HostFiles {
-    /// Returns whether the program of the command reads the files.
+    /// Returns whether the command reads the files.
     fn apply_to(&self, exec: &ExecAccess) -> bool {
         let program = exec.argv.known_word(0).and_then(|name| name.rsplit('/').next());
         let is_subcommand =
@@ -108,8 +108,8 @@ impl HostFiles {
             && (self.subcommands.is_empty() || exec.argv.iter().any(is_subcommand))
     }
 
-    /// Returns whether one of the files is in the working directory or above it. Where that directory is not known, each
-    /// could be there.
+    /// Returns whether one of the files is in the working directory or above it. If that directory
+    /// is unknown, each file could exist.
     fn exist_above(&self, exec: &ExecAccess, edits: &ScriptEdits, cwd: &AbsPath) -> bool {
         let place = exec.cwd.as_ref().unwrap_or(cwd);
         let before = edits.edits_before(exec);

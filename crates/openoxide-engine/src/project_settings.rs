@@ -33,20 +33,21 @@ use crate::{
     settings_files::{leads_to_other_name, read_short},
 };
 
-/// The effect of a program that such a file configures.
+/// The reason of a question about a program that such a file configures.
 const SETTINGS_CAUSE: &str = "can run or contact what files of this project name";
 
 /// The maximum number of directories that contain the operands of a command.
 const MOST_DIRECTORIES: usize = 512;
 
-/// Takes from such programs that they are harmless, where one of their files exists or the script may edit one before.
+/// Makes such programs not harmless if one of their files exists, or if the script may edit one
+/// before.
 pub(crate) fn distrust_configured_programs(
     accesses: &mut [Access],
     edits: &ScriptEdits,
     cwd: &AbsPath,
     home: Option<&AbsPath>,
 ) {
-    // A script often repeats a command.
+    // Scripts often repeat commands.
     let mut last: Option<(Option<AbsPath>, CommandWords, bool)> = None;
     for access in accesses {
         let Access::Exec(exec) = access else { continue };
@@ -141,7 +142,8 @@ pub(crate) fn is_steerable(program: &str) -> bool {
     all_steering_files().any(|file| file.applies_to(program))
 }
 
-/// Returns a directory as it is written and where it really is: programs look above the latter.
+/// Returns a directory as it is written and with links resolved. Programs search the parents of the
+/// latter.
 pub(crate) fn path_spellings(place: &AbsPath) -> Vec<PathBuf> {
     let written = PathBuf::from(place.as_str());
     let real = real_path(&written).ok().filter(|real| *real != written);
@@ -175,7 +177,7 @@ fn is_renamed_link(file: &SteeringFile, path: &Path) -> bool {
     is_of_project && !file.is_directory() && leads_to_other_name(path)
 }
 
-/// Returns the files that programs take for this one, which may differ in case.
+/// Returns the files of this name. The case may differ.
 fn spelled(path: &Path, keys: FileReferenceKeys) -> Vec<PathBuf> {
     if !keys.ignores_case {
         return vec![path.to_path_buf()];
@@ -237,8 +239,8 @@ pub(crate) fn is_distrusted_by_any(file: &SteeringFile, path: &Path) -> bool {
         && file.programs.iter().any(|program| distrusts_program(file, path, program))
 }
 
-/// Returns whether a file exists and can contain one of the texts. A file that cannot be read, or not to its end, could
-/// contain anything. A pipe is not waited for.
+/// Returns whether a file exists and can contain one of the texts. A file that cannot be read, or
+/// not to its end, could contain anything. The function does not wait for a pipe.
 pub(crate) fn may_contain(path: &Path, texts: &[&str]) -> bool {
     if fs::metadata(path).is_err() {
         return false;
@@ -277,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_the_project_steers_a_program() {
+    fn a_file_of_the_project_configures_a_program() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().canonicalize().unwrap();
         let project = home.join("p/deep");
@@ -298,7 +300,7 @@ mod tests {
         assert!(!is_harmless("ack --version", &project, &home));
     }
 
-    /// A hook that waits for ever is a hook that fails, and then its client goes on.
+    /// A hook that waits forever fails, and then its client continues.
     #[test]
     fn a_fifo_or_directory_does_not_block() {
         let dir = tempfile::tempdir().unwrap();

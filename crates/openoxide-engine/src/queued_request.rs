@@ -113,7 +113,7 @@ impl PendingApproval<'_> {
         })
     }
 
-    /// Takes the answer of a reviewer of this process to a request that is not registered. The
+    /// Applies the answer of a reviewer of this process to a request that is not registered. The
     /// rules of an approval for the project are saved first; if that fails, it applies once.
     #[must_use]
     pub fn review(
@@ -199,7 +199,7 @@ impl QueuedRequest<'_> {
         Some(self.end(outcome))
     }
 
-    /// Takes the answer of a reviewer of this process. An approval does not apply if the request
+    /// Applies the answer of a reviewer of this process. An approval does not apply if the request
     /// was answered before.
     #[must_use]
     pub fn answer(
@@ -266,7 +266,7 @@ impl QueuedRequest<'_> {
         let decision = self.current_decision(GrantUseMode::Spend).ok()?;
         let (ending, outcome) = match decision.effect {
             Effect::Ask => return None,
-            // A hook's question is not the policy's to answer.
+            // The policy cannot answer a question of a hook.
             Effect::Allow if self.request().requires_explicit_approval => return None,
             Effect::Allow => {
                 let (response, kind) = (APPROVED_ONCE, ResolutionKind::Retroactive);

@@ -7,7 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Opens only the place of a file (`O_PATH`, open(2)): nothing is read, and no pipe or device waits.
+/// Opens a path without the file (`O_PATH`, open(2)), so that opening a pipe or device does not
+/// block.
 const O_PATH: i32 = 0o10_000_000;
 
 /// Returns the real path of a file, as [`fs::canonicalize`] does.
@@ -21,7 +22,7 @@ pub(crate) fn real_path(path: &Path) -> io::Result<PathBuf> {
     match File::options().read(true).custom_flags(O_PATH).open(path) {
         Ok(place) => path_of_descriptor(&place).map_or_else(|| fs::canonicalize(path), Ok),
         Err(error) if is_about_path(&error) => Err(error),
-        // No descriptor is left, for example.
+        // For example, there may be no file descriptor left.
         Err(_) => fs::canonicalize(path),
     }
 }

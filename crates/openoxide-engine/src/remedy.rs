@@ -11,11 +11,11 @@ use crate::escalation::RemedyKind;
 /// The change that would let a refused access pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// This path becomes writable: the file itself; where it is not there yet, its directory.
+    /// This path becomes writable: the file itself or, if it does not exist, its directory.
     WritablePath(AbsPath),
-    /// This host is reached.
+    /// This host becomes reachable.
     ReachableHost {
-        /// Its name.
+        /// The name of the host.
         host: String,
         /// The port.
         port: u16,
@@ -26,19 +26,19 @@ pub enum Remedy {
     Inexpressible(&'static str),
 }
 
-/// The context that a profile was made for.
+/// The context of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileContext<'a> {
     /// The restrictions that were enforced.
     pub restrictions: &'a SandboxRestrictions,
     /// The project and the other directories that belong to it.
     pub roots: &'a [AbsPath],
-    /// The user's home.
+    /// The user's home directory.
     pub home: Option<&'a AbsPath>,
 }
 
 impl Remedy {
-    /// Returns what would let it pass. It looks only whether a file is there.
+    /// Returns the remedy. The only access to the file system is a check whether the file exists.
     #[must_use]
     pub fn for_denial(denial: &SandboxDenial, around: ProfileContext<'_>) -> Self {
         match denial {
@@ -58,7 +58,7 @@ impl Remedy {
         }
     }
 
-    /// Returns the column of the table.
+    /// Returns the kind of the remedy.
     #[must_use]
     pub const fn kind(&self) -> RemedyKind {
         match self {

@@ -1,4 +1,5 @@
-//! The same call again and again, where each call is a process: noticed if the policy has a rule about it.
+//! Detection of repeated calls if each call is a separate process. It is active if the policy has a
+//! rule for repetition.
 
 use openoxide_adapters::agent_hook::{AgentHookCall, AgentHookEvent};
 use openoxide_protocol::{Access, OperationFacts};
@@ -17,7 +18,7 @@ pub(crate) fn record_repetition(
         (RecentCallsFile::for_user(environment), digest_call(&call.tool, &call.input));
     let repeats = match call.event {
         AgentHookEvent::PreToolUse => file.record(&call.session_id, digest),
-        // The question about a call that was noted before.
+        // Returns the access of a repeated call.
         AgentHookEvent::PermissionRequest => file.is_loop(&call.session_id, digest),
     };
     if repeats.unwrap_or(true) {

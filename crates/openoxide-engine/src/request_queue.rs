@@ -13,7 +13,7 @@ use crate::{
     grant_saving::{GrantSaveError, SavedGrant, save_approved_rules},
 };
 
-/// Fewer digits of a digest prove nothing.
+/// The minimum number of digits of a digest.
 const MIN_DIGEST_DIGITS: usize = 8;
 
 /// The pending requests of a user.
@@ -68,7 +68,7 @@ pub enum AnswerError {
     /// No request has this id.
     #[error("no request has this id")]
     NotFound,
-    /// Several requests have ids that begin so.
+    /// Several requests have ids with this prefix.
     #[error("several requests have ids that begin so")]
     Ambiguous(Vec<ApprovalId>),
     /// The request has ended.
@@ -109,7 +109,7 @@ pub enum AnswerProblem {
     /// The rules would be limited to a task, and the request belongs to none.
     #[error("this request belongs to no task")]
     NoTask,
-    /// The request offers other rules: these.
+    /// The rules are not among those that the request offers; the offered rules.
     #[error("only offered rules can be saved")]
     NotOffered(Vec<String>),
 }

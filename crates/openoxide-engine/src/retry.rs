@@ -26,9 +26,9 @@ use crate::{
 
 /// One attempt to run a command.
 pub(crate) struct Attempt {
-    /// The profile; nothing if it runs without a sandbox.
+    /// The profile, or `None` to run without a sandbox.
     pub(crate) held: Option<SandboxRestrictions>,
-    /// The number of the record of the decision that permits it.
+    /// The number of the audit record of its decision.
     pub(crate) record: Option<u64>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Retries<'a> {
         Self { engine, operation, options, decision, host, count: 0 }
     }
 
-    /// Returns the next attempt, if a person wants one.
+    /// Returns the next attempt, if a person approves one.
     pub(crate) fn after(
         &mut self,
         report: &SandboxReport,
@@ -107,7 +107,7 @@ impl<'a> Retries<'a> {
             .min_by_key(order)
     }
 
-    /// Leaves out what would change nothing, or was answered.
+    /// Removes remedies without effect and those that were already answered.
     fn useful(&self, denial: &SandboxDenial, remedy: Remedy) -> Remedy {
         match remedy {
             Remedy::WritablePath(_) | Remedy::Inexpressible(_) if matches!(denial, SandboxDenial::Write { path } if self.host.was_refused(path)) => {
@@ -135,7 +135,7 @@ impl<'a> Retries<'a> {
         self.profile(vec![part]).is_some_and(|wider| wider.may_write(path))
     }
 
-    /// Returns the profile with what these parts open besides.
+    /// Returns the profile with the additional accesses that these parts allow.
     fn profile(&self, parts: Vec<AccessDecision>) -> Option<SandboxRestrictions> {
         let mut decision = self.decision.clone();
         decision.parts.extend(parts);

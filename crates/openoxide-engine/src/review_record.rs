@@ -1,4 +1,4 @@
-//! A question to a reviewer, and how it ended.
+//! A question to a reviewer, with its outcome.
 
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse, Decision};
 use openoxide_store::{
@@ -9,9 +9,9 @@ use thiserror::Error;
 
 use crate::error::EngineOpenError;
 
-/// A question to a reviewer, and how it ended.
+/// A question to a reviewer, with its outcome.
 ///
-/// Only the engine makes one: from an answer that it received, or from a failed wait.
+/// Only the engine creates it, from an answer or from a failed wait.
 #[derive(Debug)]
 pub struct ReviewRecord {
     pub(crate) request: ApprovalRequest,
@@ -32,13 +32,13 @@ pub enum ReviewOutcome {
         /// The reviewer who gave the answer, if known.
         answered_by: Option<String>,
     },
-    /// The policy denies the call by now.
+    /// The current policy denies the call.
     Denied(Box<Decision>),
     /// The question was not answered in time.
     Expired,
     /// The program that asked was interrupted.
     Interrupted,
-    /// The answer could not be waited for.
+    /// The wait for an answer failed.
     Failed(WaitError),
 }
 
@@ -63,13 +63,13 @@ pub enum WaitError {
 }
 
 impl ReviewRecord {
-    /// Returns the question, as the reviewer was shown it.
+    /// Returns the question that the reviewer was shown.
     #[must_use]
     pub const fn request(&self) -> &ApprovalRequest {
         &self.request
     }
 
-    /// Returns how the question ended.
+    /// Returns the outcome of the question.
     #[must_use]
     pub const fn outcome(&self) -> &ReviewOutcome {
         &self.outcome

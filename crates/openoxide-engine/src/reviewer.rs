@@ -13,7 +13,7 @@ pub trait Reviewer {
     /// Returns the channel of the answers, for the audit record.
     fn channel(&self) -> AnswerChannel;
 
-    /// Returns the name that other processes see as the one who answered.
+    /// Returns the name of the reviewer for other processes.
     fn name(&self) -> &str;
 
     /// Waits for an answer, no longer than `timeout`.

@@ -1,4 +1,4 @@
-//! Running a permitted command, in a sandbox or without one, until no further attempt follows.
+//! Running a permitted command, with retries that a person approves.
 
 use std::{
     collections::BTreeSet,
@@ -46,7 +46,7 @@ pub struct PlannedRun<'a> {
 pub struct RunReport {
     /// The status of the last attempt, or why it did not start.
     pub status: io::Result<ExitStatus>,
-    /// The staged changes, if there were to be any.
+    /// The staged changes, if changes were staged.
     pub stage: Option<StagingArea>,
 }
 
@@ -64,8 +64,7 @@ pub enum PlannedRunError {
 impl ExecutionPermit {
     /// Derives the profile under which the permitted command runs.
     ///
-    /// # Errors
-    /// When no profile can be derived: then nothing may be run.
+    /// # Errors If no profile can be derived. Nothing may be run then.
     pub fn plan<'a>(
         self,
         engine: &'a Engine,
@@ -81,22 +80,21 @@ impl ExecutionPermit {
 }
 
 impl PlannedRun<'_> {
-    /// Returns the decision that permits it.
+    /// Returns the decision that permits the command.
     pub const fn decision(&self) -> &Decision {
         self.permit.decision()
     }
 
-    /// Returns the profile of the first attempt; nothing if it runs without a sandbox.
+    /// Returns the profile of the first attempt, or `None` if it runs without a sandbox.
     #[must_use]
     pub const fn profile(&self) -> Option<&SandboxRestrictions> {
         self.held.as_ref()
     }
 
-    /// Runs the command, and again as long as a person approves what the sandbox has denied. Each attempt is recorded. The permit is used
-    /// up, whatever happens.
+    /// Runs the command. If the sandbox stops it and a person approves the denied access, it runs
+    /// again. Each attempt is recorded. The permit is used in any case.
     ///
-    /// # Errors
-    /// When the sandbox could not be set up: nothing was run in that attempt.
+    /// # Errors If the sandbox could not be set up. Nothing was run in that attempt.
     pub fn run(self, host: &dyn RunHost) -> Result<RunReport, PlannedRunError> {
         let Self { engine, permit, options, held } = self;
         let (decision, record) = (permit.decision().clone(), permit.record_seq());
@@ -130,7 +128,7 @@ impl PlannedRun<'_> {
 }
 
 impl Engine {
-    /// Records how a command has ended, if its decision was recorded.
+    /// Records the outcome of a command, if its decision was recorded.
     pub fn record_outcome(
         &self,
         of: Option<u64>,
@@ -147,7 +145,7 @@ impl Engine {
     }
 }
 
-/// Places that a decision names and that a sandbox would hide or protect otherwise.
+/// The paths of a decision that the sandbox would hide or protect otherwise.
 struct GrantedPlaces {
     /// Steering files that may be changed.
     changeable: BTreeSet<AbsPath>,
@@ -164,7 +162,7 @@ impl GrantedPlaces {
     }
 }
 
-/// Starts the attempts of one command.
+/// Returns the attempts of a command.
 struct Launcher<'a> {
     engine: &'a Engine,
     operation: &'a Operation,
@@ -172,7 +170,7 @@ struct Launcher<'a> {
 }
 
 impl Launcher<'_> {
-    /// Hosts that the profile does not name are asked about, and changes of other files where that is wanted.
+    /// The host decides about other hosts and, if the options say so, about changes of other files.
     fn confined(
         &self,
         held: &SandboxRestrictions,
@@ -217,7 +215,7 @@ impl Launcher<'_> {
     }
 }
 
-/// Returns the files whose change was allowed by their names: of these, steering files stay writable.
+/// Returns the files whose change was allowed by name. Steering files among them stay writable.
 fn changeable(decision: &Decision) -> BTreeSet<AbsPath> {
     let granted = decision.parts.iter().filter(|part| part.decision != Effect::Deny);
     let edits = granted.filter_map(|part| match &part.access {
@@ -245,7 +243,7 @@ fn limits(settings: &SandboxSettings) -> ResourceLimits {
     }
 }
 
-/// Returns how a command has ended, as one without a sandbox would have.
+/// Returns the status of a command as it would be without a sandbox.
 fn exit_status(end: CommandOutcome) -> io::Result<ExitStatus> {
     match end {
         CommandOutcome::Exited(status) => Ok(ExitStatus::from_raw(i32::from(status) << 8)),

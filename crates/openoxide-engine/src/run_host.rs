@@ -1,4 +1,4 @@
-//! The options of a run, and the interface of the engine to the program around it.
+//! The options of a run, and the interface between the engine and the program that runs a command.
 
 use std::ffi::OsString;
 
@@ -16,19 +16,20 @@ use crate::{
 pub struct RunOptions<'a> {
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// The restrictions of the sandbox beyond the decision; nothing to run without a sandbox.
+    /// The restrictions of the sandbox beyond the decision, or `None` to run without a sandbox.
     pub sandbox: Option<CallerRestriction>,
-    /// The environment in the sandbox. Without a sandbox, it is that of this process without the variables that inject code.
+    /// The environment in the sandbox. Without a sandbox, the environment of this process is used,
+    /// without variables that inject code.
     pub environment: Vec<(OsString, OsString)>,
     /// True if changes are staged and reviewed when the command has ended.
     pub stage: bool,
     /// True if a person is asked about changes outside of the profile while the command runs.
     pub live: bool,
-    /// The words by which this program is started again, to supervise the sandbox.
+    /// The arguments with which this program starts itself as the supervisor of the sandbox.
     pub supervisor: &'a [&'a str],
 }
 
-/// The program that has a permitted command run: it answers questions and shows progress.
+/// The program that runs a permitted command. It answers questions and shows progress.
 pub trait RunHost: CheckHost {
     /// Answers a request that a confined command waits for. `gone` returns true if the command no
     /// longer waits. In case of doubt the answer is a denial.
@@ -39,7 +40,7 @@ pub trait RunHost: CheckHost {
         gone: &dyn Fn() -> bool,
     ) -> RuntimeDecision;
 
-    /// Shows a person how an attempt has ended.
+    /// Shows the result of an attempt.
     fn on_attempt_ended(&self, report: &SandboxReport);
 
     /// Describes an attempt for the audit log.
@@ -54,7 +55,7 @@ pub trait RunHost: CheckHost {
     /// Returns whether a change of this path was refused while the command ran.
     fn was_refused(&self, path: &AbsPath) -> bool;
 
-    /// Tells what would let the command pass, where no person can be asked.
+    /// Shows the remedy if no person can be asked.
     fn show_advice(&self, remedy: &Remedy);
 
     /// Asks a person this question about an operation. Only the person's answer permits the next

@@ -3,11 +3,11 @@
 use openoxide_protocol::Access;
 use serde_json::Value;
 
-/// The name under which rules know a call that asks to run outside of its agent's sandbox.
+/// The tool name for rules about calls that ask to run outside of their agent's sandbox.
 pub const RUN_WITHOUT_SANDBOX: &str = "RunWithoutSandbox";
 
-/// Fields that ask for it, and the values with which they do not: Claude Code's Bash, Codex's shell (now and before), and
-/// Cursor's terminal.
+/// The fields that ask for it, each with the values that do not: of Claude Code's Bash, Codex's
+/// shell (current and earlier versions), and Cursor's terminal.
 const OPT_OUT_FIELDS: &[(&str, &[&str])] = &[
     ("dangerouslyDisableSandbox", &["false"]),
     ("dangerously_disable_sandbox", &["false"]),
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_that_asks_for_no_sandbox_is_known() {
+    fn a_call_that_opts_out_of_the_sandbox_is_detected() {
         for input in [
             json!({ "command": "ls", "dangerouslyDisableSandbox": true }),
             json!({ "command": "ls", "dangerouslyDisableSandbox": "true" }),

@@ -1,4 +1,4 @@
-//! The sandbox profile of a decision: what it allows, intersected with what the policy and the caller restrict.
+//! The sandbox profile of a decision, with the restrictions of the policy and the caller.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -23,10 +23,9 @@ pub enum CallerRestriction {
 }
 
 impl Engine {
-    /// Returns the profile that a permitted command runs under.
+    /// Returns the profile of a permitted command.
     ///
-    /// # Errors
-    /// When the whole file system would be writable: then nothing may be run.
+    /// # Errors If the whole file system would be writable. Nothing may be run then.
     pub fn sandbox_profile(
         &self,
         decision: &Decision,
@@ -68,7 +67,7 @@ impl Engine {
         derived.intersect(&restricted).restrictions().map(with_resolved_paths).transpose()
     }
 
-    /// Returns whether a rule denies reading something.
+    /// Returns whether a rule denies reading a path.
     #[must_use]
     pub fn denies_reading(&self) -> bool {
         self.new_confine_input(&HomeDirectories::default()).has_read_deny()
@@ -129,19 +128,19 @@ fn with_resolved_paths(profile: &SandboxRestrictions) -> Result<SandboxRestricti
     })
 }
 
-/// Returns a path with links resolved, if something is there.
+/// Returns a path with links resolved, if it exists.
 #[must_use]
 pub fn canonicalize_existing(path: &AbsPath) -> Option<AbsPath> {
     to_absolute_path(&fs::canonicalize(path.as_str()).ok()?)
 }
 
-/// Returns a path with links resolved; the path itself, if nothing is there.
+/// Returns a path with links resolved, or the path itself if it does not exist.
 #[must_use]
 pub fn canonicalize_or_keep(path: &AbsPath) -> AbsPath {
     canonicalize_existing(path).unwrap_or_else(|| path.clone())
 }
 
-/// Returns the same name in the directory that its directory really is.
+/// Returns the path with the links of its directory resolved.
 fn canonicalize_parent(path: &AbsPath) -> Option<AbsPath> {
     Some(canonicalize_existing(&path.parent()?)?.join(path.file_name()?))
 }

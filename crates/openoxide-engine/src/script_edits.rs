@@ -12,12 +12,12 @@ use openoxide_protocol::{
 };
 use openoxide_shell::ScriptSequence;
 
-/// The edits of a script, and which of its parts makes them.
+/// The edits of a script, with the part of the script that makes each.
 #[derive(Debug, Default)]
 pub(crate) struct ScriptEdits {
     sequence: ScriptSequence,
     paths: Vec<(usize, Span, AbsPath)>,
-    /// The parts that start a program of which nothing is known, with its words: it may edit any file.
+    /// The parts that start an unknown program, with its words. It may edit any file.
     unknown_programs: Vec<(usize, Span, CommandWords)>,
 }
 
@@ -64,12 +64,12 @@ impl ScriptEdits {
         }
     }
 
-    /// Returns what may have been edited when this command starts.
+    /// Returns the files that may have been edited when this command starts.
     pub(crate) fn edits_before(&self, exec: &ExecAccess) -> PriorEdits<'_> {
         self.before_without(exec, None)
     }
 
-    /// As [`Self::edits_before`], without what the command does itself.
+    /// Like [`Self::edits_before`], without the edits of the command itself.
     pub(crate) fn before_by_others(&self, exec: &ExecAccess) -> PriorEdits<'_> {
         self.before_without(exec, Some(exec.span))
     }

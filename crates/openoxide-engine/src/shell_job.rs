@@ -9,8 +9,8 @@ use std::fs;
 
 use openoxide_protocol::SessionId;
 
-/// Returns the task that this process belongs to: the shell job that it is part of, in this session. Returns nothing where the end
-/// of the job cannot be detected.
+/// Returns the task that this process belongs to: the shell job that it is part of, in this
+/// session. Returns `None` if the end of the job cannot be detected.
 #[must_use]
 pub fn shell_job_task(session: Option<SessionId>) -> Option<String> {
     let own = read_stat("self")?;
@@ -54,7 +54,7 @@ mod tests {
 
     /// proc(5): pid comm state ppid pgrp session … starttime is the 22nd.
     #[test]
-    fn a_process_is_read_whatever_its_name_is() {
+    fn the_status_of_a_process_with_any_name_is_parsed() {
         let rest = (6..=30).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
         for name in ["bash", "a b", "x) R 9 9 (", ""] {
             let found = parse_stat(&format!("77 ({name}) S 4 5 {rest}\n")).unwrap();

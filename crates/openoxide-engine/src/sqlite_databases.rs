@@ -21,7 +21,7 @@ const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 /// log.
 const FORMAT_VERSION_RANGE: std::ops::Range<usize> = 18..20;
 
-/// Makes commands edits whose data bases would be made or changed by being opened.
+/// Changes the class of commands to edits if opening their databases would create or change files.
 pub(crate) fn check_sqlite_commands(
     accesses: &mut Vec<Access>,
     edits: &ScriptEdits,
@@ -51,10 +51,10 @@ pub(crate) fn check_sqlite_commands(
     accesses.append(&mut added);
 }
 
-/// Returns whether opening the data base makes and changes no file.
+/// Returns whether opening the database creates and changes no file.
 fn opens_unchanged(database: &SqliteDatabase, file: &Path) -> bool {
     match fs::metadata(file) {
-        // Where a directory or a device is, nothing is made.
+        // No file is created in place of a directory or a device.
         Ok(found) if !found.is_file() => true,
         Ok(_) => uses_rollback_journal(file) && !has_journal_files(file),
         Err(_) => !database.creates_if_missing && fs::symlink_metadata(file).is_err(),

@@ -6,13 +6,15 @@
 
 use std::cell::Cell;
 
-/// A step takes about a microsecond: one entry of a directory, one component of a path, a short comparison.
+/// The number of steps for one call. A step takes about a microsecond: one entry of a directory,
+/// one component of a path, or a short comparison.
 const MAX_STEPS: usize = 120_000;
 
 /// The cost of opening, reading and closing a directory, without its entries.
 const DIRECTORY_STEPS: usize = 10;
 
-/// The steps that are left for one call. What would need more is not examined, and is not understood.
+/// The remaining steps for one call. An examination that would need more steps is omitted, and its
+/// subject is opaque.
 #[derive(Debug)]
 pub(crate) struct StepBudget(Cell<usize>);
 
@@ -22,7 +24,8 @@ impl StepBudget {
         Self(Cell::new(MAX_STEPS))
     }
 
-    /// Takes steps. Returns whether they were left; once they were not, no later ones are.
+    /// Uses steps. Returns whether enough were left. If not, no steps are left for later calls
+    /// either.
     #[must_use]
     pub(crate) fn take_steps(&self, steps: usize) -> bool {
         let left = self.0.get().checked_sub(steps);
@@ -30,14 +33,14 @@ impl StepBudget {
         left.is_some()
     }
 
-    /// Takes the steps of one directory that is opened and listed; each of its entries takes its own. Returns whether they were
+    /// Uses the steps for opening a directory, without its entries. Returns whether enough were
     /// left.
     #[must_use]
     pub(crate) fn take_directory(&self) -> bool {
         self.take_steps(DIRECTORY_STEPS)
     }
 
-    /// Returns how many steps were taken.
+    /// Returns the number of used steps.
     #[cfg(test)]
     pub(crate) fn used_steps(&self) -> usize {
         MAX_STEPS - self.0.get()

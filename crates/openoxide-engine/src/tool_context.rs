@@ -19,7 +19,7 @@ use crate::{
     operation_facts::{CallLocation, collect_question_facts},
 };
 
-/// The gate, as the tools of one session see it. Clones are of the same session.
+/// The gate for the tools of one session. Clones belong to the same session.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -68,7 +68,7 @@ struct SessionHooks {
     mode: PermissionMode,
 }
 
-/// One thing to ask, with its words.
+/// A question with its presentation.
 struct PermissionQuery<'a> {
     permission: &'a str,
     patterns: Vec<String>,
@@ -81,7 +81,7 @@ struct PermissionQuery<'a> {
 }
 
 impl ToolContext {
-    /// Returns the context of a new session, whose relative paths count from `cwd`.
+    /// Returns the context of a new session. Relative paths are resolved against `cwd`.
     #[must_use]
     pub fn new(gate: GateHandle, cwd: AbsPath) -> Self {
         let (session, principal) = (new_session_id(), Principal::Agent);
@@ -183,10 +183,10 @@ impl ToolContext {
         Ok(())
     }
 
-    /// Returns the permit for one call of a tool. Its third call in a row with the same arguments is asked about.
+    /// Returns the permit for one call of a tool. The third call in a row with the same arguments
+    /// requires approval.
     ///
-    /// # Errors
-    /// When it may not run; the error's text is for the model.
+    /// # Errors Returns an error if the tool may not run. The text of the error is for the model.
     pub async fn request_permit(
         &self,
         tool: &(impl Approvable + ?Sized),

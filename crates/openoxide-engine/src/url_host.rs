@@ -1,11 +1,11 @@
-//! The host of an address, or none when there is any doubt which host a client would reach.
+//! The host of a URL, unless clients disagree about it.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Returns the host, in lower case, without user, port and trailing dot.
+/// Returns the host in lower case, without user, port and trailing dot.
 ///
-/// Clients disagree about odd addresses (backslashes, blanks, several `@`, percent signs in the host); those have no host
-/// here, and are then not understood.
+/// Clients disagree about unusual URLs (backslashes, whitespace, several `@`, percent signs in the
+/// host). They have no host here, and become opaque.
 pub(crate) fn parse_url_host(url: &str) -> Option<String> {
     let odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\' || !c.is_ascii();
     if url.contains(odd) {
@@ -25,7 +25,7 @@ pub(crate) fn parse_url_host(url: &str) -> Option<String> {
     let name = strip_port(host)?.trim_end_matches('.').to_ascii_lowercase();
     if let Some(address) = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         let address: Ipv6Addr = address.parse().ok()?;
-        // The same machine under its other name.
+        // `localhost` and its address are the same host.
         return Some(
             address.to_ipv4_mapped().map_or_else(|| format!("[{address}]"), |v4| v4.to_string()),
         );
@@ -52,8 +52,8 @@ fn is_digits(text: &str) -> bool {
 fn is_host_name(name: &str) -> bool {
     let fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let named = !name.is_empty() && !name.split('.').any(str::is_empty) && name.chars().all(fine);
-    // Clients read `127.1`, `0x7f000001` and `2130706433` as addresses, each in its own way (WHATWG URL, "ends in a
-    // number"): only the plain form is one here.
+    // Clients differ in how they read `127.1`, `0x7f000001` and `2130706433` (WHATWG URL, "ends in
+    // a number"), so only the dotted form is accepted.
     let last = name.rsplit('.').next().unwrap_or_default();
     let numeric = is_digits(last) || last.starts_with("0x");
     named && (!numeric || name.parse::<Ipv4Addr>().is_ok())

@@ -1,7 +1,7 @@
-//! The user's own configuration of git: whether it names programs that a project chooses.
+//! Detection of programs that the user's configuration of git takes from a project.
 //!
-//! Programs by their names and by whole paths are the user's. A relative path, such as `.githooks` for `core.hooksPath`, is a file
-//! of whichever repository git works in.
+//! Programs with plain names or absolute paths belong to the user. A relative path, such as
+//! `.githooks` for `core.hooksPath`, is a file of the repository in which git runs.
 
 use std::{
     env,
@@ -12,10 +12,10 @@ use std::{
 
 use openoxide_protocol::AbsPath;
 
-/// No configuration is longer.
+/// The maximum size of a configuration.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// Files that include each other are followed this far.
+/// The maximum depth of included files.
 const MAX_INCLUDE_DEPTH: usize = 10;
 
 /// Programs whose operands can be scripts.
@@ -28,7 +28,7 @@ const INTERPRETERS: [&str; 14] = [
 const SYSTEM_FILES: [&str; 3] =
     ["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
 
-/// More settings in the environment are not examined.
+/// The maximum number of settings in the environment that are examined.
 const MOST_SETTINGS: usize = 256;
 
 /// Returns whether the configuration of the user or of the system can make git run a file of the
@@ -59,7 +59,7 @@ fn runs_files_in(
         .into_iter()
         .flat_map(|home| [home.join(".gitconfig"), home.join(".config/git/config")]);
     let chosen: Vec<PathBuf> = chosen.into_iter().flatten().collect();
-    // A project is content of a stranger; home, and the directories above it, is the user's own.
+    // A project is untrusted content. The home directory and its parents belong to the user.
     let is_project = home.is_none_or(|home| !home.starts_with(place));
     let is_content = |file: &PathBuf| file.is_relative() || is_project && file.starts_with(place);
     if chosen.iter().any(is_content) || runs_by_settings(place, variable) {
@@ -88,12 +88,12 @@ fn runs_by_settings(place: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -
         let key = key.to_ascii_lowercase();
         let section = key.split('.').next().unwrap_or_default();
         let name = key.rsplit('.').next().unwrap_or_default();
-        // What it includes is not followed here.
+        // Included files are not examined here.
         matches!(section, "include" | "includeif") || runs_setting(section, name, &value, place)
     })
 }
 
-/// As [`runs_project_files`], for one file and those that it includes.
+/// Like [`runs_project_files`], for one file and those that it includes.
 fn config_runs_files(file: &Path, place: &Path, home: Option<&Path>, deep: usize) -> bool {
     if file == Path::new("/dev/null") {
         return false;
@@ -143,7 +143,7 @@ fn runs_setting(section: &str, name: &str, value: &str, place: &Path) -> bool {
     is_program_setting(section, name) && runs_relative_file(value)
 }
 
-/// Returns the lines, where one that ends with `\` goes on in the next.
+/// Returns the lines. A line that ends with `\` continues on the next line.
 fn logical_lines(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for line in text.lines() {
@@ -161,13 +161,13 @@ fn logical_lines(text: &str) -> Vec<String> {
     lines
 }
 
-/// Returns the name of the section that a line begins, and the rest of the line.
+/// Returns the name of the section of a section header, and the rest of the line.
 fn parse_section_header(line: &str) -> Option<(&str, &str)> {
     let rest = line.trim_start().strip_prefix('[')?;
     rest.rsplit_once(']')
 }
 
-/// Returns a value without quotes and without the comment behind it.
+/// Returns a value without quotes and without the comment after it.
 fn unquote(value: &str) -> String {
     let mut quoted = false;
     let mut plain = String::new();
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_whole_paths_are_the_users() {
+    fn names_and_absolute_paths_belong_to_the_user() {
         for config in [
             "",
             "[user]\n\tname = A/B\n",

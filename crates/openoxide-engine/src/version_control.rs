@@ -1,7 +1,8 @@
-//! Programs that start a version control system: whether a repository could make it run something else.
+//! Programs that start a version control system, which a repository can make run something else.
 //!
-//! `go list` runs the system whose metadata it finds above the working directory, `isort` runs git in the directories that
-//! it checks. What git, Mercurial and the others run is written in that repository.
+//! `go list` runs the system whose metadata it finds above the working directory, `isort` runs git
+//! in the directories that it checks. The repository configures what git, Mercurial and the others
+//! run.
 
 use std::{collections::HashMap, fs, path::Path};
 
@@ -39,18 +40,20 @@ const WORKING_COPY_MARKERS: [&str; 16] = [
     ".p4config",
 ];
 
-/// The effect of version control where not every repository is known to be plain.
+/// The reason of a question about a program that starts version control in a repository that may
+/// run something.
 const REPOSITORY_CAUSE: &str = "can run programs that settings of a repository name";
 
-/// Lowers programs that start version control, unless every repository that they can find is plain and stays so, and the user's own
-/// configuration runs nothing of it.
+/// Makes programs that start version control require approval, unless every repository that they
+/// can find is harmless and is not edited before, and the user's own configuration runs no file of
+/// it.
 pub(crate) fn distrust_version_control(
     accesses: &mut [Access],
     edits: &ScriptEdits,
     cwd: &AbsPath,
     home: Option<&AbsPath>,
 ) {
-    // The repository of each place is looked for once.
+    // The repository of each directory is searched once.
     let mut known: HashMap<(AbsPath, VersionControl), bool> = HashMap::new();
     for index in 0..accesses.len() {
         let Some((Access::Exec(exec), rest)) = accesses.get(index..).and_then(<[_]>::split_first)
@@ -77,7 +80,7 @@ pub(crate) fn distrust_version_control(
             }
         };
         let place = exec.cwd.as_ref().unwrap_or(cwd);
-        // Of a place that the command names itself it is certain only if it is there.
+        // A directory that the command names is certain only if it exists.
         let is_there = exec.cwd.is_none() || Path::new(place.as_str()).is_dir();
         let plain = is_there
             && is_plain(place)
@@ -99,7 +102,8 @@ pub(crate) fn started_version_control(exec: &ExecAccess) -> VersionControl {
     }
 }
 
-/// Returns whether the paths that a program reads cannot choose another repository: git itself looks from its own directory.
+/// Returns whether the paths that a program reads cannot choose another repository: git itself
+/// starts in its working directory.
 fn uses_own_repository(exec: &ExecAccess) -> bool {
     exec.argv.known_word(0).and_then(|name| name.rsplit('/').next()) == Some("git")
 }
@@ -123,7 +127,8 @@ fn is_harmless_for(place: &AbsPath, systems: VersionControl, edits: &PriorEdits<
         && (systems != VersionControl::Any || !has_other_metadata(place, edits))
 }
 
-/// Returns whether a system other than git has its metadata in this directory or above it, or can have it after the edits.
+/// Returns whether a system other than git has its metadata in this directory or above it, or may
+/// have it after the edits.
 fn has_other_metadata(place: &AbsPath, edits: &PriorEdits<'_>) -> bool {
     let found = |marker: &Path| marker.symlink_metadata().is_ok() || edits.may_change(marker);
     path_spellings(place).iter().any(|place| {
@@ -137,8 +142,9 @@ fn has_other_metadata(place: &AbsPath, edits: &PriorEdits<'_>) -> bool {
 /// Subcommands of git that make the repository at the other end run its hooks or its configured commands.
 const REMOTE_COMMANDS: [&str; 3] = ["push", "send-pack", "archive"];
 
-/// Checks the words that git takes for remotes. A word is a remote only if the configuration has one of this name and no
-/// file has it. Any other word can be a directory: git reads the repository there, and a push runs its hooks.
+/// Checks the words that are remotes for git. A word is a remote only if the configuration has one
+/// of this name and no file has it. Any other word can be a directory: git reads the repository
+/// there, and a push runs its hooks.
 pub(crate) fn check_remotes(accesses: &mut Vec<Access>, cwd: &AbsPath) {
     let mut added = Vec::new();
     for access in accesses.iter_mut() {

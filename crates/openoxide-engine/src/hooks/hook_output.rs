@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::hook_process::{CapturedOutput, HookExit};
 
-/// The status of a hook that blocks; its standard error is the reason.
+/// The exit status of a hook that blocks. Its standard error is the reason.
 const BLOCK_STATUS: i32 = 2;
 
-/// No reason is longer, in characters.
+/// The maximum number of characters in a reason.
 const MAX_REASON_CHARS: usize = 1000;
 
 /// The decision of a hook and its reason.
@@ -112,7 +112,7 @@ fn changes_call_or_rules(answer: &Value) -> bool {
         .any(|of| says(of, "updatedInput") || says(of, "updatedPermissions"))
 }
 
-/// Reads the answer to a permission request.
+/// Parses the answer to a permission request.
 fn parse_behavior(decision: &Value) -> HookReply {
     match string_field(decision, "behavior") {
         "deny" => (HookDecision::Deny, string_field(decision, "message").to_owned()),
@@ -140,7 +140,7 @@ fn parse_permission_decision(output: &Value, event: HookEvent) -> HookReply {
     }
 }
 
-/// The words that Claude Code had before, and still takes.
+/// The decisions of earlier versions of Claude Code, which it still accepts.
 fn parse_legacy_decision(answer: &Value) -> HookReply {
     let reason = || string_field(answer, "reason").to_owned();
     match answer.get("decision").map(Value::as_str) {

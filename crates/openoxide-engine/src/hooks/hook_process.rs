@@ -1,4 +1,5 @@
-//! One hook as a process: fed, heard out within bounds, and ended with all that it started when its time is up.
+//! The process of a hook: its input, its bounded output, and its end with all processes that it
+//! started.
 
 use std::{
     io,
@@ -21,7 +22,8 @@ use crate::environment::sanitized_env;
 /// The maximum number of bytes that are kept of each output. The rest is dropped.
 pub(super) const MAX_OUTPUT_BYTES: usize = 64 << 10;
 
-/// Set for hooks: what they start asks no hooks, or it would never end.
+/// A variable that is set for hooks. Programs that they start run no hooks, which prevents an
+/// endless recursion.
 pub(super) const HOOK_VARIABLE: &str = "OPENOXIDE_HOOK";
 
 /// The placeholder for the project directory in the arguments of a program. A script finds the
@@ -36,14 +38,14 @@ const OUTPUT_GRACE_PERIOD: Duration = Duration::from_millis(500);
 pub(super) enum HookExit {
     /// The hook exited.
     Exited {
-        /// Its status.
+        /// The exit status.
         status: ExitStatus,
         /// The captured standard output.
         output: CapturedOutput,
         /// The captured standard error.
         error: CapturedOutput,
     },
-    /// Not in time: it and all that it started was ended.
+    /// The hook timed out, and was killed with all processes that it started.
     TimedOut(Duration),
     /// The hook could not be started or waited for.
     Failed(io::Error),
@@ -52,7 +54,7 @@ pub(super) enum HookExit {
 /// The captured part of one output.
 #[derive(Debug, Default)]
 pub(super) struct CapturedOutput {
-    /// Its beginning.
+    /// The beginning of the output.
     pub(super) bytes: Vec<u8>,
     /// True if the output was captured completely.
     pub(super) is_complete: bool,
@@ -92,7 +94,7 @@ impl HookProcess {
     }
 }
 
-/// Runs a hook to its end, or to the end of its time.
+/// Runs a hook until it exits or times out.
 pub(super) async fn run_hook(mut start: HookProcess, payload: &[u8]) -> HookExit {
     let deadline = Instant::now() + start.timeout;
     let mut child = match start.command.spawn() {
@@ -147,7 +149,8 @@ async fn wait_with_output(child: &mut Child, payload: &[u8]) -> io::Result<HookE
         let mut talk = pin!(talk);
         tokio::select! {
             () = &mut talk => child.wait().await?,
-            // A program that it left behind may hold its outputs open: then they are not whole.
+            // A process that the hook left behind may keep the outputs open. Then they are
+            // incomplete.
             status = child.wait() => {
                 drop(timeout(OUTPUT_GRACE_PERIOD, talk).await);
                 status?
@@ -157,14 +160,14 @@ async fn wait_with_output(child: &mut Child, payload: &[u8]) -> io::Result<HookE
     Ok(HookExit::Exited { status, output, error })
 }
 
-/// Tells a hook about the call. It need not listen.
+/// Writes the payload to a hook. The hook may ignore it.
 async fn write_payload(to: Option<ChildStdin>, payload: &[u8]) {
     if let Some(mut to) = to {
         drop(to.write_all(payload).await);
     }
 }
 
-/// Hears an output to its end, and keeps its beginning.
+/// Reads an output to its end, and returns its beginning.
 async fn read_output(from: Option<impl AsyncRead + Unpin>, to: &mut CapturedOutput) {
     let Some(mut from) = from else { return };
     let mut piece = vec![0; 8 << 10];
