@@ -1,4 +1,4 @@
-//! The real agents: pinned programs, each fetched once into a cache outside of the repository.
+//! The real agents: programs of pinned versions, in a cache outside of the repository.
 
 use std::{
     env, fs,
@@ -11,12 +11,12 @@ use crate::{
     steps::{show, succeed},
 };
 
-/// A program that npm brings.
+/// A program that npm installs.
 #[derive(Debug)]
 pub(crate) struct Pinned {
-    /// The name of its folder in the cache.
+    /// The name of its directory in the cache.
     name: &'static str,
-    /// The version that it was measured with.
+    /// The pinned version.
     version: &'static str,
     /// The files that npm installs from: the version, and the digest of every file that may be
     /// downloaded.
@@ -65,7 +65,7 @@ impl Platform {
 }
 
 impl Pinned {
-    /// Returns the program, installing it where it is missing.
+    /// Returns the path of the program. Installs it if it is missing.
     pub(crate) fn install(&self) -> Result<PathBuf, String> {
         let folder = cache()?.join(format!("{}-{}", self.name, self.version));
         let program = folder.join(self.in_package()?);
@@ -92,7 +92,7 @@ impl Pinned {
             .and_then(|()| write("package-lock.json", self.lock))
             .map_err(|error| format!("cannot write to {}: {error}", folder.display()))?;
         let mut npm = Command::new("npm");
-        // No script of a package runs: the programs need none.
+        // The programs do not need the scripts of their packages, so no script runs.
         npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
         npm.current_dir(folder).stdin(Stdio::null());
         println!("==> setup: {} in {}", show(&npm), folder.display());
@@ -110,7 +110,7 @@ fn cache() -> Result<PathBuf, String> {
 /// Returns the version that a program prints.
 fn says(program: &Path) -> Result<String, String> {
     let mut ask = Command::new(program);
-    // Asking the version must leave no trace in the home of the person who tests.
+    // The program must not write to the home directory of the user.
     ask.arg("--version").stdin(Stdio::null()).env("HOME", env::temp_dir());
     let output =
         ask.output().map_err(|error| format!("cannot start {}: {error}", program.display()))?;

@@ -7,7 +7,7 @@ use crate::{
     workspace::cargo,
 };
 
-/// The benchmarks and the start-up floor of the hook: name and arguments of cargo.
+/// The benchmarks and the start-up time of the hook: name and arguments of cargo.
 const STEPS: [(&str, &[&str]); 2] = [
     ("bench", &["bench", "--manifest-path", "benches/Cargo.toml"]),
     (
@@ -16,7 +16,7 @@ const STEPS: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// Runs both and prints what runs.
+/// Runs both, and prints their names.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     if let Some(stranger) = arguments.first() {
         return Err(Failure::Usage(format!("`cargo xtask bench` takes no `{stranger}`")));

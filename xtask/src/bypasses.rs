@@ -1,17 +1,17 @@
-//! The page on ways around an approval: its prose, and a table of every row that the tests check.
+//! The page of known bypasses: an introduction, and a table of all rows that the tests check.
 
 use std::{fs, path::Path};
 
 use crate::{Failure, workspace::root};
 
-/// The page, and the prose that it begins with.
+/// The page, and its introduction.
 const PAGE: &str = "docs/bypasses.md";
 const PROSE: &str = "corpus/bypasses/overview.md";
 
-/// More of a command than this is cut off.
+/// The maximum length of a displayed command.
 const LONGEST: usize = 90;
 
-/// A file of rows, what it holds, the test that judges it, and the column that its last cell comes from.
+/// A file of rows: its description, its test, and the column of the last cell of the table.
 struct Table {
     file: &'static str,
     title: &'static str,
@@ -44,7 +44,7 @@ const TABLES: [Table; 3] = [
     },
 ];
 
-/// Writes the page anew.
+/// Generates the page.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     if let Some(stranger) = arguments.first() {
         return Err(Failure::Usage(format!("`cargo xtask bypasses` takes no `{stranger}`")));
@@ -68,7 +68,7 @@ fn read(root: &Path, name: &str) -> Result<String, String> {
     fs::read_to_string(root.join(name)).map_err(|error| format!("cannot read {name}: {error}"))
 }
 
-/// Returns the heading of a file of rows, and its rows as a table.
+/// Returns a heading and a table for a file of rows.
 fn section(table: &Table, text: &str) -> String {
     let Table { file, title, test, heading, .. } = table;
     let rows: String = text.lines().skip(1).filter_map(|line| row(table, line)).collect();
@@ -79,7 +79,7 @@ fn section(table: &Table, text: &str) -> String {
     )
 }
 
-/// Returns a row of the table, or nothing when the line is too short.
+/// Returns a row of the table, or `None` if the line is too short.
 fn row(table: &Table, line: &str) -> Option<String> {
     let columns: Vec<_> = line.split('\t').collect();
     let [id, command, rule, ..] = columns.as_slice() else { return None };
@@ -88,7 +88,8 @@ fn row(table: &Table, line: &str) -> Option<String> {
     Some(format!("| {id} | {command} | {rule} | {} |\n", escaped(source)))
 }
 
-/// Returns the command as it is written in the file, which escapes what could deceive, cut to a length.
+/// Returns the command as it is written in the file, truncated. Deceptive characters are escaped
+/// there.
 fn shortened(command: &str) -> String {
     let plain = command.replace("\\\"", "\"");
     let mut short: String = plain.chars().take(LONGEST).collect();
@@ -98,7 +99,7 @@ fn shortened(command: &str) -> String {
     short
 }
 
-/// Returns code that stays code within a table, whatever backticks are in it.
+/// Returns text as code in a table. The text may contain backticks.
 fn code(text: &str) -> String {
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest + 1);
@@ -109,7 +110,7 @@ fn code(text: &str) -> String {
     }
 }
 
-/// Returns text that means itself within a table.
+/// Returns text with the special characters of a table escaped.
 fn escaped(text: &str) -> String {
     let special = |letter| matches!(letter, '\\' | '|' | '*' | '_' | '`' | '<' | '[' | '~' | '$');
     let mut escaped = String::with_capacity(text.len());
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_means_itself_within_a_table() {
+    fn the_text_of_a_row_is_escaped_in_a_table() {
         let [table, ..] = &TABLES;
         let line = "B1\techo `a` | \\\"x\\\"\tBash(echo *)\task\twhy\tG_M|x";
         let expected = "| B1 | ``echo `a` \\| \"x\"`` | `Bash(echo *)` | G\\_M\\|x |\n";

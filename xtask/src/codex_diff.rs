@@ -1,4 +1,4 @@
-//! Comparison of our `codex execpolicy check` with the real one, on the same rule files and
+//! Comparison of `openoxide codex execpolicy check` with the real one, on the same rule files and
 //! commands. Every byte of the answer is compared.
 
 mod ask;
@@ -20,7 +20,7 @@ use crate::{Failure, agents, workspace::test_program};
 
 use self::{ask::Asked, compare::Difference, generate::Case};
 
-/// The arguments of the verb.
+/// The arguments of the command.
 pub(crate) const ARGUMENTS: &str =
     "[--binary PATH] [--ours PATH] [--cases N] [--seed S] [--record FILE]";
 
@@ -29,7 +29,7 @@ const SHOWN: usize = 20;
 
 #[derive(Debug)]
 struct Options {
-    /// The real program; the pinned one where none is named.
+    /// The real program [default: the pinned one].
     binary: Option<PathBuf>,
     ours: Option<PathBuf>,
     cases: u64,
@@ -84,7 +84,7 @@ fn work(
         found.failed += u64::from(theirs.code != Some(0));
         found.ours += ours.took;
         found.theirs += theirs.took;
-        // An answer about the command line itself is not an answer about rules.
+        // An error of the command line is not an answer about rules.
         if case.words_alone() {
             found.rows.push((number, compare::row(&case, &theirs)));
         }

@@ -1,5 +1,5 @@
-//! The same calls for our `codex decide` and for a session of the real Codex, whose model is scripted: verdict, reason, amendment
-//! and the decisions that are offered have to be the same.
+//! Comparison of `openoxide codex decide` with a session of the real Codex, whose model is
+//! scripted. Verdict, reason, amendment and offered decisions must be the same.
 
 mod amendments;
 mod answer;
@@ -63,7 +63,7 @@ struct Shared<'a> {
     found: Mutex<Found>,
 }
 
-/// Holds what `openoxide init` writes for Codex against the pinned one.
+/// Tests the settings that `openoxide init` writes, with the pinned Codex.
 pub(crate) fn wiring(ours: &Path) -> Result<(), Failure> {
     let _leftovers = Leftovers::before();
     let model = Model::start().map_err(|error| error.to_string())?;
@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     report(&options, found)
 }
 
-/// Returns the path of our program, or `None` if the run only records answers.
+/// Returns the path of `openoxide`, or `None` if the run only records answers.
 fn ours(options: &Options) -> Result<Option<PathBuf>, String> {
     match &options.ours {
         None if options.record.is_some() => Ok(None),

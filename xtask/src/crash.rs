@@ -1,5 +1,5 @@
-//! The crash campaign: real processes ask, answer, grant and write down, and are killed wherever they are. Afterwards no promise
-//! may be broken.
+//! The crash campaign: processes that ask, answer, grant and record are killed at random times.
+//! Then the guarantees about the stored data are checked.
 
 pub(crate) mod chance;
 mod ledger;
@@ -16,7 +16,7 @@ use crate::{Failure, workspace::test_program};
 
 use self::{chance::Chance, ledger::Ledger, stage::Stage};
 
-/// The arguments of the verb.
+/// The arguments of the command.
 pub(crate) const ARGUMENTS: &str = "[--kills N] [--seed S]";
 
 /// The number of rounds that run at once.
@@ -30,7 +30,7 @@ struct Campaign<'a> {
     rounds: AtomicU64,
 }
 
-/// Kills as many processes as `arguments` request, and then checks every promise against the stored
+/// Kills as many processes as `arguments` request, and then checks the guarantees about the stored
 /// data.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let (kills, seed) = read(arguments)?;

@@ -1,7 +1,7 @@
-//! End to end: the real agents, offline, against a scripted model, with the release build between.
+//! End-to-end tests of the release build with real agents, offline, with a scripted model.
 //!
-//! The agent runs as an ordinary user in a network namespace that has only the loopback device,
-//! wherever this machine lets us arrange that.
+//! The agent runs as an ordinary user in a network namespace that has only the loopback device, if
+//! this machine permits that.
 
 mod mock_model;
 mod scenarios;
@@ -14,23 +14,25 @@ use std::{path::Path, time::Instant};
 
 use crate::{Failure, agents, codex_diff, codex_session, setup, workspace};
 
-/// The argument of a process that already runs inside the stage, which follows.
+/// The argument of a process that already runs in the test environment. The directory of the
+/// environment follows.
 const INSIDE: &str = "--inside";
 
-/// Runs the comparisons with Codex alone.
+/// The argument that selects only the comparisons with Codex.
 const CODEX: &str = "codex";
-/// Runs the wiring of Codex alone.
+/// The argument that selects only the test of the hook in Codex.
 const CODEX_HOOK: &str = "codex-hook";
-/// The option for another program than the release build, which takes long to make.
+/// The option for a program other than the release build, which takes long to compile.
 const PROGRAM: &str = "--program";
 
-/// The arguments of the verb.
+/// The arguments of the command.
 pub(crate) const ARGUMENTS: &str = "[--program FILE] [WORD]…";
-/// The calls that the real Codex is asked, too: a sample of what the two verbs compare at length.
+/// The arguments of the comparisons with Codex: a sample of those of the two commands.
 const CODEX_CHECKS: &str = "300";
 const CODEX_CALLS: &str = "200";
 
-/// Runs the scenarios whose names hold one of the words in `arguments`, or all of them and the comparisons with Codex.
+/// Runs the scenarios whose names contain one of the words in `arguments`. Without words, runs all
+/// scenarios and the comparisons with Codex.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     match arguments {
         [first, rest @ ..] if first == INSIDE => inside(rest),
@@ -51,14 +53,14 @@ fn run_with(ours: &Path, words: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// Prepares everything that needs a network, then goes on inside the stage.
+/// Prepares everything that needs a network, and continues in the test environment.
 fn scenarios(openoxide: &Path, words: &[String]) -> Result<(), String> {
     setup::programs(setup::AGENTS)?;
     let claude = agents::CLAUDE.install()?;
     stage::enter(openoxide, &claude, words)
 }
 
-/// The real Codex judges the same as we do.
+/// Compares decisions with those of the real Codex.
 fn comparisons(ours: &Path) -> Result<(), Failure> {
     codex_session::wiring(ours)?;
     let ours = ours.display().to_string();

@@ -1,4 +1,5 @@
-//! The fuzzers: coverage-guided, on the laws of the shell analysis, with any toolchain.
+//! The coverage-guided fuzzers of the properties of the shell analysis. They run with any
+//! toolchain.
 
 use std::{fs, path::Path, process::Command};
 
@@ -8,10 +9,10 @@ use crate::{
     workspace::{cargo, root},
 };
 
-/// One for each law.
+/// The fuzz targets, one for each property.
 const TARGETS: [&str; 3] = ["answers", "quotes", "neighbours"];
 
-/// The compiler options that let the fuzzer see which branches a script takes.
+/// The compiler options for coverage.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg fuzzing";
@@ -64,7 +65,7 @@ fn fuzz(target: &str, seconds: u32, corpus: &Path) -> Command {
     command
 }
 
-/// Gives the fuzzer scripts to begin with: every construct of the language.
+/// Creates the initial corpus: scripts with every construct of the language.
 fn seed(place: &Path) -> Result<(), String> {
     let fail = |error: std::io::Error| format!("cannot write to {}: {error}", place.display());
     fs::create_dir_all(place).map_err(fail)?;

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as one client on the loopback device needs: one request a connection.
+//! A minimal HTTP/1.1 server for clients on the loopback device, with one request per connection.
 
 use std::{
     io::{self, BufRead as _, BufReader, Read, Write},
@@ -13,10 +13,10 @@ use std::{
 
 use serde_json::Value;
 
-/// A client that falls silent in the middle of a request is given up after this long.
+/// The time limit for reading a request.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// A running server; it stops when it is dropped.
+/// A running server. It stops when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     address: SocketAddr,
@@ -24,7 +24,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server that has each request of a connection answered by `answer`.
+    /// Starts a server that answers each request by `answer`.
     pub(crate) fn start(
         answer: impl Fn(&Request, &mut TcpStream) -> io::Result<()> + Send + Sync + 'static,
     ) -> io::Result<Self> {
@@ -42,7 +42,7 @@ impl Server {
         Ok(Self { address, stopped })
     }
 
-    /// Returns where it listens.
+    /// Returns the address of the server.
     pub(crate) const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -51,7 +51,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::SeqCst);
-        // Wakes the listener, which then sees that it is to stop.
+        // Wakes the listener, so that it stops.
         drop(TcpStream::connect(self.address));
     }
 }
@@ -65,10 +65,10 @@ fn serve(
     answer(&request, &mut stream)
 }
 
-/// A request, read whole.
+/// A request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// The verb.
+    /// The method.
     pub(crate) method: String,
     /// The path with its query.
     pub(crate) path: String,
@@ -95,7 +95,7 @@ fn read(stream: impl Read) -> io::Result<Request> {
     Ok(Request { method, path, body })
 }
 
-/// Answers with `value` in one piece.
+/// Answers with the JSON `value`.
 pub(crate) fn write_json(stream: &mut impl Write, value: &Value) -> io::Result<()> {
     let body = value.to_string();
     write!(

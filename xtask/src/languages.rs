@@ -1,5 +1,6 @@
-//! The fuzzers of languages inside of arguments: what the analysis calls harmless is run in every implementation, and must not
-//! start a program, write, read another file, show the environment or reach anything (docs/languages.md).
+//! The fuzzers of languages in arguments, such as awk and sed. Programs that the analysis finds
+//! harmless run in every implementation, and must not start a program, write, read other files,
+//! show the environment or connect (docs/languages.md).
 
 mod awk;
 mod enclosure;

@@ -1,6 +1,6 @@
-//! The project's chores: one verb each, run as `cargo xtask VERB`.
+//! The development tasks of the project. Each is a command, run as `cargo xtask COMMAND`.
 #![forbid(unsafe_code)]
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to a person")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the tasks print their results")]
 
 mod agents;
 mod bench;
@@ -28,20 +28,20 @@ mod workspace;
 
 use std::{env, process::ExitCode};
 
-/// A verb: its name, its arguments, what it does, and how.
-struct Verb {
+/// A command: its name, its arguments, its description, and its function.
+struct TaskCommand {
     name: &'static str,
     arguments: &'static str,
-    does: &'static str,
+    description: &'static str,
     run: fn(&[String]) -> Result<(), Failure>,
 }
 
-/// The reason for which a verb failed.
+/// The reason for which a command failed.
 #[derive(Debug)]
 enum Failure {
-    /// The call was wrong: status 2.
+    /// The arguments are wrong. The exit code is 2.
     Usage(String),
-    /// The work failed: status 1.
+    /// The task failed. The exit code is 1.
     Work(String),
 }
 
@@ -51,101 +51,101 @@ impl From<String> for Failure {
     }
 }
 
-const VERBS: [Verb; 16] = [
-    Verb {
+const COMMANDS: [TaskCommand; 16] = [
+    TaskCommand {
         name: "test",
-        arguments: "[fmt|clippy|naming|test|referee|dash|languages|crash|programs|precision|doc]…",
-        does: "install what is missing, then format, lint, test and document the workspace",
+        arguments: "[fmt|clippy|naming|modules|test|referee|dash|languages|crash|programs|precision|doc]…",
+        description: "install missing programs, then check format and lints, run all tests, and build the documentation",
         run: suite::run,
     },
-    Verb {
+    TaskCommand {
         name: "e2e",
         arguments: e2e::ARGUMENTS,
-        does: "drive the real agents, offline, through the release build (scenarios with WORD)",
+        description: "run the real agents offline with the release build (scenarios whose names contain WORD)",
         run: e2e::run,
     },
-    Verb {
+    TaskCommand {
         name: "referee",
         arguments: referee::ARGUMENTS,
-        does: "run scripts by chance in real shells, and compare with the result of the analysis",
+        description: "run random scripts in real shells, and compare their actions with the analysis",
         run: referee::run,
     },
-    Verb {
+    TaskCommand {
         name: "languages",
         arguments: languages::ARGUMENTS,
-        does: "run programs of awk, jq, sed and SQL that the analysis calls harmless in every implementation",
+        description: "run awk, jq, sed and SQL programs that the analysis finds harmless in every implementation",
         run: languages::run,
     },
-    Verb {
+    TaskCommand {
         name: "programs",
         arguments: programs::ARGUMENTS,
-        does: "run the real programs that the table calls harmless in a hostile project (docs/programs.md)",
+        description: "run the real programs that the table marks as harmless in a hostile project (docs/programs.md)",
         run: programs::run,
     },
-    Verb {
+    TaskCommand {
         name: "bench",
         arguments: "",
-        does: "run the benchmarks and the start-up floor of the hook",
+        description: "run the benchmarks, and measure the start-up time of the hook",
         run: bench::run,
     },
-    Verb {
+    TaskCommand {
         name: "fuzz",
         arguments: "[--seconds N] [TARGET]…",
-        does: "try the laws of the shell analysis on scripts that a fuzzer makes",
+        description: "fuzz the shell analysis",
         run: fuzz::run,
     },
-    Verb {
+    TaskCommand {
         name: "mutants",
         arguments: mutants::ARGUMENTS,
-        does: "change the code in small ways, each of which has to make a test fail (docs/mutants.md)",
+        description: "run the tests on small changes of the code, each of which must make a test fail (docs/mutants.md)",
         run: mutants::run,
     },
-    Verb {
+    TaskCommand {
         name: "crash",
         arguments: crash::ARGUMENTS,
-        does: "kill processes that ask and answer, and hold every promise against what is left",
+        description: "kill processes that ask and answer, and check the stored data",
         run: crash::run,
     },
-    Verb {
+    TaskCommand {
         name: "slowness",
         arguments: slowness::ARGUMENTS,
-        does: "run the hook on payloads that are made to take long, and measure the slowest",
+        description: "run the hook on payloads that take as long as possible, and measure it",
         run: slowness::run,
     },
-    Verb {
+    TaskCommand {
         name: "codex-diff",
         arguments: codex_diff::ARGUMENTS,
-        does: "ask our `codex execpolicy check` and the real one the same, and compare every byte",
+        description: "compare `openoxide codex execpolicy check` with the real one, byte for byte",
         run: codex_diff::run,
     },
-    Verb {
+    TaskCommand {
         name: "codex-session",
         arguments: codex_session::ARGUMENTS,
-        does: "have our `codex decide` and a session of the real Codex judge the same calls",
+        description: "compare `openoxide codex decide` with a session of the real Codex",
         run: codex_session::run,
     },
-    Verb {
+    TaskCommand {
         name: "precision",
         arguments: "FILE…",
-        does: "count what the built-in default decides on labelled commands (docs/precision.md)",
+        description: "count the decisions of the built-in policy on labelled commands (docs/precision.md)",
         run: precision::run,
     },
-    Verb {
+    TaskCommand {
         name: "naming",
         arguments: naming::ARGUMENTS,
-        does: "measure the names and the words of the crates, list them, or draw a sample",
+        description: "compute statistics of names and comments, list them, draw a sample, or check them",
         run: naming::run,
     },
-    Verb {
+    TaskCommand {
         name: "modules",
         arguments: modules::ARGUMENTS,
-        does: "find modules of a crate that import from each other",
+        description: "find modules of a crate that import from each other",
         run: modules::run,
     },
-    Verb {
+    TaskCommand {
         name: "bypasses",
         arguments: "",
-        does: "write docs/bypasses.md anew from the corpus",
+        description: "generate docs/bypasses.md from the corpus",
         run: bypasses::run,
     },
 ];
@@ -173,17 +173,17 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
             return Ok(());
         }
     };
-    let verb = VERBS.iter().find(|verb| verb.name == name);
-    let verb = verb.ok_or_else(|| Failure::Usage(format!("unknown command `{name}`")))?;
-    (verb.run)(rest)
+    let command = COMMANDS.iter().find(|command| command.name == name);
+    let command = command.ok_or_else(|| Failure::Usage(format!("unknown command `{name}`")))?;
+    (command.run)(rest)
 }
 
 fn usage() -> String {
-    let lines = VERBS.iter().map(|verb| {
-        let call = format!("{} {}", verb.name, verb.arguments);
-        format!("  {call:<36} {}\n", verb.does)
+    let lines = COMMANDS.iter().map(|command| {
+        let call = format!("{} {}", command.name, command.arguments);
+        format!("  {call:<36} {}\n", command.description)
     });
-    format!("usage: cargo xtask VERB\n\n{}", lines.collect::<String>())
+    format!("usage: cargo xtask COMMAND\n\n{}", lines.collect::<String>())
 }
 
 #[cfg(test)]
@@ -191,12 +191,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn usage_has_one_line_for_each_verb() {
-        assert_eq!(usage().lines().count(), VERBS.len() + 2);
+    fn usage_has_one_line_for_each_command() {
+        assert_eq!(usage().lines().count(), COMMANDS.len() + 2);
     }
 
     #[test]
-    fn an_unknown_verb_is_a_usage_failure() {
+    fn an_unknown_command_is_a_usage_failure() {
         assert!(matches!(dispatch(&["frobnicate".to_owned()]), Err(Failure::Usage(_))));
     }
 }

@@ -1,7 +1,7 @@
-//! Mutation testing: small changes of the code, each of which has to make some test fail.
+//! Mutation testing: small changes of the code, each of which must make a test fail.
 //!
-//! cargo-mutants makes the changes and runs the tests (docs/mutants.md). Here is decided which of them are asked for, which
-//! tests run, and what the result has to be.
+//! cargo-mutants makes the changes and runs the tests (docs/mutants.md). This module selects the
+//! mutants and the tests, and checks the result.
 
 mod accepted;
 mod one_program;

@@ -1,4 +1,4 @@
-//! Precision: how often the built-in default asks about harmless commands, and allows others
+//! Precision: how often the built-in policy asks about harmless commands, and allows dangerous ones
 //! (`docs/precision.md`).
 
 mod arguments;

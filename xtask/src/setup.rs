@@ -1,4 +1,4 @@
-//! Set-up: finds the programs that the chores need and installs what a Debian package brings.
+//! Set-up: finds the programs that the tasks need, and installs missing ones from Debian packages.
 
 use std::{
     env,
@@ -8,11 +8,12 @@ use std::{
 
 use crate::{steps::succeed, workspace::cargo};
 
-/// A program on the search path, and the Debian package that brings it.
+/// A program on the search path, with its Debian package.
 pub(crate) type Need = (&'static str, &'static str);
 
-/// The programs that building and testing need. `cc` is on the list for a target folder that was
-/// copied from another machine: without a linker this program could not have been built here.
+/// The programs that building and testing need. `cc` is listed because the target directory may
+/// have been copied from another machine. Without a linker, this program could not have been built
+/// here.
 pub(crate) const TESTS: &[Need] = &[
     ("cc", "gcc libc6-dev"),
     ("bash", "bash"),
@@ -36,7 +37,7 @@ pub(crate) const REFEREE: &[Need] = &[
     ("setpriv", "util-linux"),
 ];
 
-/// The programs that the language fuzzers need: every implementation that Debian has.
+/// The programs that the language fuzzers need: all implementations in Debian.
 pub(crate) const LANGUAGES: &[Need] = &[
     ("cc", "gcc libc6-dev"),
     ("mawk", "mawk"),
@@ -65,8 +66,8 @@ pub(crate) const AGENTS: &[Need] = &[
     ("prlimit", "util-linux"),
 ];
 
-/// Makes sure that every program of `needs` can be started, installing packages where that is
-/// possible without a question.
+/// Checks that every program of `needs` can be started. Installs missing packages if no password is
+/// needed.
 pub(crate) fn programs(needs: &[Need]) -> Result<(), String> {
     let packages = missing(needs, |program| find(program).is_some());
     if packages.is_empty() {
@@ -77,7 +78,7 @@ pub(crate) fn programs(needs: &[Need]) -> Result<(), String> {
     if still.is_empty() { Ok(()) } else { Err(by_hand("installed in vain", &still)) }
 }
 
-/// A subcommand of cargo, and the package and the version that bring it.
+/// A subcommand of cargo, with its package and version.
 pub(crate) type CargoNeed = (&'static str, &'static str);
 
 /// The programs that mutation testing needs.
@@ -95,7 +96,7 @@ pub(crate) fn cargo_programs(needs: &[CargoNeed]) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes sure that cargo has its formatter and its linter.
+/// Installs rustfmt and clippy if they are missing.
 pub(crate) fn components() -> Result<(), String> {
     for component in ["fmt", "clippy"] {
         let answers = quiet(cargo().args([component, "--version"]));
@@ -109,13 +110,13 @@ pub(crate) fn components() -> Result<(), String> {
     Ok(())
 }
 
-/// Returns whether this process acts as root.
+/// Returns whether this process runs as root.
 pub(crate) fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output();
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-/// Returns the path of `program` on the search path. The system's own folders are always searched.
+/// Returns the path of `program` on the search path. The system directories are always searched.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);

@@ -1,11 +1,12 @@
-//! Steps: programs run one after the other, each with its name and its time, until one fails.
+//! Steps: programs that run one after the other until one fails. The name and the duration of each
+//! are printed.
 
 use std::{path::Path, process::Command, time::Instant};
 
-/// One program to run, under a short name.
+/// A program to run, with a short name.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// The word by which a person selects it.
+    /// The name that selects the step.
     pub(crate) name: &'static str,
     /// The command to run.
     pub(crate) command: Command,
@@ -13,7 +14,7 @@ pub(crate) struct Step {
 
 /// Runs `steps` in order and stops at the first that fails.
 ///
-/// The output of each program goes straight through, so its own closing lines stay readable.
+/// The output of each program is not captured.
 pub(crate) fn run_all(steps: Vec<Step>) -> Result<(), String> {
     let mut passed = 0;
     for mut step in steps {
@@ -34,7 +35,7 @@ pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("`{shown}` ended with {status}")) }
 }
 
-/// Returns `command` as a person would type it, its program without the folder.
+/// Returns `command` as it would be typed, without the directory of the program.
 pub(crate) fn show(command: &Command) -> String {
     let program = command.get_program();
     let name = Path::new(program).file_name().unwrap_or(program);

@@ -48,24 +48,25 @@ pub(crate) fn parse_source(path: &Path) -> Result<syn::File, Failure> {
     syn::parse_file(&text).map_err(|error| failure(&error))
 }
 
-/// Returns the directory in which cargo and the tasks put what they make.
+/// Returns the target directory of cargo, which the tasks use, too.
 pub(crate) fn target() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// Returns the cargo that runs this chore, started in the root of the workspace.
+/// Returns a command for the cargo that runs this task, in the root of the workspace.
 pub(crate) fn cargo() -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root());
     cargo
 }
 
-/// Builds the release program of `package` and returns where cargo put it.
+/// Builds the release program of `package`, and returns its path.
 pub(crate) fn release_program(package: &str) -> Result<PathBuf, String> {
     program(package, "release")
 }
 
-/// Builds the program of `package` as the tests have it, which is quick where they were just built.
+/// Builds the program of `package` with the profile of the tests, which is fast if they were just
+/// built.
 pub(crate) fn test_program(package: &str) -> Result<PathBuf, String> {
     program(package, "test")
 }
@@ -73,7 +74,8 @@ pub(crate) fn test_program(package: &str) -> Result<PathBuf, String> {
 /// The program of the workspace.
 const PROGRAM: &str = "openoxide";
 
-/// Cargo itself is asked where it put it: the target folder and the triple in its path are the user's to choose.
+/// The path is taken from the messages of cargo, because the user can choose the target directory
+/// and the target.
 fn program(package: &str, profile: &str) -> Result<PathBuf, String> {
     let mut build = cargo();
     build.args(["build", "--profile", profile, "--package", package]);

@@ -1,4 +1,4 @@
-//! One case for both programs, in one place.
+//! Running one case with both programs in the same directory.
 
 use std::{
     fs,
@@ -55,7 +55,7 @@ impl Asked {
 }
 
 impl Place<'_> {
-    /// Returns our answer and theirs.
+    /// Returns the answers of OpenOxide and of Codex.
     pub(super) fn ask(&self, case: &Case) -> Result<(Answer, Answer), String> {
         for (name, text) in names(case).iter().zip(&case.files) {
             let file = self.root.path().join("work").join(name);
@@ -94,7 +94,7 @@ impl Place<'_> {
     }
 }
 
-/// Returns what the files of a case are called.
+/// Returns the names of the files of a case.
 fn names(case: &Case) -> Vec<String> {
     (0..case.files.len()).map(|number| format!("{number}.rules")).collect()
 }

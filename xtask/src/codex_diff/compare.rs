@@ -40,7 +40,8 @@ pub(super) fn difference(
         .then(|| Difference { number, shown: shown("message") })
 }
 
-/// Codex keeps rules in a table without order. Where a rule is about more than one spelling, the order of its answer is by chance.
+/// Codex keeps rules in a table without order. If a rule has more than one spelling, the order in
+/// its answer is random.
 fn unordered(case: &Case) -> bool {
     case.files.iter().any(|text| text.contains("canonical_matching"))
 }
@@ -62,13 +63,13 @@ fn message(stderr: &str) -> String {
     stderr.replace("openoxide codex", "codex").trim_end().to_owned()
 }
 
-/// Ours shows what could deceive a terminal by its number; theirs does not.
+/// OpenOxide escapes control characters, and Codex does not.
 fn plain(text: &str) -> bool {
     let combines = |c: char| ('\u{300}'..'\u{370}').contains(&c);
     !text.chars().any(|c| c.is_control() && c != '\n' || combines(c))
 }
 
-/// Returns a row of the corpus: the case, and what Codex answers.
+/// Returns a row of the corpus: the case and the answer of Codex.
 pub(super) fn row(case: &Case, theirs: &Answer) -> String {
     let mut row = case.row();
     if let Some(row) = row.as_object_mut() {

@@ -1,4 +1,4 @@
-//! Rule files and commands by chance: mostly right, sometimes odd, now and then wrong.
+//! Random rule files and commands. Most are valid, and some are unusual or invalid.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ pub(crate) mod words;
 
 use self::words::word;
 
-/// A case that both programs are asked about.
+/// A case for both programs.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) files: Vec<String>,
@@ -23,7 +23,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// Returns the case with this number: the same for the same seed.
+    /// Returns the case with this number. It is the same for the same seed.
     pub(super) fn new(seed: u64, number: u64) -> Self {
         let mut chance = Chance::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
         let mut patterns = Vec::new();
@@ -39,7 +39,7 @@ impl Case {
         self.parted || self.command.first().is_none_or(|first| !first.starts_with('-'))
     }
 
-    /// Returns it as a row of the corpus.
+    /// Returns the case as a row of the corpus.
     pub(super) fn row(&self) -> Value {
         json!({ "files": self.files, "resolve": self.resolve, "pretty": self.pretty, "command": self.command })
     }
@@ -70,7 +70,7 @@ fn statement(chance: &mut Chance, patterns: &mut Vec<Pattern>) -> String {
     }
 }
 
-/// Leaves one character out, or puts one in.
+/// Removes or inserts one character.
 fn spoilt(chance: &mut Chance, text: &str) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     let at = usize::try_from(chance.below(chars.len() as u64)).unwrap_or_default();
@@ -85,7 +85,7 @@ fn spoilt(chance: &mut Chance, text: &str) -> String {
     chars.into_iter().collect()
 }
 
-/// Mostly what a pattern is about, and more or less of it.
+/// Returns a command that usually matches the pattern, with more or fewer words.
 fn command(chance: &mut Chance, patterns: &[Pattern]) -> Vec<String> {
     let mut command: Vec<String> = match patterns {
         [] => vec![word(chance)],

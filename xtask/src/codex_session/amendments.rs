@@ -17,7 +17,7 @@ struct Case {
     lists: Vec<Vec<String>>,
 }
 
-/// Returns as many rows as are wanted.
+/// Returns this number of rows.
 pub(super) fn rows(options: &Options) -> Result<Vec<Value>, String> {
     let model = Model::start().map_err(|error| error.to_string())?;
     let mut stage = Stage::new(&options.binary, &model)?;
@@ -57,7 +57,7 @@ impl Case {
     }
 }
 
-/// Words that have to be quoted, and words that have not.
+/// Words that must be quoted, and words that need not be.
 fn list(chance: &mut Chance) -> Vec<String> {
     let words = [
         "git",

@@ -19,7 +19,7 @@ pub(super) struct Answer {
     pub(super) files: bool,
 }
 
-/// Begins what the model reads of a patch that was tried, and could not be applied.
+/// The beginning of the output for a patch that could not be applied.
 const PATCHED: &str = "Exit code: 1";
 
 /// The question of Codex after the sandbox has stopped a command. The policy had let the command
@@ -50,7 +50,7 @@ impl Answer {
         }
     }
 
-    /// Reads our own.
+    /// Parses the answer of OpenOxide.
     pub(super) fn ours(line: &str) -> Result<Self, String> {
         let value: Value =
             serde_json::from_str(line).map_err(|error| format!("{error} in our answer {line}"))?;
@@ -61,7 +61,7 @@ impl Answer {
         Ok(Self { verdict, reason: part("reason"), amend, avail, files })
     }
 
-    /// Adds it to a row of the corpus.
+    /// Adds the answer to a row of the corpus.
     pub(super) fn row(&self, mut row: Value) -> Value {
         let Self { verdict, reason, amend, avail, files } = self;
         let more = json!({ "verdict": verdict, "reason": reason, "amend": amend, "avail": avail });

@@ -1,4 +1,4 @@
-//! A client of `codex app-server`: one JSON object a line, there and back.
+//! A client of `codex app-server`. Messages are JSON objects, one per line.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 const COMMAND: &str = "item/commandExecution/requestApproval";
 const FILES: &str = "item/fileChange/requestApproval";
 
-/// The time after which a silent server is given up.
+/// The time limit for a message of the server.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// The running server; it is ended when this is dropped.
+/// The running server. It is killed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Client {
     child: Child,
@@ -27,7 +27,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Starts `command` and greets it.
+    /// Starts `command`, and initializes the session.
     pub(super) fn start(mut command: Command) -> Result<Self, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| error.to_string())?;
@@ -85,7 +85,7 @@ impl Client {
         }
     }
 
-    /// Returns the answer to a call. What else comes before it is about nothing that was begun.
+    /// Returns the answer to a call. Messages before it are ignored.
     pub(super) fn call(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         self.calls += 1;
         let id = self.calls;
@@ -103,7 +103,8 @@ impl Client {
         writeln!(self.stdin, "{message}").map_err(|error| format!("the server is gone: {error}"))
     }
 
-    /// Returns the next message. A rule file that Codex does not take would make every answer worthless.
+    /// Returns the next message. A rule file that Codex rejects is an error, because it would make
+    /// every answer meaningless.
     fn next(&self) -> Result<Value, String> {
         let message = self.messages.recv_timeout(SILENCE);
         let message = message.map_err(|error| format!("no word of the server: {error}"))?;

@@ -7,7 +7,7 @@ use super::{
     generate::{Call, Setting},
 };
 
-/// Returns what to show of a case that is answered differently.
+/// Returns the description of a difference, if there is one.
 pub(super) fn difference(
     setting: &Setting,
     call: &Call,

@@ -1,5 +1,5 @@
-//! Calls by chance, in groups that share a policy, a sandbox and rule files. Whatever they run is harmless: programs that are
-//! not there, and paths that are not there.
+//! Random calls, in groups that share a policy, a sandbox and rule files. The calls are harmless:
+//! their programs and paths do not exist.
 
 mod call;
 mod kinds;
@@ -21,9 +21,9 @@ pub(super) const CALLS: usize = 20;
 pub(super) struct Setting {
     /// The version of the program.
     pub(super) dialect: String,
-    /// As on the wire.
+    /// The value in the protocol.
     pub(super) policy: Value,
-    /// As on the wire.
+    /// The value in the protocol.
     pub(super) sandbox: &'static str,
     /// The texts of the rule files, in their order.
     pub(super) files: Vec<String>,
@@ -46,7 +46,8 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Returns the group with this number: the same for the same seed. The policies and sandboxes take turns.
+    /// Returns the group with this number. It is the same for the same seed. The policies and
+    /// sandboxes alternate.
     pub(super) fn new(seed: u64, number: u64) -> Self {
         let mut chance = Chance::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
         let policies = policies();
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_policy_meets_every_sandbox() {
+    fn every_policy_is_combined_with_every_sandbox() {
         let setting = |number| {
             let Setting { policy, sandbox, .. } = Group::new(1, number).setting;
             (policy.to_string(), sandbox)
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_script_comes_up() {
+    fn every_kind_of_script_is_generated() {
         let calls = (0..100).flat_map(|number| Group::new(1, number).calls);
         let kinds: BTreeSet<_> = calls.flat_map(|call| call.kinds).collect();
         assert_eq!(kinds, kinds::KINDS.iter().map(|kind| kind.0).collect());

@@ -10,7 +10,7 @@ const NAMES: [&str; 3] = [".git", ".codex", ".agents"];
 pub(super) struct Leftovers(Vec<PathBuf>);
 
 impl Leftovers {
-    /// Looks before Codex is started.
+    /// Returns the missing paths. To be called before Codex is started.
     pub(super) fn before() -> Self {
         let places = NAMES.iter().map(|name| env::temp_dir().join(name));
         Self(places.filter(|place| !place.exists()).collect())

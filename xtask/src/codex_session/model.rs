@@ -33,12 +33,12 @@ impl Model {
         Ok(Self { server, outputs })
     }
 
-    /// Returns the base of the addresses that the client is to use.
+    /// Returns the base URL for the client.
     pub(super) fn url(&self) -> String {
         format!("http://{}/v1", self.server.address())
     }
 
-    /// Takes what the model read as the outcome of the call `id`, if it read one.
+    /// Returns and removes the outcome of the call `id`, if the model read one.
     pub(super) fn take(&self, id: &str) -> Option<String> {
         self.outputs.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
     }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_played_call_by_call() {
+    fn the_calls_of_a_prompt_are_made_one_by_one() {
         let outcome = |id| json!({ "type": "function_call_output", "call_id": id, "output": "x" });
         let first = next(&[prompt()]);
         assert_eq!(

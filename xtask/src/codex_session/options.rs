@@ -1,25 +1,25 @@
-//! The options of the verb.
+//! The options of the command.
 
 use std::path::PathBuf;
 
 use super::generate::DIALECT;
 use crate::{Failure, agents};
 
-/// The arguments of the verb.
+/// The arguments of the command.
 pub(crate) const ARGUMENTS: &str = "[--binary PATH] [--ours PATH] [--cases N] [--seed S] [--dialect 0.169|0.145] [--record FILE] [--amendments FILE]";
 
 #[derive(Debug)]
 pub(super) struct Options {
-    /// The real program: the pinned one where none is named.
+    /// The real program [default: the pinned one].
     pub(super) binary: PathBuf,
-    /// Our program; the workspace is built when there is none.
+    /// The `openoxide` program [default: built from the workspace].
     pub(super) ours: Option<PathBuf>,
     pub(super) cases: u64,
     pub(super) seed: u64,
     /// The version of the real program.
     pub(super) dialect: String,
-    /// The file for the real program's answers. If it is set, our program is asked only if `ours`
-    /// is set.
+    /// The file for the real program's answers. If it is set, `openoxide` runs only if `ours` is
+    /// set.
     pub(super) record: Option<PathBuf>,
     /// The file for the amendments that the real program writes to the disk. If it is set, only
     /// amendments are recorded.

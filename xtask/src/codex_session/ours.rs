@@ -1,4 +1,4 @@
-//! Our `codex decide`, asked as a process: the calls of a group as lines, an answer a line.
+//! A process of `openoxide codex decide`, with one line per call and answer.
 
 use std::{
     fs::{self, File},
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::{answer::Answer, generate::Group, stage};
 
-/// Our program, and a folder for what it reads.
+/// The `openoxide` program, and a directory for its files.
 #[derive(Debug)]
 pub(super) struct Ours {
     program: PathBuf,
@@ -26,7 +26,7 @@ impl Ours {
         Ok(Self { program, folder })
     }
 
-    /// Returns our answers to the calls of a group.
+    /// Returns the answers of OpenOxide to the calls of a group.
     pub(super) fn answers(&self, group: &Group) -> Result<Vec<Answer>, String> {
         let rows: String = group.calls.iter().map(|call| format!("{}\n", call.arguments)).collect();
         let input = self.write("calls", &rows)?;

@@ -12,7 +12,7 @@ const PLAIN: [&str; 5] = [
     "apply_patch environment selection ",
 ];
 
-/// Returns the text of a rejection, or nothing when `output` is none.
+/// Returns the text of a rejection, or `None` if `output` is not one.
 pub(super) fn text(output: &str) -> Option<String> {
     if PLAIN.iter().any(|begin| output.starts_with(begin)) {
         return Some(output.to_owned());
@@ -24,7 +24,7 @@ pub(super) fn text(output: &str) -> Option<String> {
     unquoted(message.strip_prefix("Rejected(\"")?.strip_suffix("\")")?)
 }
 
-/// Undoes what `Debug` does to a text, or returns nothing when that has not done it.
+/// Returns the text that `Debug` has quoted, or `None` if the text is not quoted like that.
 fn unquoted(quoted: &str) -> Option<String> {
     let mut chars = quoted.chars();
     let mut out = String::new();
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_rust_quotes_is_read_back() {
+    fn text_that_rust_quotes_is_unquoted() {
         for said in ["", "é\u{301}\n\t\r\0", "'\"\\", "\u{200b}\u{7f}x", "日本語 😀"] {
             let message = format!("Rejected({said:?})");
             let output = format!("exec_command failed: CreateProcess {{ message: {message:?} }}");

@@ -35,7 +35,7 @@ impl Stage {
         Self::prepared(binary, model, |_| Ok(()))
     }
 
-    /// Starts `binary` when the stage was made ready.
+    /// Prepares the stage, and starts `binary`.
     pub(super) fn prepared(
         binary: &Path,
         model: &Model,
@@ -115,14 +115,15 @@ impl Stage {
     }
 }
 
-/// Creates a folder next to this program.
+/// Creates a directory next to this program.
 pub(super) fn folder() -> io::Result<TempDir> {
     let program = env::current_exe()?;
     let near = program.parent().unwrap_or(Path::new("."));
     tempfile::Builder::new().prefix("codex-session-").tempdir_in(near)
 }
 
-/// Makes the work directory look like a project, so that no directory above it is taken for one.
+/// Makes the work directory look like a project, so that no directory above it is used as the
+/// project.
 fn furnish(root: &Path, url: &str) -> io::Result<()> {
     for name in ["home", "codex", "work/.git", "work/sub"] {
         fs::create_dir_all(root.join(name))?;

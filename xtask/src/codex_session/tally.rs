@@ -48,7 +48,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Returns a short name: of a granular policy, what may be asked about.
+/// Returns a short name. That of a granular policy lists its categories.
 fn policy(setting: &Setting) -> String {
     let may = |flag: &str| setting.policy.pointer(&format!("/granular/{flag}"));
     let letter = |flag, letter| if may(flag) == Some(&true.into()) { letter } else { "-" };
@@ -58,7 +58,7 @@ fn policy(setting: &Setting) -> String {
     }
 }
 
-/// Returns what kind of reason there is, and whether something is offered.
+/// Returns the kind of the reason, and whether an amendment is offered.
 fn outcome(call: &Call, answer: &Answer) -> String {
     let reason = answer.reason.as_str().unwrap_or_default();
     let kind = [

@@ -9,7 +9,8 @@ use super::{
     stage::Stage,
 };
 
-/// Returns the answers of Codex to the calls of the group with this number. What it asks is declined, so the turn goes on.
+/// Returns the answers of Codex to the calls of the group with this number. Its requests are
+/// declined, so that the turn continues.
 pub(super) fn answers(
     stage: &mut Stage,
     model: &Model,
@@ -35,7 +36,7 @@ pub(super) fn answers(
     answers.collect()
 }
 
-/// A command that waits for something is not waited for.
+/// The client does not wait for a command that blocks.
 fn asked(arguments: &Value) -> Value {
     let mut arguments = arguments.clone();
     if let Some(arguments) = arguments.as_object_mut() {

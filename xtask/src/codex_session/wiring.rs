@@ -1,5 +1,6 @@
-//! The test of our hook in a session of the real Codex, as installed by `openoxide init`. Codex
-//! trusts the hook and follows its decisions. If the program is missing or crashes, the hook blocks.
+//! The test of the hook that `openoxide init` installs, in a session of the real Codex. Codex
+//! trusts the hook and follows its decisions. If the program is missing or crashes, the hook
+//! blocks.
 
 use std::{
     fs, io,
@@ -22,7 +23,7 @@ const POLICY: &str =
 const CALLS: [(&str, &str); 3] = [
     ("touch allowed", "Process exited with code 0"),
     ("touch denied", "blocked by PreToolUse hook"),
-    // What has to be asked is blocked, because Codex goes on where a hook asks.
+    // A call that requires approval is blocked, because Codex continues if a hook asks.
     ("touch-no-rule-matches", "blocked by PreToolUse hook"),
 ];
 
@@ -30,9 +31,9 @@ const CALLS: [(&str, &str); 3] = [
 #[derive(Clone, Copy, Debug)]
 enum Program {
     Intact,
-    /// Removed, as with the folder that it was built in.
+    /// The program is removed, for example with its build directory.
     Missing,
-    /// Replaced by this script.
+    /// The program is replaced by this script.
     Script(&'static str),
 }
 
@@ -92,7 +93,7 @@ impl Program {
     }
 }
 
-/// Copies our program to a place of its own.
+/// Copies the program to a separate directory.
 fn copy_program(ours: &Path, root: &Path) -> io::Result<PathBuf> {
     let copy = root.join("bin/openoxide");
     fs::create_dir_all(root.join("bin"))?;
@@ -100,11 +101,11 @@ fn copy_program(ours: &Path, root: &Path) -> io::Result<PathBuf> {
     Ok(copy)
 }
 
-/// Holds the wiring of our program against the real one.
+/// Tests the installed hook in the real Codex.
 pub(super) fn holds(ours: &Path, theirs: &Path, model: &Model) -> Result<(), String> {
     let mut stage = Stage::prepared(theirs, model, |root| wire(ours, root))?;
     trusted(&stage.hooks()?)?;
-    // Codex would ask about all of this; our answer takes the person's place.
+    // Codex would ask about all of these calls. The hook answers in place of the person.
     let thread = stage.thread(&json!("untrusted"), "danger-full-access", &[])?;
     let ids: Vec<String> = (0..CALLS.len()).map(|at| format!("hook-{at}")).collect();
     let call = |(id, (script, _)): (&String, &(&str, &str))| line(id, &json!({ "cmd": script }));

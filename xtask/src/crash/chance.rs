@@ -1,8 +1,9 @@
-//! Chance that can be had again: SplitMix64.
+//! A reproducible random number generator: SplitMix64.
 
 use std::time::Duration;
 
-/// Numbers by chance, the same for the same seed. When a process is hit still depends on the machine.
+/// Random numbers that are the same for the same seed. The point at which a process is killed still
+/// depends on the machine.
 pub(crate) struct Chance(u64);
 
 impl Chance {
@@ -23,7 +24,7 @@ impl Chance {
         self.below(100) < percent
     }
 
-    /// Returns a moment within `millis`.
+    /// Returns a random duration of at most `millis`.
     pub(super) const fn within(&mut self, millis: u64) -> Duration {
         Duration::from_micros(self.below(millis * 1_000))
     }

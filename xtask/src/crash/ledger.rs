@@ -1,11 +1,11 @@
-//! The promises that the processes were observed to make.
+//! The observed results of the processes, which the stored data must agree with.
 
 use std::sync::{
     Mutex, PoisonError,
     atomic::{AtomicU64, Ordering},
 };
 
-/// An answer that was acknowledged: the command ended with 0.
+/// An acknowledged answer: the command exited with 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Once,
@@ -23,7 +23,7 @@ pub(super) struct Entry {
     pub(super) status: Option<i32>,
 }
 
-/// Everything that was seen.
+/// All observations.
 #[derive(Default)]
 pub(super) struct Ledger {
     kills: AtomicU64,

@@ -13,7 +13,7 @@ use super::{
     stage::{Stage, tool},
 };
 
-/// The number of times that the request is looked for.
+/// The maximum number of attempts to find the request.
 const LOOKS: u64 = 60;
 
 pub(super) fn play(
@@ -56,7 +56,7 @@ fn kill(child: &mut Child, ledger: &Ledger) -> Result<(), String> {
     Ok(())
 }
 
-/// Looks for the request as a person would, and returns its id.
+/// Finds the request with `openoxide pending`, and returns its id.
 fn find(
     stage: &Stage,
     ledger: &Ledger,
@@ -75,7 +75,7 @@ fn find(
         match status {
             Some(0) => {}
             // Sixteen processes run at once on a busy machine. A process that does not get the lock
-            // in time reports that, which breaks no promise.
+            // in time reports an error, which is correct.
             Some(1) if text.contains("kept it locked for too long") => ledger.was_busy(),
             _ => return Err(format!("`pending` ended with {status:?}: {text}")),
         }

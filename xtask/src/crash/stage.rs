@@ -27,12 +27,12 @@ impl Stage {
         self.directory.path().join(name)
     }
 
-    /// Returns the data base.
+    /// Returns the path of the database.
     pub(super) fn data_base(&self) -> PathBuf {
         self.path(".local/state/openoxide/openoxide.db")
     }
 
-    /// Returns the program in the project, with nothing around it.
+    /// Returns a command for the program in the project, with an empty environment.
     pub(super) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(words).current_dir(self.path("project")).env_clear();
@@ -42,7 +42,8 @@ impl Stage {
         command
     }
 
-    /// Runs the program to its end; returns its status and what it wrote: the answer, or where it failed the reason.
+    /// Runs the program, and returns its status and its output: the answer or, if it failed, the
+    /// reason.
     pub(super) fn run(&self, words: &[&str]) -> Result<(Option<i32>, String), String> {
         let output = self.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).output();
         let output = output.map_err(|error| error.to_string())?;
@@ -58,7 +59,7 @@ impl Stage {
         write(&path, &text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Returns how often the tool of this number has run.
+    /// Returns the number of runs of a tool.
     pub(super) fn runs(&self, number: u64) -> usize {
         fs::read_to_string(self.trace(number)).map_or(0, |text| text.lines().count())
     }
@@ -73,7 +74,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
-/// Names the tool of a round.
+/// Returns the name of the tool of a round.
 pub(super) fn tool(number: u64) -> String {
     format!("tool{number}")
 }

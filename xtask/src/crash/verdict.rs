@@ -1,4 +1,4 @@
-//! The check of the promises against the stored data.
+//! The check of the guarantees about the stored data.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{
     stage::{Stage, tool},
 };
 
-/// Returns every promise that is broken.
+/// Returns the violated guarantees.
 pub(super) fn broken(stage: &Stage, ledger: &Ledger) -> Result<Vec<String>, String> {
     let mut broken = files(stage)?;
     let granted = granted(stage)?;
@@ -26,7 +26,7 @@ pub(super) fn broken(stage: &Stage, ledger: &Ledger) -> Result<Vec<String>, Stri
 /// Returns the damaged files, and the requests that are pending without a waiting process.
 fn files(stage: &Stage) -> Result<Vec<String>, String> {
     let mut broken = Vec::new();
-    // A record that its writer left unfinished is cut off by the next one.
+    // The next writer removes an unfinished record.
     drop(stage.run(&["run", "--no-input", "-c", "true"])?);
     for words in [&["audit", "verify"][..], &["grants", "list"], &["pending"]] {
         let (status, text) = stage.run(words)?;
@@ -58,7 +58,7 @@ fn stored(data_base: &Connection, entry: &Entry) -> rusqlite::Result<Option<Stri
     Ok(answer.query_row([id], |row| row.get(0)).optional()?.flatten())
 }
 
-/// Returns the promise that one request breaks.
+/// Returns the guarantee that a request violates, if there is one.
 fn judge(
     entry: &Entry,
     runs: usize,

@@ -1,5 +1,5 @@
-//! A scripted model: the Anthropic Messages API on the loopback device, with a memory of what it
-//! was sent.
+//! A scripted model: the Anthropic Messages API on the loopback device, which stores the requests
+//! that it received.
 
 mod reply;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::http::{self, Request, Server};
 
-/// The text in the prompt of a subagent that has to play its part of the script.
+/// The text in the prompt of a subagent that makes its calls of the script.
 pub(crate) const DELEGATED: &str = "Play the part of the subagent.";
 
 /// The calls that the model will make, one per turn. Then it reports that it is done.
@@ -49,7 +49,7 @@ pub(crate) struct ToolResult {
     pub(crate) is_error: bool,
 }
 
-/// The running model; it stops when it is dropped.
+/// The running model. It stops when it is dropped.
 #[derive(Debug)]
 pub(crate) struct MockModel {
     server: Server,
@@ -71,12 +71,12 @@ impl MockModel {
         Ok(Self { server, state })
     }
 
-    /// Returns the address that the client is to use.
+    /// Returns the URL for the client.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.server.address())
     }
 
-    /// Returns what the model read as the outcome of call number `step`, if it read one.
+    /// Returns the outcome of call number `step`, if the model read one.
     pub(crate) fn tool_result(&self, step: usize) -> Option<ToolResult> {
         let requests = self.state.requests.lock().unwrap_or_else(PoisonError::into_inner);
         requests.iter().rev().find_map(|request| reply::tool_result(request, step))

@@ -1,4 +1,4 @@
-//! The scenarios: each a function whose name is the sentence that it proves.
+//! The scenarios. Each is a function whose name states the expected behavior.
 
 mod broken_policy;
 mod calls;
@@ -35,13 +35,13 @@ impl Scenario {
         words.is_empty() || words.iter().any(holds)
     }
 
-    /// Plays it with the programs of `agent`.
+    /// Runs the scenario with the programs of `agent`.
     pub(crate) fn play(&self, agent: &Agent) -> Verdict {
         (self.play)(agent)
     }
 }
 
-/// Makes the list of a file's scenarios of their functions.
+/// Returns the list of the scenarios of a file from their functions.
 macro_rules! scenarios {
     ($($play:ident,)*) => {
         pub(super) const ALL: &[super::Scenario] =

@@ -1,4 +1,4 @@
-//! A session that is over: what it left in the project, and what the model read.
+//! The results of a session: the files of the project, and the outputs that the model read.
 
 use std::{fs, path::PathBuf};
 
@@ -17,23 +17,23 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Returns the session that ran in `folder` and spoke to `model`.
+    /// Returns the session that ran in `folder` with `model`.
     pub(crate) fn new(folder: TempDir, model: MockModel) -> Self {
         Self { folder, model }
     }
 
-    /// Returns what the model read as the outcome of call number `step`.
+    /// Returns the outcome of call number `step` that the model read.
     pub(crate) fn outcome(&self, step: usize) -> Option<ToolResult> {
         self.model.tool_result(step)
     }
 
-    /// Holds that the project has the file `name`.
+    /// Checks that the project has the file `name`.
     pub(crate) fn made(&self, name: &str) -> Result<(), String> {
         let there = self.in_project(name).exists();
         self.hold(there, || format!("`{name}` is not there: the call did not run"))
     }
 
-    /// Holds that the project does not have the file `name`.
+    /// Checks that the project does not have the file `name`.
     pub(crate) fn left_no(&self, name: &str) -> Result<(), String> {
         let there = self.in_project(name).exists();
         self.hold(!there, || format!("`{name}` is there: the call ran"))
@@ -45,14 +45,14 @@ impl Session {
         self.hold(same, || format!("`{name}` was changed"))
     }
 
-    /// Holds that the model read an error with `words` as the outcome of call number `step`.
+    /// Checks that the outcome of call number `step` is an error with `words`.
     pub(crate) fn refused(&self, step: usize, words: &str) -> Result<(), String> {
         let outcome = self.outcome(step);
         let holds = outcome.as_ref().is_some_and(|o| o.is_error && o.text.contains(words));
         self.hold(holds, || format!("call {step} was not refused with {words:?}: {outcome:?}"))
     }
 
-    /// Holds that nothing of `secret` reached the model as the outcome of call number `step`.
+    /// Checks that the outcome of call number `step` contains nothing of `secret`.
     pub(crate) fn kept_secret(&self, step: usize, secret: &str) -> Result<(), String> {
         let outcome = self.outcome(step);
         let told = outcome.as_ref().is_none_or(|outcome| outcome.text.contains(secret));

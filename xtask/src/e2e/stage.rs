@@ -1,4 +1,5 @@
-//! The stage: a folder with the programs under test, entered as an ordinary user without a network.
+//! The test environment: a directory with the tested programs, used as an ordinary user without a
+//! network.
 
 use std::{
     env, fs, io,
@@ -9,15 +10,15 @@ use std::{
 
 use crate::{e2e::INSIDE, setup::is_root};
 
-/// The user `nobody`, under whom the agent runs when root started us: a client as root refuses
-/// some modes, and no file is unreadable for root.
+/// The user `nobody`, under which the agent runs if the tests run as root. A client refuses some
+/// modes as root, and no file is unreadable for root.
 const NOBODY: u32 = 65534;
 
-/// Runs what follows as that user, without any ability of root's.
+/// The arguments to run a command as that user, without capabilities.
 const DROP_ROOT: [&str; 5] =
     ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"];
 
-/// Runs what follows in a network namespace where only the loopback device is up.
+/// The arguments to run a command in a network namespace that has only the loopback device.
 const NAMESPACE: [&str; 6] = [
     "unshare",
     "--net",
@@ -27,12 +28,12 @@ const NAMESPACE: [&str; 6] = [
     "sh",
 ];
 
-/// The programs under test and the place for throw-away worlds.
+/// The tested programs, and the directory for temporary projects.
 #[derive(Debug)]
 pub(crate) struct Agent {
     /// The client.
     pub(crate) claude: PathBuf,
-    /// The product.
+    /// The `openoxide` program.
     pub(crate) openoxide: PathBuf,
     /// The directory in which each scenario creates its own folder.
     pub(crate) worlds: PathBuf,
@@ -47,7 +48,7 @@ impl Agent {
     }
 }
 
-/// Sets the stage and plays the scenarios that `words` select on it.
+/// Prepares the environment, and runs the scenarios that `words` select.
 pub(crate) fn enter(openoxide: &Path, claude: &Path, words: &[String]) -> Result<(), String> {
     let stage = tempfile::Builder::new().prefix("openoxide-e2e-").tempdir();
     let stage = stage.map_err(|error| format!("cannot make the stage: {error}"))?;
@@ -75,16 +76,16 @@ fn furnish(folder: &Path, openoxide: &Path, claude: &Path) -> io::Result<()> {
     place(claude, &agent.claude)
 }
 
-/// Makes `from` appear at `to`, where an ordinary user reaches it; the client is large, so a link
-/// is tried first.
+/// Copies `from` to `to`, where an ordinary user can read it. A hard link is tried first, because
+/// the client is large.
 fn place(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop))?;
     fs::set_permissions(to, fs::Permissions::from_mode(0o755))
 }
 
-/// Returns the start of a command that runs `program` with as little as this machine allows.
+/// Returns the beginning of a command that runs `program` with as few privileges as possible.
 fn confined(program: &Path) -> Command {
-    // `env` starts whatever the words that follow name.
+    // `env` starts the program that its arguments name.
     let mut command = Command::new("env");
     if !is_root() {
         println!("note: not root, so the client is only asked, not forced, to stay offline");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// The product's time limit as a hook, in seconds: its own deadline is far below.
+/// The timeout of the `openoxide` hook in seconds. Its own time limit is much shorter.
 const PATIENCE: u32 = 20;
 
 /// The program that the client calls before each tool call.
@@ -16,13 +16,13 @@ pub(crate) struct Hook {
 }
 
 impl Hook {
-    /// Returns the product's own hook.
+    /// Returns the `openoxide` hook.
     pub(crate) fn product(openoxide: &Path) -> Self {
         let program = openoxide.display().to_string();
         Self { program, arguments: vec!["hook", "claude"], timeout: PATIENCE }
     }
 
-    /// Returns a stand-in hook: another program, with a time limit of `timeout` seconds.
+    /// Returns another program as the hook, with a timeout of `timeout` seconds.
     pub(crate) fn stand_in(program: &Path, timeout: u32) -> Self {
         Self { program: program.display().to_string(), arguments: Vec::new(), timeout }
     }
@@ -46,7 +46,7 @@ impl Hook {
 }
 
 /// Returns the permissions of the recommended wiring: the client asks about every tool, so that
-/// only a living hook, which answers that question, lets anything run.
+/// nothing runs unless the hook answers.
 ///
 /// An ask rule outranks the client's allow rules, its modes and its own list of harmless commands.
 pub(crate) fn recommended() -> Value {

@@ -1,4 +1,4 @@
-//! A throw-away world: one project, one home and one set of settings, in which one client runs.
+//! A temporary project with a home directory and settings, in which one client runs.
 
 use std::{
     fs::{self, File},
@@ -21,14 +21,14 @@ use super::{
 };
 use crate::steps::succeed;
 
-/// A session takes about a second; one that takes this long hangs.
+/// The time limit of a session. A session usually takes about a second.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// The search path of the client and git: the directories of the system, whatever the caller's
 /// search path is.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// One world, to be furnished by a scenario before its client runs.
+/// A temporary project that a scenario prepares before the client runs.
 #[derive(Debug)]
 pub(crate) struct World<'a> {
     agent: &'a Agent,
@@ -51,7 +51,7 @@ pub(crate) enum Broken {
 }
 
 impl<'a> World<'a> {
-    /// Creates a project under git, in a home with the product's hook and without a policy.
+    /// Creates a git project, and a home directory with the `openoxide` hook and without a policy.
     pub(crate) fn new(agent: &'a Agent) -> Result<Self, String> {
         let folder = tempfile::tempdir_in(&agent.worlds);
         let folder = folder.map_err(|error| format!("cannot make a world: {error}"))?;
@@ -78,13 +78,15 @@ impl<'a> World<'a> {
         self
     }
 
-    /// Breaks what `init` has wired: the program is missing, or is this shell script instead. The client does not ask about every tool.
+    /// Breaks the program that `init` has installed: it is missing, or replaced by a shell script.
+    /// The client does not ask about every tool.
     pub(crate) fn then_broken(mut self, broken: Broken) -> Self {
         self.broken = Some(broken);
         self
     }
 
-    /// Starts the client in a mode of the caller's; else its settings, the project's too, choose.
+    /// Sets the mode of the client. Without it, the settings of the user and of the project select
+    /// the mode.
     pub(crate) fn mode(mut self, mode: &'static str) -> Self {
         self.mode = Some(mode);
         self
@@ -105,7 +107,7 @@ impl<'a> World<'a> {
         Ok(self)
     }
 
-    /// Puts the shell script `body` in the product's place as the hook, given `timeout` seconds.
+    /// Installs the shell script `body` as the hook, with a timeout of `timeout` seconds.
     pub(crate) fn hook_script(self, body: &str, timeout: u32) -> Result<Self, String> {
         let mut world = self.file("hook", &format!("#!/bin/sh\n{body}\n"))?;
         let path = world.path("hook");
@@ -115,7 +117,7 @@ impl<'a> World<'a> {
         Ok(world)
     }
 
-    /// Wires the program at `name` in this world, which may be missing, as the hook.
+    /// Installs the program `name` of this project as the hook. It may be missing.
     pub(crate) fn hook_program(mut self, name: &str) -> Self {
         self.hook = Hook::stand_in(&self.path(name), 2);
         self
@@ -126,15 +128,15 @@ impl<'a> World<'a> {
         self.folder.path().join(name)
     }
 
-    /// Returns the product's program.
+    /// Returns the path of `openoxide`.
     pub(crate) fn openoxide(&self) -> &Path {
         &self.agent.openoxide
     }
 
     /// Lets the client run until a model that plays `script` is done.
     ///
-    /// Fails unless the model read an outcome of every call: where nothing was tried, nothing is
-    /// proved.
+    /// Fails unless the model read an outcome of every call, because a call that was not made
+    /// proves nothing.
     pub(crate) fn run(self, script: impl Into<Script>) -> Result<Session, String> {
         let script = script.into();
         let steps = script.calls.len() + script.delegated.len();
@@ -221,7 +223,7 @@ impl<'a> World<'a> {
             ("DISABLE_TELEMETRY", "1"),
             ("DISABLE_ERROR_REPORTING", "1"),
         ]);
-        // Files, not pipes: a grandchild that holds a pipe open would keep us waiting.
+        // The output goes to files. A grandchild that keeps a pipe open would block the test.
         client.stdin(Stdio::null());
         client.stdout(File::create(self.path("stdout"))?);
         client.stderr(File::create(self.path("stderr"))?);

@@ -17,9 +17,9 @@ pub(crate) struct Request {
     pub(crate) milliseconds: u32,
     /// The file of the program, the name under which it is started, and its arguments.
     pub(crate) arguments: Vec<String>,
-    /// The files that it may read.
+    /// The files that the program may read.
     pub(crate) reads: Vec<String>,
-    /// The files that it may write.
+    /// The files that the program may write.
     pub(crate) writes: Vec<String>,
 }
 

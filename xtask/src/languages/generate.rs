@@ -1,4 +1,4 @@
-//! Programs by chance: pieces put together, and known programs, cut and put together again.
+//! Random programs: combinations of fragments, and known programs with changes.
 
 use super::{chance::Chance, language::Language};
 
@@ -6,18 +6,18 @@ use super::{chance::Chance, language::Language};
 #[derive(Debug)]
 pub(crate) struct Generated {
     pub(crate) words: Vec<String>,
-    /// A part of it is of a hostile program: if it is harmless, it is so only just.
+    /// True if the command contains a part of a hostile program.
     pub(crate) has_hostile_part: bool,
 }
 
-/// A program that is being put together.
+/// A program under construction.
 struct Draft<'a> {
     language: &'a Language,
     text: String,
     has_hostile_part: bool,
 }
 
-/// Returns a command with a program of a language in it.
+/// Returns a command with a program of a language.
 pub(crate) fn command(language: &Language, chance: &mut Chance) -> Generated {
     let at = chance.below(language.commands.len());
     let before = language.commands.get(at).copied().unwrap_or_default();
@@ -68,7 +68,7 @@ impl Draft<'_> {
                 format!("{head}{piece}{middle}{piece}{end}")
             }
             6 => format!("{head}{}{tail}", self.known(chance)),
-            // One letter is another.
+            // Replaces one character.
             7 => {
                 let tail: String = tail.chars().skip(1).collect();
                 format!("{head}{}{tail}", letter(self.known(chance), chance))

@@ -15,21 +15,21 @@ use super::{
 };
 use crate::{setup, steps::succeed, workspace::root};
 
-/// The file of the data base.
+/// The file of the database.
 pub(crate) const BASE: &str = "t.db";
 
-/// The version of jaq: Debian has none.
+/// The version of jaq, which is not in Debian.
 const JAQ: &str = "3.1.2";
 
 const TEXT: &str = "1 2 3\nid,x y\nstart a/b\n\nend \"q\" 4\n";
 const JSON: &str = r##"{"name":"n","a":1,"b":false,"l":[1,2,3],"x":{"id":7},"env":{"x":2},"scripts":{"build":"id"}}"##;
 
-/// The content of a data base.
+/// The content of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
     /// Views and triggers with code. Harmless programs must not run it.
     Hostile,
-    /// Tables alone. A program that a rule can allow may run stored code, so it is tested without
+    /// Only tables. A program that a rule can allow may run stored code, so it is tested without
     /// any.
     Plain,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// Builds the enclosure and looks for the programs of the languages.
+    /// Builds the enclosure, and finds the programs of the languages.
     pub(crate) fn build(languages: &[&'static Language]) -> Result<Self, String> {
         let folder = tempfile::Builder::new().prefix("openoxide-languages-").tempdir();
         let folder = folder.map_err(|error| format!("cannot make a folder: {error}"))?;
@@ -57,7 +57,7 @@ impl Ground {
         Ok(ground)
     }
 
-    /// Makes the data base from which the others are copied.
+    /// Creates the database from which the others are copied.
     fn make_base(&self) -> Result<(), String> {
         for (kind, text) in [(Base::Hostile, HOSTILE_BASE), (Base::Plain, PLAIN_BASE)] {
             let mut command = Command::new("sqlite3");
@@ -90,7 +90,7 @@ impl Ground {
         self.programs.get(name).cloned().ok_or_else(|| format!("there is no {name}"))
     }
 
-    /// Puts a data base into the directory `place`.
+    /// Copies a database into the directory `place`.
     pub(crate) fn put_base(&self, kind: Base, place: &Path) -> Result<(), String> {
         for rest in ["t.db-journal", "t.db-wal", "t.db-shm"] {
             drop(fs::remove_file(place.join(rest)));
@@ -99,7 +99,7 @@ impl Ground {
         copied.map(drop).map_err(|error| format!("cannot copy the data base: {error}"))
     }
 
-    /// Returns whether the data base in the directory `place` has changed.
+    /// Returns whether the database in the directory `place` has changed.
     pub(crate) fn is_changed(&self, kind: Base, place: &Path) -> Result<bool, String> {
         let read = |path: PathBuf| {
             fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
@@ -109,7 +109,7 @@ impl Ground {
     }
 }
 
-/// Returns the file of a program; jaq is built where it is missing.
+/// Returns the file of a program. jaq is built if it is missing.
 fn file_of(name: &str) -> Result<String, String> {
     let found = setup::find(name).or_else(|| {
         let built = root().join("target/languages/bin").join(name);

@@ -1,4 +1,4 @@
-//! The languages, with the programs that understand them, and what their generator puts together.
+//! The languages, with their implementations and the parts of generated programs.
 
 use super::{awk::AWK, jq::JQ, sed::SED, sql::SQL};
 
@@ -9,17 +9,17 @@ pub(crate) const LANGUAGES: [Language; 4] = [AWK, JQ, SED, SQL];
 #[derive(Debug)]
 pub(crate) struct Language {
     pub(crate) name: &'static str,
-    /// The programs that understand it.
+    /// The implementations.
     pub(crate) implementations: &'static [Implementation],
-    /// The limit of processor time of a program: many times what it needs.
+    /// The limit of processor time, many times the usual value.
     pub(crate) milliseconds: u32,
     /// The name under which the analysis is asked, with the words before the program: one of these.
     pub(crate) commands: &'static [&'static [&'static str]],
-    /// The words behind the program.
+    /// The words after the program.
     pub(crate) files: &'static [&'static str],
-    /// Programs of every day.
+    /// Common programs.
     pub(crate) everyday: &'static [&'static str],
-    /// Programs that run, write or reach, or that once were taken for harmless.
+    /// Programs that run, write or connect, or that were once found harmless by mistake.
     pub(crate) hostile: &'static [&'static str],
     /// The parts that programs are made of, and that are inserted into programs.
     pub(crate) pieces: &'static [&'static str],

@@ -6,7 +6,7 @@ use super::language::{LANGUAGES, Language};
 pub(crate) const ARGUMENTS: &str =
     "[awk|jq|sed|sql]… [--cases N] [--seed S] [--from N] [--jobs J] [--seconds N]";
 
-/// The options, each with a usual value.
+/// The options, with their default values.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) languages: Vec<&'static Language>,
@@ -14,7 +14,7 @@ pub(crate) struct Options {
     pub(crate) cases: u64,
     /// The same seed gives the same programs.
     pub(crate) seed: u64,
-    /// The number of the first program: a violation can be repeated alone.
+    /// The number of the first program, to repeat a single violation.
     pub(crate) from: u64,
     /// The number of workers that run at once.
     pub(crate) jobs: usize,

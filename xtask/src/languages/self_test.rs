@@ -1,4 +1,4 @@
-//! The proof that the fuzzers can fail: what starts, writes, reads, connects or shows on purpose is found by the same way.
+//! The self-test of the fuzzers: deliberate violations must be found.
 
 use super::{
     enclosure::Enclosure,
@@ -8,7 +8,7 @@ use super::{
     work,
 };
 
-/// Runs each violation on purpose in its implementation, and returns the number of violations.
+/// Runs each deliberate violation in its implementation, and returns their number.
 ///
 /// # Errors
 /// One of the violations is not reported.

@@ -29,7 +29,7 @@ const TOLD_RUN: u64 = 8;
 /// violation.
 const STOPS: &str = "stops";
 
-/// More violations are counted, but not shown.
+/// The maximum number of violations that are shown.
 const MOST_SHOWN: usize = 20;
 
 /// The results for one language.
@@ -38,7 +38,7 @@ pub(crate) struct Score {
     pub(crate) generated: u64,
     /// Programs that were called harmless, each counted once.
     pub(crate) harmless: u64,
-    /// Those of them that have a part of a hostile program.
+    /// The number of those that contain a part of a hostile program.
     pub(crate) border: u64,
     pub(crate) opaque: u64,
     pub(crate) told: u64,
@@ -105,7 +105,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Judges the case `number`, and runs it if it is to be run. The same number of the same seed is the same program.
+    /// Analyses the case `number`, and runs it if it is selected. The same number of the same seed
+    /// is the same program.
     fn case(
         &self,
         number: u64,
@@ -237,7 +238,8 @@ pub(crate) fn attempt(
     Ok(deeds)
 }
 
-/// Leaves out letters of the program, which `behind` words follow, as long as `violates` holds.
+/// Removes characters of the program, which `behind` words follow, as long as `violates` returns
+/// true.
 fn shrink(
     words: &[String],
     behind: usize,

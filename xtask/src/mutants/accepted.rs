@@ -1,4 +1,4 @@
-//! The list of mutants that no test has to catch, each with the reason (`corpus/mutants/accepted.tsv`).
+//! The list of accepted mutants, each with the reason (`corpus/mutants/accepted.tsv`).
 
 use std::{fs, path::Path};
 
@@ -6,7 +6,7 @@ use super::outcome::Mutant;
 
 const LIST: &str = "corpus/mutants/accepted.tsv";
 
-/// A mutant that no test has to catch.
+/// An accepted mutant, which no test has to catch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Accepted {
     pub(super) file: String,

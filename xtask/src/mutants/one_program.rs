@@ -1,5 +1,5 @@
-//! All mutants of a target in one program, each chosen by an environment variable: the tests are compiled once, and not once for
-//! each mutant.
+//! All mutants of a target in one program, each selected by an environment variable, so that the
+//! tests are compiled only once.
 
 mod compiling;
 mod listing;
@@ -51,7 +51,7 @@ pub(super) fn test(target: &Target, options: &Options) -> Result<Outcomes, Strin
     Ok(outcomes(&mutants, &left_out, &records))
 }
 
-/// Returns the test runs of all steps, each with its limit: they have to pass without a mutant.
+/// Returns the test runs of all steps, each with its limit: they must pass without a mutant.
 fn runs(steps: &[&TestStep], programs: &[TestProgram]) -> Result<Vec<TestRun>, String> {
     let mut runs = Vec::new();
     for step in steps {

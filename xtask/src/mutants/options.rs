@@ -11,7 +11,7 @@ struct Package {
     name: &'static str,
     /// The files that are examined where no file is named.
     files: &'static [&'static str],
-    /// The packages whose tests run on what its own tests miss.
+    /// The packages whose tests run on the mutants that the own tests miss.
     tested_by: &'static [&'static str],
     /// The tests that run on one program with all mutants.
     steps: &'static [TestStep],

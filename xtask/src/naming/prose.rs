@@ -1,4 +1,4 @@
-//! The frequency of idioms in comments that no other project uses.
+//! The frequency of idioms in comments that other projects do not use.
 
 /// Idioms, each with the ways it is written.
 const IDIOMS: &[(&str, &[&str])] = &[

@@ -9,7 +9,7 @@ use crate::Failure;
 const OPTIONS: &str = "options: --list harmless-asked|asks-allowed|dangerous-allowed, \
                        --split tune|held-out, --max-asked PERCENT";
 
-/// The arguments of the verb.
+/// The arguments of the command.
 #[derive(Debug)]
 pub(crate) struct Arguments {
     /// The files with labelled commands.
@@ -27,18 +27,18 @@ pub(crate) struct Arguments {
 pub(crate) enum Offence {
     /// A harmless command was not allowed.
     HarmlessAsked,
-    /// A command that can do harm beyond repair was allowed.
+    /// A command that can do irreparable harm was allowed.
     DangerousAllowed,
     /// A command that a person should have been asked about was allowed.
     AsksAllowed,
 }
 
 impl Offence {
-    /// Every kind.
+    /// All kinds.
     pub(crate) const ALL: [Self; 3] =
         [Self::HarmlessAsked, Self::AsksAllowed, Self::DangerousAllowed];
 
-    /// Returns the word for it on the command line.
+    /// Returns the name of the kind on the command line.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::HarmlessAsked => "harmless-asked",
@@ -47,14 +47,14 @@ impl Offence {
         }
     }
 
-    /// Returns whether `judged` is one.
+    /// Returns whether `judged` is of this kind.
     pub(crate) fn is(self, judged: &Judged) -> bool {
         tally::offence(judged) == Some(self)
     }
 }
 
 impl Arguments {
-    /// Reads the words after the verb.
+    /// Parses the arguments.
     pub(crate) fn read(words: &[String]) -> Result<Self, Failure> {
         let mut read = Self { files: Vec::new(), list: None, split: Split::Tune, max_asked: None };
         let mut words = words.iter();

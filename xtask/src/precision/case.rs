@@ -5,9 +5,9 @@ use super::split::Split;
 /// One labelled command.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// Its name in the file.
+    /// The id in the file.
     pub(crate) id: String,
-    /// The script, as an agent would hand it to the shell.
+    /// The script.
     pub(crate) command: String,
     /// The decision that a person would want.
     pub(crate) label: Label,
@@ -22,19 +22,19 @@ pub(crate) struct Case {
 /// The decision that a person would want for a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
-    /// To run without a question.
+    /// The command runs without a question.
     Harmless,
-    /// A question, by default.
+    /// The command requires approval by default.
     Asks,
-    /// Never to run without a question.
+    /// The command never runs without a question.
     Dangerous,
 }
 
 impl Label {
-    /// Every label.
+    /// All labels.
     pub(crate) const ALL: [Self; 3] = [Self::Harmless, Self::Asks, Self::Dangerous];
 
-    /// Parses a label, in our spelling or in that of another list.
+    /// Parses a label in the spelling of this project or of another list.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         match word {
             "harmless" | "allow" | "approve" | "safe" => Some(Self::Harmless),
@@ -44,7 +44,7 @@ impl Label {
         }
     }
 
-    /// Returns our word for it.
+    /// Returns the name of the label.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Harmless => "harmless",
@@ -66,15 +66,15 @@ pub(crate) enum Decision {
 }
 
 impl Decision {
-    /// Every decision.
+    /// All decisions.
     pub(crate) const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
 
-    /// Parses a decision from the program's word for it.
+    /// Parses a decision of the program.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|decision| decision.word() == word)
     }
 
-    /// Returns the program's word for it.
+    /// Returns the name of the decision.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Allow => "allow",

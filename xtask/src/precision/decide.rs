@@ -12,7 +12,7 @@ use super::{
 /// The placeholder for the project's directory in a command.
 const PROJECT: &str = "%%P";
 
-/// Returns every case with what `openoxide` decides about it.
+/// Returns every case with the decision of `openoxide`.
 pub(crate) fn all(openoxide: &Path, cases: Vec<Case>) -> Result<Vec<Judged>, String> {
     let scratch = Scratch::new()?;
     let answers = answers(openoxide, &scratch, &calls(&cases, &scratch))?;

@@ -17,7 +17,8 @@ const MOST_IDS: usize = 20;
 /// not disputed.
 const COUNTED: Part = Part { split: Some(Split::HeldOut), disputable: false };
 
-/// Returns what does not hold. `not_yet` are the ids of dangerous commands that are known to be allowed.
+/// Returns the requirements that are not met. `not_yet` are the ids of dangerous commands that are
+/// known to be allowed.
 pub(crate) fn faults(all: &[Judged], not_yet: &[String], max_asked: Option<f64>) -> Vec<String> {
     let dangerous = dangerous(all, not_yet).into_iter();
     dangerous.chain(held(all, not_yet)).chain(asked(all, max_asked)).collect()

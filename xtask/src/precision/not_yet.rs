@@ -3,7 +3,7 @@
 
 use std::{fs, io::ErrorKind, path::Path};
 
-/// The ids with their reasons, one a line.
+/// The name of the list: ids with their reasons, one per line.
 const NAME: &str = "not-yet.txt";
 
 /// Returns the ids in the list next to `file`, or none if there is no list.
@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_list_is_nothing_is_listed() {
+    fn a_missing_list_is_empty() {
         let folder = tempfile::tempdir().unwrap();
         assert!(ids(&folder.path().join("commands.tsv")).unwrap().is_empty());
     }

@@ -12,7 +12,7 @@ use super::{
 /// The first line of the table.
 const HEADER: &str = "id\tcommand\tlabel\tfamily\twhy\tdisputable\tsplit";
 
-/// Returns the labelled commands of `file`; every mistake in it at once, if there are any.
+/// Returns the labelled commands of `file`, or an error with all mistakes in it.
 pub(crate) fn cases(file: &Path) -> Result<Vec<Case>, String> {
     let name = file.display();
     let text = fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
@@ -91,7 +91,7 @@ fn object(number: usize, line: &str) -> Result<Case, String> {
     })
 }
 
-/// Returns about what a script runs first.
+/// Returns the approximate name of the first program of a script.
 fn program(script: &str) -> &str {
     script.split_whitespace().find(|word| !word.contains('=')).unwrap_or_default()
 }

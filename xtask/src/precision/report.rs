@@ -1,4 +1,4 @@
-//! The report for a person: the counts, the worst families, or the commands themselves.
+//! The report: the counts, the worst families, or the commands themselves.
 
 use std::path::Path;
 

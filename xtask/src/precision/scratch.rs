@@ -48,8 +48,8 @@ const DIRECTORIES: &[&str] = &[
     "web",
 ];
 
-/// Files that patterns find, empty: nothing is run, and nothing of them is read. Secrets are among them, because a pattern
-/// that finds none is harmless.
+/// Empty files for patterns to match. Secrets are among them, because a pattern that matches no
+/// secret is harmless.
 const FILES: &[&str] = &[
     "home/.aws/credentials",
     "home/.bashrc",
@@ -79,14 +79,14 @@ const FILES: &[&str] = &[
     "project/tsconfig.json",
 ];
 
-/// The project, with a home and an empty policy next to it. Dropping it removes everything.
+/// The project, with a home directory and an empty policy next to it. They are removed on drop.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: TempDir,
 }
 
 impl Scratch {
-    /// Makes one, under git.
+    /// Creates the project as a git repository.
     pub(crate) fn new() -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| format!("no scratch project: {error}"))?;
         let scratch = Self { folder };
@@ -115,7 +115,7 @@ impl Scratch {
         Ok(path)
     }
 
-    /// Returns `program` in the project, with nothing of the caller's surroundings.
+    /// Returns a command for `program` in the project, with an empty environment.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.path("project")).env_clear().env("HOME", self.path("home"));

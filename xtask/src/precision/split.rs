@@ -1,11 +1,11 @@
-//! The two halves of a corpus: one to tune the program on, and one to measure it on, which who tunes does not look at.
+//! The two halves of a corpus: one for tuning the program, and a held-out half for measuring it.
 
 /// A half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
-    /// To be looked at.
+    /// The half for tuning.
     Tune,
-    /// To be measured on.
+    /// The held-out half.
     HeldOut,
 }
 
@@ -18,7 +18,7 @@ impl Split {
         Self::ALL.into_iter().find(|split| split.word() == word)
     }
 
-    /// Returns the word for it.
+    /// Returns the name of the half.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Tune => "tune",
@@ -40,7 +40,8 @@ fn fnv1a(text: &str) -> u64 {
     })
 }
 
-/// The last step of MurmurHash3 with 64 bits: without it, ids that follow each other fall into one half.
+/// The last step of MurmurHash3 with 64 bits: without it, consecutive ids would be in the same
+/// half.
 const fn mixed(hash: u64) -> u64 {
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -60,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_halves_are_halves() {
+    fn the_halves_have_about_the_same_size() {
         for first in (0..4000).step_by(500) {
             let ids = (first..first + 500).map(|number| format!("E{number:04}"));
             let tune = ids.filter(|id| Split::of(id) == Split::Tune).count();

@@ -1,4 +1,4 @@
-//! Counting: which decisions fit their labels.
+//! Counts of the decisions that fit their labels.
 
 use std::collections::BTreeMap;
 
@@ -21,27 +21,27 @@ pub(crate) fn offence(judged: &Judged) -> Option<Offence> {
 /// The commands that are counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Those of one half, or all.
+    /// The half to count, or `None` for all.
     pub(crate) split: Option<Split>,
-    /// Those with a disputable label, too.
+    /// True to include commands with a disputable label.
     pub(crate) disputable: bool,
 }
 
 impl Part {
-    /// Returns whether `judged` belongs to it. A file without halves is one half.
+    /// Returns whether `judged` is counted. A file without halves is one half.
     pub(crate) fn has(self, judged: &Judged) -> bool {
         let half = judged.case.split.is_none_or(|of| self.split.is_none_or(|split| of == split));
         half && (self.disputable || !judged.case.disputable)
     }
 
-    /// Returns how many commands with `label` there are, and how many of them offend.
+    /// Returns the number of commands with `label`, and the number of offences among them.
     pub(crate) fn offenders(self, all: &[Judged], label: Label) -> (usize, usize) {
         let mine = all.iter().filter(|judged| self.has(judged) && judged.case.label == label);
         let offends = |judged: &&Judged| offence(judged).is_some();
         (mine.clone().count(), mine.filter(offends).count())
     }
 
-    /// Returns how many commands with `label` got `decision`.
+    /// Returns the number of commands with `label` and `decision`.
     pub(crate) fn count(self, all: &[Judged], label: Label, decision: Decision) -> usize {
         let mine = all.iter().filter(|judged| self.has(judged) && judged.case.label == label);
         mine.filter(|judged| judged.decision == decision).count()
@@ -54,7 +54,8 @@ pub(crate) fn percent(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
-/// Returns the families with an offence, the worst first: how many of how many.
+/// Returns the families with an offence, the worst first, with the numbers of offences and
+/// commands.
 pub(crate) fn families(all: &[&Judged], offence: Offence) -> Vec<(String, usize, usize)> {
     let label = all.iter().find(|judged| offence.is(judged)).map(|judged| judged.case.label);
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();

@@ -16,11 +16,11 @@ use super::{
 /// An action that the analysis did not report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Miss {
-    /// A program was started that is not on the list.
+    /// A program was started that is not in the analysis.
     Program(Vec<String>),
-    /// A shell opened a file for writing that is not on the list.
+    /// A shell opened a file for writing that is not in the analysis.
     File(String),
-    /// Everything on the list is harmless, and yet something was changed.
+    /// All commands are harmless according to the analysis, but something was changed.
     Change(String),
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn is_harmless(facts: &OperationFacts) -> bool {
     })
 }
 
-/// Returns the programs on the list.
+/// Returns the reported programs.
 pub(crate) fn programs(facts: &OperationFacts) -> impl Iterator<Item = &ExecAccess> {
     facts.accesses.iter().filter_map(|access| match access {
         Access::Exec(exec) => Some(exec),
@@ -95,7 +95,7 @@ fn is_listed(facts: &OperationFacts, started: &Started) -> bool {
     if programs(facts).any(|exec| can_be(exec, started)) {
         return true;
     }
-    // The analysis promises only for harmless programs that they start no other programs.
+    // The analysis states only of harmless programs that they start no other programs.
     match &started.by {
         By::Shell => false,
         By::Program(words) => {
@@ -150,7 +150,8 @@ fn is_edit(facts: &OperationFacts, written: &Written, linked: bool) -> bool {
         return false;
     };
     facts.accesses.iter().any(|access| match access {
-        // Behind a link that the script has made itself, letters do not tell where a path leads.
+        // After a link that the script has created, the text of a path does not determine its
+        // target.
         Access::Edit(edit) if linked => base_name(edit.path.as_str()) == base_name(path.as_str()),
         Access::Edit(edit) => edit.path == path,
         _ => false,

@@ -1,4 +1,4 @@
-//! The scripts that chance starts from, and the place where misses are kept.
+//! The initial scripts of the generator, and the directory of saved misses.
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -72,7 +72,7 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     files
 }
 
-/// A basic string of TOML is one of JSON, but for rare escapes.
+/// A basic string of TOML is one of JSON, except for rare escapes.
 fn toml_command(line: &str) -> Option<String> {
     serde_json::from_str(line.strip_prefix("command = ")?).ok()
 }

@@ -38,7 +38,7 @@ const SYSTEM: &[&str] = &["/s/", "/usr/", "/bin/", "/sbin/", "/lib/", "/ox/"];
 const DRIVER: &str = "/ox/driver";
 /// The program that the shell starts for a name that it does not find.
 const NOT_FOUND: &str = "/ox/not-found";
-/// More than this tells nothing new: it is a loop.
+/// The maximum number of actions. A script with more is a loop.
 const MOST: usize = 400;
 
 /// The state of a process at one moment.
@@ -47,16 +47,16 @@ enum Image {
     Driver,
     /// A shell, with the program that started it for its own work, if there is one.
     Shell(By),
-    /// Any other program, by its words, and who started it.
+    /// Any other program, by its words and its origin.
     Program(Vec<String>, By),
-    /// A file of the script's own: what it does is not in the script's text.
+    /// A program that the script created. Its actions are not in the text of the script.
     Foreign,
 }
 
 /// The origin of a started program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum By {
-    /// A shell, or what does nothing but run others.
+    /// A shell, or a program that only runs other programs.
     Shell,
     /// A program with other work, by its words.
     Program(Vec<String>),
@@ -73,10 +73,10 @@ pub(crate) struct Started {
     pub(crate) by: By,
 }
 
-/// A file that was made, changed or removed, or an attempt at it.
+/// A file that was created, changed or removed, or an attempt to do so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// Its path, as far as it was seen.
+    /// The path, as far as it was recorded.
     pub(crate) path: String,
     /// True if a shell did it, not a program.
     pub(crate) by_shell: bool,
@@ -84,18 +84,18 @@ pub(crate) struct Written {
     pub(crate) done: bool,
 }
 
-/// All that was seen of one script.
+/// All recorded actions of a script.
 #[derive(Debug, Default)]
 pub(crate) struct Deeds {
     pub(crate) started: Vec<Started>,
     pub(crate) written: Vec<Written>,
     /// The exit status of the shell; 1000 and more for a signal.
     pub(crate) status: i32,
-    /// A link was made: paths may lead elsewhere from then on.
+    /// True if a link was created. Later paths may have other targets.
     pub(crate) linked: bool,
 }
 
-/// The processes of a record, and what they were at which time.
+/// The processes of a record, with their programs over time.
 #[derive(Debug, Default)]
 struct Processes {
     images: HashMap<u32, Vec<(usize, Image)>>,
@@ -103,7 +103,7 @@ struct Processes {
 }
 
 impl Deeds {
-    /// Reads them from a record.
+    /// Reads the processes from a record.
     pub(crate) fn of(record: &Record, status: i32) -> Self {
         let mut processes = Processes::default();
         for (at, pid, event) in &record.events {
@@ -308,7 +308,7 @@ mod tests {
         let seen = deeds(vec![
             (0, Event::Fork { child: 5 }),
             (5, exec("/usr/bin/bash", &["bash"])),
-            // The child is seen before the call that made it comes back.
+            // The child is recorded before the call that created it returns.
             (6, write("/w/by-shell")),
             (5, Event::Fork { child: 6 }),
             (5, exec("/s/tee", &["tee", "x"])),

@@ -1,4 +1,4 @@
-//! Scripts by chance: by a grammar, and out of pieces of the corpus.
+//! Random scripts: from a grammar, and from fragments of the corpus.
 
 mod grammar;
 
@@ -93,7 +93,7 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    /// Makes scripts by the grammar, and out of `seeds`.
+    /// Creates a source of scripts from the grammar and from `seeds`.
     pub(crate) const fn new(seeds: Vec<String>) -> Self {
         Self { seeds }
     }
@@ -125,7 +125,7 @@ impl Generator {
     }
 }
 
-/// Returns a script with one particular construct, each in its turn. Rare constructs must not
+/// Returns a script with a given construct. The constructs alternate, so that rare ones do not
 /// depend on chance.
 fn aimed(turn: u64, chance: &mut Chance) -> (String, Vec<&'static str>) {
     let turn = usize::try_from(turn).unwrap_or_default() % CONSTRUCTS.len().max(1);
@@ -160,14 +160,14 @@ mod tests {
         stdbuf setsid time-program ionice chrt taskset flock script tool-watch";
 
     #[test]
-    fn no_construct_is_forgotten() {
+    fn every_construct_is_generated() {
         let absent: Vec<_> =
             REQUIRED.split_whitespace().filter(|name| !CONSTRUCTS.contains(name)).collect();
         assert!(absent.is_empty(), "{absent:?}");
     }
 
     #[test]
-    fn the_grammar_comes_to_every_construct() {
+    fn the_grammar_reaches_every_construct() {
         let generator = Generator::new(Vec::new());
         let mut seen = BTreeSet::new();
         for number in 0..60_000 {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_chance_gives_the_same_script() {
+    fn the_same_seed_gives_the_same_script() {
         let generator = Generator::new(vec!["a; b".to_owned()]);
         for number in 1..100 {
             let script = |_| generator.script(number, Shell::Bash, &mut Chance::new(number));

@@ -16,14 +16,14 @@ pub(crate) enum Shell {
     Dash,
 }
 
-/// The options, each with a usual value.
+/// The options, with their default values.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// The number of scripts to run.
     pub(crate) cases: u64,
     /// The seed of the random numbers. The same seed gives the same scripts.
     pub(crate) seed: u64,
-    /// The number of the first script: a miss can be looked at again alone.
+    /// The number of the first script, to repeat a single miss.
     pub(crate) from: u64,
     /// The shell that runs them.
     pub(crate) shell: Shell,
@@ -36,7 +36,7 @@ pub(crate) struct Options {
 impl Options {
     /// Reads the arguments.
     pub(crate) fn read(arguments: &[String]) -> Result<Self, String> {
-        // A tracer and what it traces take turns: two at once for each core leave none idle.
+        // A tracer and its tracee alternate, so two jobs per core keep all cores busy.
         let jobs = thread::available_parallelism().map_or(2, |cores| cores.get() * 2);
         let mut options =
             Self { cases: 20_000, seed: 1, from: 0, shell: Shell::default(), jobs, explain: None };

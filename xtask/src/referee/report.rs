@@ -13,7 +13,7 @@ use super::{
 
 /// The exit status of a shell after a syntax error in its script.
 const SYNTAX_ERROR: i32 = 2;
-/// From here on the status is a signal.
+/// The lowest status that stands for a signal.
 const SIGNALS: i32 = 1000;
 /// The number of lost scripts per thousand that is accepted as accidental.
 const MOST_LOST: usize = 2;
@@ -50,7 +50,7 @@ pub(crate) struct Score {
     opaque: usize,
     programs: usize,
     files: usize,
-    /// Programs ran, and by the analysis all of them only look.
+    /// Programs ran, and all of them are read-only according to the analysis.
     harmless: usize,
     /// Programs that the analysis reported, if the shell was not killed and nothing was opaque, and
     /// those of them that never started.
@@ -127,7 +127,7 @@ impl Score {
         }
     }
 
-    /// Returns all of it for a person to read.
+    /// Returns the report as text.
     pub(crate) fn report(&self, time: Duration, coverage: bool) -> String {
         let mut text = String::new();
         if coverage {

@@ -1,4 +1,4 @@
-//! Makes a script that shows a miss as short as it gets while it still shows one of the same kind.
+//! Shortening of a script with a miss, as long as it has a miss of the same kind.
 
 use super::{compare, report::Found, stage::Stage};
 
@@ -11,7 +11,7 @@ struct Search<'a> {
     runs: usize,
 }
 
-/// Returns the shortest that was found.
+/// Returns the shortest script.
 pub(crate) fn shrink(found: Found, stage: &mut Stage) -> Found {
     let mut search = Search { stage, runs: 0 };
     let mut best = found;
@@ -27,7 +27,7 @@ pub(crate) fn shrink(found: Found, stage: &mut Stage) -> Found {
 }
 
 impl Search<'_> {
-    /// Leaves out runs of pieces: first half of them at once, then ever fewer.
+    /// Removes sequences of pieces: half of them first, then fewer and fewer.
     fn without_pieces(&mut self, mut best: Found, split: fn(&str) -> Vec<&str>) -> Found {
         let mut size = split(&best.case.script).len() / 2;
         while size > 0 {
@@ -45,7 +45,7 @@ impl Search<'_> {
         best
     }
 
-    /// Returns the miss that `script` shows, if it is like the one before.
+    /// Returns the miss of `script`, if it is of the same kind.
     fn still(&mut self, found: &Found, script: String) -> Option<Found> {
         let mut shorter = found.clone();
         shorter.case.script = script;

@@ -1,5 +1,5 @@
-//! The stage: a namespace without a network and with nothing to write on but memory, in which strace watches a driver
-//! run scripts one after the other.
+//! The stage: a namespace without a network in which only memory is writable. In it, strace records
+//! a driver that runs scripts one after the other.
 
 mod programs;
 
@@ -23,10 +23,10 @@ use crate::{setup::is_root, steps::succeed};
 pub(crate) const WORK: &str = "/w/1/2/3/4/work";
 pub(crate) const HOME: &str = "/w/home";
 
-/// Root must not be root inside, whatever a namespace maps it to.
+/// Root must not be root inside of the namespace.
 const DROP_ROOT: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 
-/// Own namespaces for everything, no environment, and the system's programs to read only.
+/// Separate namespaces, an empty environment, and read-only system directories.
 const NAMESPACE: &[&str] = &[
     "bwrap",
     "--unshare-all",
@@ -66,7 +66,7 @@ const NAMESPACE: &[&str] = &[
     "/w",
 ];
 
-/// Every call that starts a program, makes a process, or makes, changes or removes a name.
+/// The system calls that start a program, create a process, or create, change or remove a file.
 const CALLS: &str = "trace=execve,execveat,clone,clone3,fork,vfork,open,openat,creat,truncate,\
     rename,renameat,renameat2,unlink,unlinkat,rmdir,mkdir,mkdirat,symlink,symlinkat,link,linkat,\
     mknod,mknodat";
@@ -123,7 +123,8 @@ impl Ground {
         succeed(compiler.arg(file))
     }
 
-    /// Fills the search path: real programs where they do no harm, and the stub under every other name.
+    /// Fills the search path: real programs if they do no harm, and the stub under every other
+    /// name.
     fn link(&self) -> io::Result<()> {
         let place = self.folder.path().join("s");
         let stub = self.folder.path().join("ox/not-found");
@@ -138,7 +139,7 @@ impl Ground {
 }
 
 impl Stage {
-    /// Opens a namespace, on the processor that `index` falls on.
+    /// Opens a namespace on the processor that `index` selects.
     pub(crate) fn open(ground: &Ground, index: usize) -> Result<Self, String> {
         let mut command = confined(ground.folder.path(), index);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -148,12 +149,12 @@ impl Stage {
         Ok(Self { child, input, log: BufReader::with_capacity(1 << 16, log), number: 0 })
     }
 
-    /// Returns whether it has run enough scripts to be replaced.
+    /// Returns whether the stage has run enough scripts and is to be replaced.
     pub(crate) const fn is_worn(&self) -> bool {
         self.number >= MOST_SCRIPTS
     }
 
-    /// Runs a script and returns what it did.
+    /// Runs a script, and returns its actions.
     pub(crate) fn run(&mut self, case: &Case) -> Result<Deeds, String> {
         self.number += 1;
         self.send(case).map_err(|error| format!("{error}: {}", self.last_words()))?;

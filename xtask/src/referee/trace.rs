@@ -16,7 +16,7 @@ pub(crate) enum Line {
     Noise,
 }
 
-/// One thing that a process did, or tried.
+/// An action of a process, or an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// Became another program.
@@ -33,7 +33,7 @@ pub(crate) struct Record {
     /// Each event with its process, and the line on which it began.
     pub(crate) events: Vec<(usize, u32, Event)>,
     lines: usize,
-    /// The calls that have not come back: where they began, and their text so far.
+    /// The calls that have not returned, with their positions and their text so far.
     open: HashMap<u32, (usize, String)>,
 }
 
@@ -103,7 +103,7 @@ fn event(name: &str, arguments: &str, result: &str) -> Option<Event> {
     }
 }
 
-/// A call that is cut short by a signal has no result, and what it did is not certain: as if it was done.
+/// A call that a signal interrupts has no result. It is treated as successful.
 fn failure(result: &str) -> Option<String> {
     let error = result.trim_start().strip_prefix("-1 ")?;
     Some(error.split(' ').next().unwrap_or_default().to_owned())

@@ -1,4 +1,4 @@
-//! The work: cases one after the other, on several stages at once.
+//! Running the cases on several stages at once.
 
 use std::{
     sync::{
@@ -18,7 +18,7 @@ use super::{
     stage::{Ground, Stage},
 };
 
-/// Below this number chance may well leave a construct out.
+/// The minimum number of scripts for which every construct must occur.
 const ENOUGH_FOR_ALL: u64 = 10_000;
 /// The number of misses that are shortened. Each takes a few hundred runs, and this many misses
 /// already show that something is broken.
@@ -30,7 +30,7 @@ const MOST_LOST: usize = 100;
 /// construct that has not run yet is also run.
 const OPAQUE_RUN: u64 = 16;
 
-/// One script, and what it is run with.
+/// A script with its options.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) script: String,
@@ -67,7 +67,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Gathers the scripts that chance starts from.
+    /// Collects the initial scripts of the generator.
     pub(crate) fn new(options: Options) -> Result<Self, String> {
         let generator = Generator::new(corpus::scripts()?);
         let next = AtomicU64::new(options.from);
@@ -106,7 +106,7 @@ impl Work {
                 stage = Stage::open(ground, index)?;
             }
             if let Err(why) = self.case(number, &mut stage, &mut score) {
-                // A script that ends the stage ends it for itself alone.
+                // A script that ends the stage does not affect other scripts.
                 score.lost.push(why);
                 if score.lost.len() > MOST_LOST {
                     return Err(format!(

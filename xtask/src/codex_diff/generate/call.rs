@@ -8,7 +8,7 @@ use super::{
     words::{mostly, one, path, spelled, word},
 };
 
-/// Returns a call, and keeps what it is about.
+/// Returns a call, and stores its pattern.
 pub(super) fn prefix_rule(chance: &mut Chance, patterns: &mut Vec<Pattern>) -> String {
     let pattern = pattern(chance);
     let mut arguments = vec![argument(chance, "pattern", |chance| list(chance, &pattern))];
@@ -98,7 +98,7 @@ pub(super) fn network_rule(chance: &mut Chance) -> String {
     call(chance, "network_rule", arguments)
 }
 
-/// Writes a call; now and then with something too much, too little or in another order.
+/// Writes a call, sometimes with extra, missing or reordered arguments.
 fn call(chance: &mut Chance, name: &str, mut arguments: Vec<(String, String)>) -> String {
     match chance.below(100) {
         0 if chance.percent(50) => drop(arguments.remove(0)),
@@ -169,7 +169,7 @@ fn because(chance: &mut Chance) -> String {
     text(chance, why)
 }
 
-/// Mostly what the rule is about, or not.
+/// Returns examples that usually fit the rule.
 fn examples(chance: &mut Chance, pattern: &Pattern, name: &str) -> String {
     let count = chance.below(3) + u64::from(chance.percent(90));
     let examples = (0..count).map(|_| {
@@ -190,7 +190,7 @@ fn examples(chance: &mut Chance, pattern: &Pattern, name: &str) -> String {
     format!("[{}]", examples.collect::<Vec<_>>().join(", "))
 }
 
-/// Writes the first word anew.
+/// Returns another spelling of the first word.
 fn first(mut words: Vec<String>, anew: impl FnOnce(&str) -> String) -> Vec<String> {
     if let Some(word) = words.first_mut() {
         *word = anew(word);

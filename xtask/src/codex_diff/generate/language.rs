@@ -8,7 +8,7 @@ use super::{
     words::one,
 };
 
-/// Returns a statement that makes rules in a roundabout way.
+/// Returns a statement that creates rules indirectly.
 pub(super) fn statement(chance: &mut Chance, patterns: &mut Vec<Pattern>) -> String {
     let pattern = pattern(chance);
     let list = list(chance, &pattern);

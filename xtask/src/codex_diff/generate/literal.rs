@@ -1,4 +1,4 @@
-//! Texts as a rule file writes them.
+//! String literals of rule files.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::crash::chance::Chance;
 
 use super::words::one;
 
-/// Returns a literal of this text, in one of the ways that there are.
+/// Returns a literal of this text, in one of the possible forms.
 pub(super) fn text(chance: &mut Chance, text: &str) -> String {
     match chance.below(100) {
         0..=69 => format!("\"{}\"", escaped(chance, text, '"')),

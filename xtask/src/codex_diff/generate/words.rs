@@ -66,13 +66,13 @@ const WORDS: &[&str] = &[
     "ς",
 ];
 
-/// Returns one of these.
+/// Returns a random element.
 pub(crate) fn one<T: Clone + Default>(chance: &mut Chance, all: &[T]) -> T {
     let at = usize::try_from(chance.below(all.len().max(1) as u64)).unwrap_or_default();
     all.get(at).cloned().unwrap_or_default()
 }
 
-/// Returns the first of these, which are right, or now and then all.
+/// Returns the first elements, which are valid, or sometimes all elements.
 pub(super) fn mostly<'a, T>(
     chance: &mut Chance,
     percent: u64,
@@ -87,7 +87,7 @@ pub(super) fn word(chance: &mut Chance) -> String {
     one(chance, WORDS).to_owned()
 }
 
-/// Returns a word as another one may spell it.
+/// Returns another spelling of a word.
 pub(super) fn spelled(chance: &mut Chance, word: &str) -> String {
     if chance.percent(50) { word.to_uppercase() } else { word.to_lowercase() }
 }

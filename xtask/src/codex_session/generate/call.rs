@@ -19,7 +19,7 @@ pub(super) fn new(chance: &mut Chance) -> Call {
     if let Some(way) = way {
         say("sandbox_permissions", json!(way));
     }
-    // Without a word on the sandbox, Codex wants none on why.
+    // Without `sandbox_permissions`, Codex expects no justification.
     if chance.percent(if way.is_some() { 55 } else { 3 }) {
         let why = ["j", "because é", "two\nlines", "", " ", "say \"yes\""];
         say("justification", json!(one(chance, &why)));

@@ -1,4 +1,4 @@
-//! Patches that only add files, so that no file has to be there, and calls of `apply_patch` with them.
+//! Patches that only add files, so that no file has to exist, and calls of `apply_patch` with them.
 
 use crate::{codex_diff::generate::words::one, crash::chance::Chance};
 
@@ -27,7 +27,7 @@ const FILES: [&str; 20] = [
     "é",
 ];
 
-/// Returns a patch; now and then it is wrong.
+/// Returns a patch, which is sometimes invalid.
 pub(super) fn patch(chance: &mut Chance) -> String {
     let hunks: String = (0..one(chance, &[1, 1, 1, 2, 3])).map(|_| hunk(chance)).collect();
     let (begin, end) = ("*** Begin Patch\n", "*** End Patch");
@@ -55,7 +55,7 @@ fn hunk(chance: &mut Chance) -> String {
     }
 }
 
-/// Returns a call with a patch in a here-document, or nearly one.
+/// Returns a call with a patch in a here-document, or in a similar form.
 pub(super) fn call(chance: &mut Chance) -> String {
     let patch = patch(chance);
     let name = one(

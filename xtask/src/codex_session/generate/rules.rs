@@ -1,4 +1,4 @@
-//! Rule files that Codex takes, about the programs that scripts name.
+//! Valid rule files for the programs of the scripts.
 
 use serde_json::{Value, json};
 
@@ -6,11 +6,11 @@ use crate::{codex_diff::generate::words::one, crash::chance::Chance};
 
 use super::script::{PROGRAMS, WORDS};
 
-/// Returns the texts of none, one or two files.
+/// Returns the texts of up to two files.
 pub(super) fn files(chance: &mut Chance) -> Vec<String> {
     match chance.below(100) {
         0..=9 => Vec::new(),
-        // Among several such rules the order is by chance, and with it the reason.
+        // The order of several such rules is random, and so is the reason.
         10..=14 => vec![prefix_rule(chance, true)],
         15..=79 => vec![file(chance)],
         _ => vec![file(chance), file(chance)],
@@ -40,7 +40,7 @@ fn prefix_rule(chance: &mut Chance, canonical: bool) -> String {
     format!("prefix_rule({})\n", arguments.join(", "))
 }
 
-/// Mostly one or two words, so that rules and commands meet.
+/// Patterns usually have one or two words, so that rules match commands.
 fn pattern(chance: &mut Chance) -> Value {
     if chance.percent(20) {
         return odd(chance);
@@ -60,7 +60,7 @@ fn place(chance: &mut Chance, words: &[&str]) -> Value {
     }
 }
 
-/// Wrappers, what takes another command, and the shell that runs whatever is not plain.
+/// Wrappers, programs that run another command, and the shell that runs other scripts.
 fn odd(chance: &mut Chance) -> Value {
     let patterns = [
         json!(["rm"]),

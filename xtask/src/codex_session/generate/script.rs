@@ -4,7 +4,7 @@ use crate::{codex_diff::generate::words::one, crash::chance::Chance};
 
 use super::{kinds::KINDS, patch};
 
-/// Programs that are not there, and three that do nothing.
+/// Programs that do not exist, and three that do nothing.
 pub(super) const PROGRAMS: [&str; 10] =
     ["uu", "uu", "al", "al", "fb", "pm", "mx", "vv", "true", "echo"];
 
@@ -12,7 +12,7 @@ pub(super) const PROGRAMS: [&str; 10] =
 pub(super) const WORDS: [&str; 14] =
     ["a", "b", "a", "-x", "-c", "--", "a b", "", "é", "1", "x=y", "it's", "-rf", "a\"b"];
 
-/// Returns a script, and the kinds that it is made of.
+/// Returns a script with its kinds.
 pub(super) fn script(chance: &mut Chance) -> (Vec<&'static str>, String) {
     let (first, mut script) = of_a_kind(chance);
     let mut kinds = vec![first];
@@ -35,7 +35,7 @@ fn named(wanted: &str) -> (&'static str, &'static [&'static str]) {
     KINDS.iter().find(|kind| kind.0 == wanted).copied().unwrap_or_default()
 }
 
-/// Fills the letters in angle brackets in.
+/// Replaces the letters in angle brackets.
 fn filled(chance: &mut Chance, template: &str) -> String {
     let mut parts = template.split('<');
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -71,7 +71,7 @@ fn command(chance: &mut Chance) -> String {
     words.join(" ")
 }
 
-/// A word as a shell reads it.
+/// Returns a word in the syntax of a shell.
 fn written(chance: &mut Chance) -> String {
     match one(chance, &WORDS) {
         "" => "''".to_owned(),
@@ -124,7 +124,7 @@ fn quoted(chance: &mut Chance) -> String {
     }
 }
 
-/// Codex follows eight wrappers and no more.
+/// Codex unwraps at most eight wrappers.
 fn nest(chance: &mut Chance) -> String {
     let wrapper = one(chance, &["env ", "sudo ", "env -i ", "env A=b "]);
     let times = one(chance, &[1, 6, 7, 7, 8, 8, 9, 10]);

@@ -34,7 +34,7 @@ pub(crate) fn events(message: &Value) -> Vec<(&'static str, Value)> {
     events.into_iter().map(|(name, data)| (name, with(data, "type", json!(name)))).collect()
 }
 
-/// Returns the result of call number `step` that `request` carries, if it does.
+/// Returns the result of call number `step` in `request`, if it is there.
 pub(crate) fn tool_result(request: &Value, step: usize) -> Option<ToolResult> {
     let wanted = id(step);
     let blocks = array(request, "messages").iter().flat_map(|turn| array(turn, "content"));
@@ -44,7 +44,7 @@ pub(crate) fn tool_result(request: &Value, step: usize) -> Option<ToolResult> {
     Some(ToolResult { text: content_text(block), is_error })
 }
 
-/// Returns the calls that the conversation of `request` is to make, and the number of the first.
+/// Returns the calls for the conversation of `request`, and the number of the first one.
 fn part<'a>(script: &'a Script, request: &Value) -> (&'a [Call], usize) {
     let opening = array(request, "messages").first().map(content_text).unwrap_or_default();
     if opening.contains(DELEGATED) {

@@ -1,6 +1,6 @@
-//! A policy that cannot be read: the product must live, and answer, and let nothing through.
+//! Unreadable policies: the hook must answer, and allow nothing.
 //!
-//! In each of these the client itself would let the call run.
+//! In each scenario, the client itself would allow the call.
 
 use std::{
     fs,
@@ -86,8 +86,7 @@ fn endless(path: &Path) -> Result<(), String> {
     symlink("/dev/zero", path).map_err(|error| format!("cannot make the link: {error}"))
 }
 
-/// Lets the product run with little memory: one that reads on and on then dies soon, instead of
-/// taking the machine with it.
+/// Limits the memory of the program, so that an endless read ends soon.
 fn short_of_memory(world: World<'_>) -> Result<World<'_>, String> {
     let openoxide = world.openoxide().display();
     let script = format!("exec prlimit --as=1000000000 {openoxide} hook claude");

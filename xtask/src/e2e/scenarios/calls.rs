@@ -1,4 +1,4 @@
-//! Calls of a client whose hook is the product and whose policy is sound.
+//! Calls of a client with the `openoxide` hook and a valid policy.
 
 use super::{Verdict, bash, file_call, in_a_subagent, scenarios};
 use crate::e2e::{

@@ -3,9 +3,9 @@
 //!
 //! The client continues as if there were no hook whenever a hook crashes, exceeds its time limit,
 //! prints an invalid answer, or is missing. The scenarios whose names begin with `the_client` test
-//! this fact, so that a change of it is noticed. For this reason the product's hook never crashes,
-//! and the recommended wiring lets the client ask about every tool: then a dead hook is a question
-//! without an answer.
+//! this fact, so that a change of it is noticed. For this reason, the `openoxide` hook never
+//! crashes, and the recommended wiring makes the client ask about every tool: then a failed hook is
+//! a question without an answer.
 
 use super::{Verdict, bash, file_call, scenarios};
 use crate::e2e::{
@@ -82,7 +82,7 @@ fn a_project_undoes_a_wiring_without_ask_rules_when_the_hook_is_dead(agent: &Age
     world.run(vec![bash("touch x")])?.made("x")
 }
 
-/// The client's own rules would run the call, and it asks about nothing: the hook alone blocks.
+/// The client's own rules allow the call without a question, so only the hook can block it.
 fn what_init_has_wired_blocks_when_the_program_is_missing(agent: &Agent) -> Verdict {
     blocks(World::new(agent)?.wired_by_init().then_broken(Broken::Missing))
 }
@@ -118,7 +118,7 @@ fn a_missing_hook_lets_nothing_through_the_recommended_wiring(agent: &Agent) -> 
     fails_closed(World::new(agent)?.hook_program("missing"))
 }
 
-/// The product itself, so short of memory that it cannot live, under a policy that would allow.
+/// The `openoxide` hook with too little memory to start, and a policy that would allow the call.
 fn a_starved_hook_lets_nothing_through_the_recommended_wiring(agent: &Agent) -> Verdict {
     let world = World::new(agent)?.policy("[permissions]\nallow = [\"Bash(touch *)\"]\n")?;
     let openoxide = world.openoxide().display();
@@ -149,13 +149,13 @@ fn a_project_that_switches_hooks_off_gets_nothing_through_the_recommended_wiring
     fails_closed(World::new(agent)?.file("project/.claude/settings.json", HOSTILE)?)
 }
 
-/// Holds that a call that the client itself allows runs although its hook gave no answer.
+/// Checks that a call that the client itself allows runs although its hook gave no answer.
 fn fails_open(world: World<'_>) -> Verdict {
     world.client_permissions(careless()).run(vec![bash("touch x")])?.made("x")
 }
 
-/// Holds that under the recommended wiring a call does not run when the hook gave no answer, not
-/// even one that the client itself would allow.
+/// Checks that with the recommended settings no call runs if the hook gave no answer, even if the
+/// client itself would allow it.
 fn fails_closed(world: World<'_>) -> Verdict {
     let session =
         world.client_permissions(recommended_over_careless()).run(vec![bash("touch x")])?;

@@ -1,4 +1,4 @@
-//! A copy of the workspace with all mutants of a target in it, and the test programs that it is compiled to.
+//! A copy of the workspace with all mutants of a target in it, and its compiled test programs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,7 +28,7 @@ mod mutation {
 }
 ";
 
-/// Each round leaves out the mutants that the compiler complained of.
+/// The maximum number of rounds. Each one leaves out the mutants with compiler errors.
 const MOST_ROUNDS: usize = 50;
 
 /// The reason for which a mutant is not in the program.
@@ -56,7 +56,7 @@ pub(super) struct TestProgram {
 }
 
 impl Copy {
-    /// Copies the files that git knows. What has not changed since the last time is not written.
+    /// Copies the files that git knows. Unchanged files are not written.
     pub(super) fn make(from: &Path, to: PathBuf) -> Result<Self, String> {
         let mut git = Command::new("git");
         git.current_dir(from).args([

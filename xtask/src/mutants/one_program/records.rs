@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_goes_on_where_it_was_broken_off() {
+    fn an_interrupted_run_continues() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("results.tsv");
         let mut records = Records::open(&path, false).unwrap();

@@ -85,9 +85,9 @@ impl Grammar {
     }
 }
 
-/// Chooses by weight; the first way, once there have been choices enough.
+/// Chooses by weight. After enough choices, returns the first way.
 fn choose<'g>(ways: &'g [Way], depth: usize, pen: &mut Pen<'_>) -> Option<&'g Way> {
-    // A symbol of plain texts makes a script no longer than it is.
+    // A symbol that consists of texts only does not need a choice.
     let plain =
         ways.iter().all(|way| !way.parts.iter().any(|part| matches!(part, Part::Symbol(_))));
     if !plain && (pen.choices == 0 || depth > DEEPEST) {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn every_symbol_is_there_and_used() {
+    fn every_symbol_is_defined_and_used() {
         let grammar = &super::super::GRAMMAR;
         let parts = grammar.symbols.values().flatten().flat_map(|way| &way.parts);
         let mut used: BTreeSet<_> = parts
