@@ -74,6 +74,8 @@ struct Row {
     #[serde(default)]
     cuts: String,
     #[serde(default)]
+    searches: String,
+    #[serde(default)]
     traits: String,
     #[serde(default)]
     opaque: String,
@@ -288,7 +290,7 @@ impl Table {
         let alone = row.alone.as_ref().map(|text| self.text(text)).transpose()?;
         let level = format!(
             "CommandSpec {{ name: {}, class: {class}, operands: {}, options: {}, option_overrides: {}, subcommands: {}, given: {}, here_with: {}, \
-             cuts: {}, opaque: {}, except: {}, check: {}, tokens: {}, values: {}, reader: {}, alone: {}, traits: {} }}",
+             cuts: {}, searches: {}, opaque: {}, except: {}, check: {}, tokens: {}, values: {}, reader: {}, alone: {}, traits: {} }}",
             self.text(name)?,
             self.operands(&row.operands)?,
             add(&mut self.sets, options)?,
@@ -297,6 +299,7 @@ impl Table {
             self.list(&row.given)?,
             self.list(&row.here_with)?,
             self.list(&row.cuts)?,
+            self.list(&row.searches)?,
             self.list(&row.opaque)?,
             self.list(&row.except)?,
             function(&mut self.checks, "OptionCheck", row.check.as_ref()),

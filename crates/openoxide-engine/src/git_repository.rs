@@ -129,6 +129,9 @@ fn is_harmless_worktree(
     if !is_valid_git_dir(&found) {
         return false;
     }
+    if has_links(&found.git_dir) || has_links(&found.common_dir) {
+        return false;
+    }
     let Some(config) = read_harmless_config(&found.common_dir, is_submodule.then_some(tree)) else {
         return false;
     };
@@ -138,6 +141,55 @@ fn is_harmless_worktree(
         !edits.may_change(&below.join(".git"))
             && (!below.join(".git").exists()
                 || deep > 0 && is_harmless_worktree(&below, edits, true, deep - 1))
+    })
+}
+
+/// Directories of a repository with files whose lines git prints (gitrepository-layout(5)).
+const PRINTED_DIRECTORIES: [&str; 15] = [
+    "",
+    "objects",
+    "objects/pack",
+    "info",
+    "objects/info",
+    "objects/info/commit-graphs",
+    "objects/pack/multi-pack-index.d",
+    "logs",
+    "rebase-apply",
+    "rebase-merge",
+    "sequencer",
+    "worktrees",
+    "rr-cache",
+    "worktrees/*",
+    "rr-cache/*",
+];
+
+/// The entries of a repository that may be links, because git prints nothing of them.
+const HARMLESS_LINKS: [&str; 1] = ["hooks"];
+
+/// The maximum number of entries in these directories.
+const MAX_PRINTED_FILES: usize = 4096;
+
+/// Returns whether a file of a repository may be a link. Git shows lines of many of its files, also
+/// in errors.
+fn has_links(repository: &Path) -> bool {
+    let mut count = 0;
+    PRINTED_DIRECTORIES.iter().any(|name| match name.strip_suffix("/*") {
+        None => contains_link(&repository.join(name), &mut count),
+        Some(above) => {
+            let Ok(entries) = fs::read_dir(repository.join(above)) else { return false };
+            entries.flatten().any(|entry| contains_link(&entry.path(), &mut count))
+        }
+    })
+}
+
+/// Returns whether an entry of a directory is a link.
+fn contains_link(directory: &Path, count: &mut usize) -> bool {
+    let Ok(entries) = fs::read_dir(directory) else { return false };
+    entries.flatten().any(|entry| {
+        *count += 1;
+        let is_harmless = HARMLESS_LINKS.iter().any(|name| entry.file_name() == *name);
+        *count > MAX_PRINTED_FILES
+            || !is_harmless && entry.file_type().is_ok_and(|kind| kind.is_symlink())
     })
 }
 

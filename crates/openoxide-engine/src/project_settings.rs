@@ -123,18 +123,31 @@ fn operand_directories(exec: &ExecAccess, places: &[PathBuf]) -> Option<BTreeSet
     let mut directories = BTreeSet::new();
     let place = places.first()?;
     for word in exec.argv.iter().skip(1) {
-        let CommandWord::Known(text) = word else { continue };
-        if text.starts_with('-') {
-            continue;
+        let (CommandWord::Known(text) | CommandWord::KnownPrefix(text)) = word else { continue };
+        for file in attached_files(text) {
+            let path = place.join(file);
+            let new = path.ancestors().take_while(|above| !place.starts_with(above));
+            directories.extend(new.map(Path::to_path_buf));
         }
-        let path = place.join(text);
-        let new = path.ancestors().take_while(|above| !place.starts_with(above));
-        directories.extend(new.map(Path::to_path_buf));
         if directories.len() > MOST_DIRECTORIES {
             return None;
         }
     }
     Some(directories)
+}
+
+/// Returns the texts in a word that may name a file: the word itself, or the values that are
+/// attached to an option (`--config-path=DIR`, `-CDIR`).
+fn attached_files(word: &str) -> impl Iterator<Item = &str> {
+    let is_option = word.starts_with('-');
+    let whole = Some(word).filter(|_| !is_option);
+    let after_equals = word.split_once('=').map(|(_, value)| value).filter(|_| is_option);
+    let after_letter = word
+        .char_indices()
+        .nth(2)
+        .and_then(|(at, _)| word.get(at..))
+        .filter(|_| is_option && !word.starts_with("--"));
+    [whole, after_equals, after_letter].into_iter().flatten()
 }
 
 /// Returns whether a program obeys any steering file.

@@ -21,6 +21,9 @@ const MAX_IGNORE_FILE_BYTES: u64 = 65_536;
 const PACKAGE_DIRECTORIES: [&str; 3] = ["node_modules", "site-packages", ".git"];
 /// Lists of ignored files, which programs read wherever they are; errors show lines of them.
 const IGNORE_FILES: [&str; 3] = [".ignore", ".rgignore", ".fdignore"];
+/// All lists of ignored files whose lines can take in hidden files again.
+const IGNORE_LISTS: [&str; 5] =
+    [".ignore", ".rgignore", ".fdignore", ".gitignore", ".git/info/exclude"];
 
 /// Puts the secret files that a search would print in the place of each search.
 pub(crate) fn expand_searches(facts: &mut OperationFacts, steps: &StepBudget) {
@@ -40,7 +43,7 @@ pub(crate) fn expand_searches(facts: &mut OperationFacts, steps: &StepBudget) {
         let is_new = !looked_up || !seen.contains(&anywhere);
         let Some(search) = path.search.clone().filter(|_| is_new) else { continue };
         seen.push(anywhere);
-        match find_secrets_below(&path.path, &search, steps) {
+        match find_searched_secrets(&path.path, &search, steps) {
             Some(found) => add_secret_reads(facts, &path, found),
             None => {
                 let text = format!("{}: too many files to find the secrets among them", path.path);
@@ -61,11 +64,66 @@ fn add_secret_reads(facts: &mut OperationFacts, searched: &PathAccess, found: Ve
     }
 }
 
+/// Returns the secret files that a search reaches, also those that a list of ignored files takes in
+/// again; nothing if too much would have to be looked at.
+fn find_searched_secrets(
+    root: &AbsPath,
+    search: &FileSearch,
+    steps: &StepBudget,
+) -> Option<Vec<AbsPath>> {
+    let mut lists = Vec::new();
+    let mut found = find_secrets_below(root, search, steps, &mut lists)?;
+    if !search.obeys_ignore_files {
+        return Some(found);
+    }
+    let above = std::iter::successors(root.parent(), AbsPath::parent);
+    lists.extend(above.flat_map(|directory| included_lines(&directory)));
+    if !lists.iter().any(|line| may_name_hidden(line)) {
+        return Some(found);
+    }
+    let all = FileSearch {
+        include_patterns: search.include_patterns.clone(),
+        exclude_patterns: search.exclude_patterns.clone(),
+        excluded_directories: search.excluded_directories.clone(),
+        ..FileSearch::all_files()
+    };
+    let hidden = find_secrets_below(root, &all, steps, &mut Vec::new())?;
+    let is_included = |path: &AbsPath| lists.iter().any(|line| line_may_match(line, path.as_str()));
+    found.extend(hidden.into_iter().filter(is_included));
+    found.sort();
+    found.dedup();
+    Some(found)
+}
+
+/// Returns the lines of the lists of a directory that take files in again.
+fn included_lines(directory: &AbsPath) -> Vec<String> {
+    let text = |name: &&str| {
+        let list = directory.join(name);
+        match fs::metadata(list.as_str()) {
+            Ok(found) if found.len() > MAX_IGNORE_FILE_BYTES => Some("!*".to_owned()),
+            Ok(_) => fs::read(list.as_str())
+                .ok()
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+            Err(_) => None,
+        }
+    };
+    let texts: Vec<String> = IGNORE_LISTS.iter().filter_map(text).collect();
+    let lines = texts.iter().flat_map(|text| text.lines());
+    lines.filter_map(|line| line.trim().strip_prefix('!')).map(str::to_owned).collect()
+}
+
+/// Returns whether a line can name a hidden file or directory.
+fn may_name_hidden(line: &str) -> bool {
+    line.split('/').any(|part| part.starts_with(['.', '*', '?', '[', '\\', '{']))
+}
+
 /// Returns the secret files that a search reaches; nothing if too much would have to be looked at.
+/// `lists` gets the lines by which the directories on the way take files in again.
 fn find_secrets_below(
     root: &AbsPath,
     search: &FileSearch,
     steps: &StepBudget,
+    lists: &mut Vec<String>,
 ) -> Option<Vec<AbsPath>> {
     let mut found = Vec::new();
     let mut open = vec![root.clone()];
@@ -75,6 +133,9 @@ fn find_secrets_below(
             return None;
         }
         let Ok(entries) = fs::read_dir(directory.as_str()) else { continue };
+        if search.obeys_ignore_files {
+            lists.extend(included_lines(&directory));
+        }
         for entry in entries.filter_map(Result::ok) {
             count += 1;
             if count > MAX_ENTRIES
@@ -97,7 +158,8 @@ fn find_secrets_below(
                 {
                     open.push(path);
                 }
-            } else if is_secret(&path) && is_searched(root, &path, name, search)
+            } else if (is_secret(&path) || search.follows_links && kind.is_symlink())
+                && is_searched(root, &path, name, search)
                 || kind.is_symlink() && IGNORE_FILES.contains(&name)
             {
                 found.push(path);
@@ -284,7 +346,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let found = find_secrets_below(&root, search, &StepBudget::new()).unwrap();
+        let found = find_searched_secrets(&root, search, &StepBudget::new()).unwrap();
         found.iter().map(|path| path.strip_prefix(&root).unwrap().to_owned()).collect()
     }
 

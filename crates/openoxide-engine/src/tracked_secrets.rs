@@ -102,6 +102,11 @@ fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> 
         ("format-patch", _) => {
             options().any(|word| word == "--stdout").then_some(PrintedFiles::Any)
         }
+        // Each option of the diff that is no summary takes the place of the default summary.
+        ("stash", Some("show")) => {
+            let shows = |word: &str| word.starts_with('-') && !SUMMARIES.contains(&word);
+            (shows_patch || options().any(shows)).then_some(PrintedFiles::Any)
+        }
         (
             "log" | "whatchanged" | "reflog" | "stash" | "diff-tree" | "diff-index" | "diff-files",
             _,
@@ -121,7 +126,12 @@ fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> 
             (operands > 2 || begins("--t")).then_some(PrintedFiles::Any)
         }
         ("merge-file", _) => begins("--ob").then_some(PrintedFiles::Any),
-        ("grep", _) => names_object(words, place).then_some(PrintedFiles::Any),
+        ("grep", _) => (begins("--ca") || names_object(words, place)).then_some(PrintedFiles::Any),
+        // With this option it prints the changes.
+        ("status", _) => {
+            let verbose = |word: &str| is_short_option(word, "v") || word.starts_with("--v");
+            options().any(verbose).then_some(PrintedFiles::Any)
+        }
         _ => None,
     }
 }

@@ -173,6 +173,7 @@ pub enum AccessRoute {
 
 /// The files below a directory that a program searches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct FileSearch {
     /// Patterns of which a file's name has to match one; without any, all files are searched.
     pub include_patterns: Vec<String>,
@@ -185,6 +186,12 @@ pub struct FileSearch {
     pub includes_hidden: bool,
     /// True if files that `.gitignore` lists are searched.
     pub includes_ignored: bool,
+    /// True if symbolic links to files are followed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows_links: bool,
+    /// True if a list of ignored files can take in hidden files again (`!.env`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub obeys_ignore_files: bool,
 }
 
 impl FileSearch {

@@ -79,6 +79,10 @@ pub(super) const MAKE: &[&str] = &["make", "gmake", "bmake"];
 
 pub(super) const GO: &[&str] = &["go", "gofmt", "golangci-lint", "gopls", "staticcheck"];
 
+/// The programs that print the version that a file of the project names.
+pub(super) const VERSION_MANAGERS: &[&str] =
+    &["asdf", "fnm", "goenv", "jenv", "mise", "nodenv", "nvm", "plenv", "pyenv", "rbenv", "rtx"];
+
 /// The programs that asdf and mise put others in the place of.
 pub(super) const SHIMMED: &[&str] = &[
     "bundle",

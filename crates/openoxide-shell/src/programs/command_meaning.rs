@@ -2,7 +2,7 @@
 
 use openoxide_protocol::{CommandClass, CommandWords, FileSearch, SqliteDatabase, VersionControl};
 
-use super::{ArgumentWord, Argv, WordSource};
+use super::{ArgumentWord, Argv, WordSource, table_entries::TableTexts};
 
 /// The reason why the effect of a command is unknown.
 pub(super) const UNKNOWN_FILE: &str = "it reads or changes a file that is not known";
@@ -179,6 +179,46 @@ impl CommandMeaning {
         let whole: Vec<_> =
             read.map(|target| CommandEffect::Searches(target, FileSearch::all_files())).collect();
         self.effects.extend(whole);
+    }
+
+    /// Notes that a program reads `FILE.gz` or similar if there is no `FILE`.
+    pub(crate) fn add_compressed_names(&mut self) {
+        const ENDINGS: [&str; 8] = [".gz", ".Z", ".tgz", ".bz2", ".xz", ".lzma", ".lz4", ".zst"];
+        let read = self.effects.iter().filter_map(|effect| match effect {
+            CommandEffect::Reads(EffectTarget::File(file) | EffectTarget::Printed(file)) => {
+                let is_compressed = ENDINGS.iter().any(|ending| file.ends_with(ending));
+                (!is_compressed).then(|| format!("{file}.*"))
+            }
+            _ => None,
+        });
+        let named: Vec<_> =
+            read.map(|pattern| CommandEffect::Reads(EffectTarget::Pattern(pattern))).collect();
+        self.effects.extend(named);
+    }
+
+    /// Notes that lines of the files come out that match one of `patterns` below the directories
+    /// that it reads, also behind links.
+    pub(super) fn search_directories(&mut self, patterns: TableTexts) {
+        let patterns: Vec<&str> = patterns.iter().collect();
+        let names = patterns.iter().filter(|pattern| **pattern != ".");
+        let include_patterns: Vec<String> = names.map(ToString::to_string).collect();
+        if include_patterns.is_empty() {
+            return;
+        }
+        let here = patterns.contains(&".").then(|| EffectTarget::File(".".to_owned()));
+        let search =
+            FileSearch { include_patterns, follows_links: true, ..FileSearch::all_files() };
+        let read = self.effects.iter().filter_map(|effect| match effect {
+            CommandEffect::Reads(EffectTarget::File(root) | EffectTarget::Printed(root)) => {
+                Some(EffectTarget::File(root.clone()))
+            }
+            _ => None,
+        });
+        let searches: Vec<_> = read
+            .chain(here)
+            .map(|target| CommandEffect::Searches(target, search.clone()))
+            .collect();
+        self.effects.extend(searches);
     }
 
     pub(crate) fn add_read(&mut self, arg: ArgumentWord<'_>, lists: bool) {

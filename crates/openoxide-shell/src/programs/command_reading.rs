@@ -33,6 +33,9 @@ pub(crate) fn read_arguments(arguments: CommandArguments<'_>) -> CommandMeaning 
         Some(reader) => reader(arguments),
         None => read_without_custom_reader(arguments),
     };
+    if arguments.spec.custom_reader().is_some() {
+        meaning.search_directories(arguments.spec.searches);
+    }
     let starts = arguments.spec.traits.version_control();
     meaning.version_control = meaning.version_control.max(starts);
     meaning
@@ -58,6 +61,7 @@ pub(crate) fn read_without_custom_reader(arguments: CommandArguments<'_>) -> Com
                     path.push_subcommand(sub, arg, at);
                     if let Some(reader) = sub.custom_reader() {
                         let mut inner = reader(CommandArguments::new(sub, argv, at + 1));
+                        inner.search_directories(sub.searches);
                         inner.version_control =
                             inner.version_control.max(sub.traits.version_control());
                         return path.with_canonical_words(argv, reading.prepend_to(inner));
@@ -434,6 +438,7 @@ impl<'a> CommandReading<'a> {
         if self.compares_outside_files {
             self.meaning.read_whole_directories();
         }
+        self.meaning.search_directories(self.level.searches);
         let harmless = self.meaning.class == CommandClass::Harmless;
         self.meaning.output = match traits {
             _ if names => OutputKind::FileNames { bare: true },

@@ -33,6 +33,9 @@ pub(crate) struct CommandSpec {
     pub(super) except: TableTexts,
     /// With one of these options it prints something else than the lines that it reads.
     pub(super) cuts: TableTexts,
+    /// It prints lines of the files below a directory whose names match one of these patterns, also
+    /// behind links.
+    pub(super) searches: TableTexts,
     /// The function that checks whether this option with this value is harmless, too.
     pub(super) check: Option<u8>,
     /// The function that checks whether only words of letters and digits are printed.

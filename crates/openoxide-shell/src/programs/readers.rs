@@ -90,7 +90,9 @@ pub(super) use self::{
         read_manual_viewer, read_pandoc, read_pdftotext, read_tex,
     },
     miller::read_mlr,
-    misc_tools::{add_style_file, read_command_builtin, read_strings, read_tput, read_xxd},
+    misc_tools::{
+        add_style_file, read_command_builtin, read_node, read_strings, read_tput, read_xxd,
+    },
     network_tools::{
         add_crontab_option, add_curl_value, add_dmesg_option, add_journalctl_option,
         add_ssh_option, read_curl, read_httpie, read_lsof, read_nmap, read_rclone, read_scp,
@@ -113,7 +115,7 @@ pub(super) use self::{
         rev_list_prints_tokens,
     },
     word_building::join_words,
-    wrapper_scripts::{read_diff_script, read_pager_script, read_wrapper_script},
+    wrapper_scripts::{read_diff_script, read_pager_script, read_wrapper_cat, read_wrapper_script},
 };
 
 use harmless_reads::{HarmlessReads, harmless_meaning};

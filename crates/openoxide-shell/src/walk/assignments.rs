@@ -267,10 +267,11 @@ impl ScriptWalk<'_> {
     /// Returns the files that these words name, if they are known names or one pattern.
     fn find_named_files(&self, words: &[ShellWord<'_>]) -> Option<WordSource> {
         let mut roots = Vec::new();
-        let mut pattern = None;
+        let (mut pattern, mut count) = (None, 0);
         let known = words.iter().all(|word| {
             self.expand_each_word(word, &mut |text| {
                 pattern = text.file_source().cloned();
+                count += 1;
                 match text.known_text() {
                     // The unquoted name stays one word.
                     Some(name) if stays_one_word(name) => {
@@ -283,7 +284,8 @@ impl ScriptWalk<'_> {
         });
         match (known, words.len()) {
             (true, _) => Some(WordSource::DescendantsOf { roots, bare: false, search: None }),
-            (false, 1) => pattern,
+            // Braces make several words of one.
+            (false, 1) => pattern.filter(|_| count == 1),
             _ => None,
         }
     }

@@ -213,7 +213,9 @@ fn names_files(text: &str) -> bool {
 
 /// Adds the file of the data base; `file:NAME?mode=ro` is an address.
 fn add_database(meaning: &mut CommandMeaning, text: &str, reads: bool, read_only: bool) {
-    let address = text.strip_prefix("file:").map(|rest| rest.split_once('?').unwrap_or((rest, "")));
+    // What follows `#` is no part of the address.
+    let address = text.strip_prefix("file:").map(|rest| rest.split('#').next().unwrap_or(rest));
+    let address = address.map(|rest| rest.split_once('?').unwrap_or((rest, "")));
     let (name, query) = address.unwrap_or((text, ""));
     let opens_existing = query.split('&').any(|part| matches!(part, "mode=ro" | "mode=rw"));
     if name.contains('%') || text.contains("vfs=") {

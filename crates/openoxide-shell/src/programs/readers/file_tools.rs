@@ -155,6 +155,9 @@ pub(in super::super) fn read_compressor(arguments: CommandArguments<'_>) -> Comm
             mark_files_changed(&mut meaning);
         } else {
             follow_recursive_links(&mut meaning, arguments);
+            if unpacks(arguments) {
+                meaning.add_compressed_names();
+            }
             return meaning;
         }
     }
@@ -185,6 +188,17 @@ pub(in super::super) fn read_compressor(arguments: CommandArguments<'_>) -> Comm
         meaning.add_write(ArgumentWord::Known(file));
     }
     meaning
+}
+
+/// Returns whether a compressor is asked to look at a compressed file.
+fn unpacks(arguments: CommandArguments<'_>) -> bool {
+    let looks = |item| match item {
+        CommandItem::Option { option, .. } => {
+            matches!(option.name, "d" | "decompress" | "uncompress" | "t" | "test" | "l" | "list")
+        }
+        _ => false,
+    };
+    arguments.called_name().contains("un") || arguments.items().any(looks)
 }
 
 /// Returns whether the last requested operation is compressing or unpacking. Of `-t`, `-l`, `-d`
@@ -243,9 +257,8 @@ pub(in super::super) fn read_seven_zip(arguments: CommandArguments<'_>) -> Comma
     let extracts = matches!(arguments.known_argument(0), Some("e" | "x"));
     let writes = meaning.effects.iter().any(|effect| matches!(effect, CommandEffect::Writes(_)));
     let prints = arguments.words().any(|arg| arg == ArgumentWord::Known("-so"));
-    if extracts && prints && meaning.class == arguments.spec.class && !writes {
-        meaning.class = CommandClass::Harmless;
-    } else if extracts && !writes {
+    // An archive can name other files as its volumes or disks, so what is printed is not known.
+    if extracts && !writes && !prints {
         meaning.add_write(ArgumentWord::Known("."));
     }
     let whole = |arg| match arg {

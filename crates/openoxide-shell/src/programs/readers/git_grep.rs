@@ -19,7 +19,7 @@ pub(in super::super) fn read_git_grep(arguments: CommandArguments<'_>) -> Comman
             .any(|item| matches!(item, CommandItem::Option { option, .. } if names.contains(&option.name)))
     };
     if has(&["l", "L", "files-with-matches", "name-only", "files-without-match", "c", "count"])
-        || has(&["cached", "q", "quiet"])
+        || has(&["q", "quiet"])
     {
         return meaning;
     }

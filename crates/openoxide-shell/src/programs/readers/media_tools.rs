@@ -4,7 +4,7 @@ use openoxide_protocol::CommandClass;
 
 use super::super::{
     ArgumentWord, CommandMeaning, command_arguments::CommandArguments, command_items::CommandItem,
-    command_reading::read_without_custom_reader,
+    command_reading::read_without_custom_reader, command_spec::OptionEffect,
 };
 
 const HIDDEN_EXECUTION: &str = "it can run something that its words do not show";
@@ -163,7 +163,11 @@ pub(in super::super) fn read_ffmpeg(arguments: CommandArguments<'_>) -> CommandM
     let all: Vec<ArgumentWord<'_>> = arguments.operands().collect();
     if probes {
         // The operand is what makes the class worse; it only reads.
-        let unclear = arguments.items().any(|item| matches!(item, CommandItem::Unclear));
+        let unclear = arguments.items().any(|item| match item {
+            CommandItem::Unclear => true,
+            CommandItem::Option { option, .. } => option.effect >= OptionEffect::Asks,
+            CommandItem::Operand(..) | CommandItem::Number => false,
+        });
         if all.len() == 1 && !unclear && meaning.effects.is_empty() {
             meaning.class = CommandClass::Harmless;
         }

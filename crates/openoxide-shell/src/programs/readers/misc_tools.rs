@@ -130,3 +130,18 @@ fn option_takes_value(option: &str) -> Option<bool> {
             || rest.starts_with(|each: char| each.is_ascii_lowercase()) && named.starts_with(rest),
     )
 }
+
+/// `node --check FILE`: a directory, or a name without an ending, leads to another file.
+pub(in super::super) fn read_node(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    let is_script = |arg| match arg {
+        ArgumentWord::Known(text) => {
+            [".js", ".cjs", ".mjs", ".ts", ".cts", ".mts"].iter().any(|end| text.ends_with(end))
+        }
+        _ => false,
+    };
+    if arguments.operands().next().is_some_and(|arg| !is_script(arg)) {
+        meaning.lower_class(CommandClass::Unknown);
+    }
+    meaning
+}

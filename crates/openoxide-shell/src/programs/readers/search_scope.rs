@@ -51,7 +51,9 @@ pub(in super::super) fn find_printed_files(name: &str, all: bool) -> Option<Box<
         "ls" => {
             FileSearch { includes_hidden: all, includes_ignored: true, ..FileSearch::default() }
         }
-        "rg" | "fd" | "ag" if !all => FileSearch::default(),
+        "rg" | "fd" | "ag" if !all => {
+            FileSearch { obeys_ignore_files: name != "ag", ..FileSearch::default() }
+        }
         _ => return None,
     };
     Some(Box::new(search))
@@ -101,9 +103,11 @@ fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<Fil
     // search the files in it.
     let mut recursive = true;
     let (mut unrestricted, mut negated) = (0, false);
+    let mut added_types = Vec::new();
     let mut search = FileSearch {
         includes_hidden: !(ripgrep || silver),
         includes_ignored: !(ripgrep || silver),
+        obeys_ignore_files: ripgrep,
         ..FileSearch::default()
     };
     for item in arguments.items() {
@@ -119,9 +123,18 @@ fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<Fil
                 search.includes_ignored = true;
             }
             "t" | "type" if ripgrep => {
-                if let Some(ArgumentWord::Known(kind)) = value {
-                    search.include_patterns.push(format!("*.{kind}*"));
+                search.include_patterns.extend(type_patterns(value).map(str::to_owned));
+            }
+            "type-add" if ripgrep => added_types.push(match value {
+                Some(ArgumentWord::Known(text)) => {
+                    text.rsplit(':').next().unwrap_or("*").to_owned()
                 }
+                _ => "*".to_owned(),
+            }),
+            // Its lines can take in any file.
+            "ignore-file" if ripgrep => {
+                search.includes_hidden = true;
+                search.includes_ignored = true;
             }
             "g" | "glob" | "iglob" if !silver => add_file_filter(&mut search, value),
             // ugrep leaves out what begins with `!`, grep(1) takes it in.
@@ -145,6 +158,9 @@ fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<Fil
             _ => {}
         }
     }
+    if !search.include_patterns.is_empty() {
+        search.include_patterns.extend(added_types);
+    }
     // If both match, the last pattern applies.
     if negated || !search.include_patterns.is_empty() {
         search.exclude_patterns.clear();
@@ -155,6 +171,48 @@ fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<Fil
     search.includes_ignored |= unrestricted > 0;
     search.includes_hidden |= unrestricted > usize::from(ripgrep);
     recursive.then_some(search)
+}
+
+/// Returns the patterns of a type of files (`rg --type-list`), or `*` for one that is not known.
+fn type_patterns(value: Option<ArgumentWord<'_>>) -> impl Iterator<Item = &'static str> {
+    const TYPES: [(&str, &str); 34] = [
+        ("asm", "*.asm *.s *.S"),
+        ("c", "*.c *.h *.cats"),
+        ("clojure", "*.clj *.cljc *.cljs *.cljx"),
+        ("cpp", "*.c++ *.cc *.cpp *.cxx *.h *.hh *.hpp *.hxx *.inl"),
+        ("cs", "*.cs"),
+        ("csharp", "*.cs"),
+        ("css", "*.css *.scss"),
+        ("dart", "*.dart"),
+        ("elixir", "*.eex *.ex *.exs *.heex *.leex *.livemd"),
+        ("erlang", "*.erl *.hrl"),
+        ("go", "*.go"),
+        ("haskell", "*.c2hs *.cpphs *.hs *.hsc *.lhs"),
+        ("html", "*.ejs *.htm *.html"),
+        ("java", "*.java *.jsp *.jspx *.properties"),
+        ("js", "*.cjs *.js *.jsx *.mjs *.vue"),
+        ("json", "*.json* *.sarif composer.lock"),
+        ("kotlin", "*.kt *.kts"),
+        ("lua", "*.lua"),
+        ("make", "*.mak *.mk *akefile*"),
+        ("markdown", "*.markdown *.md *.mdown *.mdwn *.mdx *.mkd *.mkdn"),
+        ("md", "*.markdown *.md *.mdown *.mdwn *.mdx *.mkd *.mkdn"),
+        ("perl", "*.PL *.perl *.pl *.plh *.plx *.pm *.t"),
+        ("php", "*.php*"),
+        ("proto", "*.proto"),
+        ("py", "*.py *.pyi"),
+        ("python", "*.py *.pyi"),
+        ("rust", "*.rs"),
+        ("scala", "*.sbt *.scala"),
+        ("sql", "*.psql *.sql"),
+        ("svelte", "*.svelte*"),
+        ("swift", "*.swift"),
+        ("toml", "*.toml Cargo.lock"),
+        ("ts", "*.cts *.mts *.ts *.tsx"),
+        ("yaml", "*.yaml *.yml"),
+    ];
+    let patterns = TYPES.iter().find(|(name, _)| value == Some(ArgumentWord::Known(name)));
+    patterns.map_or("*", |(_, patterns)| patterns).split(' ')
 }
 
 fn add_file_filter(search: &mut FileSearch, value: Option<ArgumentWord<'_>>) {

@@ -21,6 +21,14 @@ const SCRIPT_WORDS: &str = "it is a shell script, which may run parts of its wor
 pub(in super::super) fn read_wrapper_script(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     check_script_words(&mut meaning, arguments);
+    meaning.add_compressed_names();
+    meaning
+}
+
+/// `zcat` and others, which try the name with an ending.
+pub(in super::super) fn read_wrapper_cat(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    meaning.add_compressed_names();
     meaning
 }
 
@@ -28,6 +36,7 @@ pub(in super::super) fn read_wrapper_script(arguments: CommandArguments<'_>) -> 
 pub(in super::super) fn read_pager_script(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_pager(arguments);
     check_script_words(&mut meaning, arguments);
+    meaning.add_compressed_names();
     meaning
 }
 
@@ -35,6 +44,7 @@ pub(in super::super) fn read_pager_script(arguments: CommandArguments<'_>) -> Co
 pub(in super::super) fn read_diff_script(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_diff(arguments);
     check_script_words(&mut meaning, arguments);
+    meaning.add_compressed_names();
     let mut operands = arguments.operands();
     if let (Some(ArgumentWord::Known(file)), None) = (operands.next(), operands.next())
         && let Some((stem, _)) = file.rsplit_once('.')
