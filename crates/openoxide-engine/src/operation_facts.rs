@@ -10,10 +10,10 @@ use openoxide_shell::{AnalysisContext, analyze_script, findings};
 use serde_json::Value;
 
 use crate::{
-    command_input, copied_files, directory_changes, git_credentials, git_repository, locale,
-    patches,
+    command_input, copied_files, directory_changes, git_credentials, git_repository, hard_links,
+    locale, patches,
     path_resolution::resolve_path,
-    pathname_expansion, piped_paths, project_hosts, project_settings,
+    pathname_expansion, piped_paths, program_paths, project_hosts, project_settings,
     sandbox_opt_out::sandbox_opt_out_access,
     script_edits::ScriptEdits,
     search_expansion, sqlite_databases,
@@ -55,6 +55,7 @@ pub(crate) fn facts_of_call(
     if is_command {
         command_input::check(&mut facts, input, place.cwd, &steps);
     }
+    program_paths::spell_program_paths(&mut facts, there.cwd, place.cwd, &steps);
     facts.accesses.extend(sandbox_opt_out_access(input));
     facts
 }
@@ -91,7 +92,8 @@ pub fn collect_question_facts(
             }
             _ => Action::CallTool,
         };
-        let facts = collect_facts_within_budget(&action, permission, place, &steps);
+        let mut facts = collect_facts_within_budget(&action, permission, place, &steps);
+        program_paths::spell_program_paths(&mut facts, place.cwd, place.cwd, &steps);
         all.accesses.extend(facts.accesses);
         all.findings.extend(facts.findings);
     }
@@ -105,7 +107,10 @@ pub fn collect_action_facts(
     tool: &str,
     place: CallLocation<'_>,
 ) -> OperationFacts {
-    collect_facts_within_budget(action, tool, place, &StepBudget::new())
+    let steps = StepBudget::new();
+    let mut facts = collect_facts_within_budget(action, tool, place, &steps);
+    program_paths::spell_program_paths(&mut facts, place.cwd, place.cwd, &steps);
+    facts
 }
 
 /// Like [`collect_action_facts`], with a budget that it shares with other actions of the same call.
@@ -150,6 +155,7 @@ pub(crate) fn collect_facts_within_budget(
             *access = Access::Opaque { text, span };
         }
     }
+    hard_links::add_other_names(&mut facts, place.cwd, place.home, steps);
     facts.accesses.retain(|access| !is_below_cwd(access, place.cwd));
     git_credentials::check_credential_output(&mut facts.accesses, place.cwd);
     distrust_edited_programs(action, &mut facts, place, steps);

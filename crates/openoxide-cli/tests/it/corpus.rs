@@ -49,7 +49,8 @@ struct Case {
     permission: Option<String>,
     patterns: Option<Vec<String>>,
     cwd: String,
-    /// Files, directories (`x/`) and links (`x -> y`) next to the project directory, which is `p`.
+    /// Files, directories (`x/`), links (`x -> y`) and hard links (`x => y`) next to the project
+    /// directory, which is `p`.
     #[serde(default)]
     disk: Vec<String>,
     decision: Effect,
@@ -67,6 +68,11 @@ impl Case {
         let root = format!("disk-{}", self.id);
         let project = world.make(&format!("{root}/p"));
         for entry in &self.disk {
+            if let Some((name, target)) = entry.split_once(" => ") {
+                let (name, target) = (format!("{root}/{name}"), format!("{root}/{target}"));
+                fs::hard_link(world.path(&target), world.path(&name)).unwrap();
+                continue;
+            }
             let (entry, text) = entry.split_once(" = ").unwrap_or((entry, ""));
             let (name, target) = entry.split_once(" -> ").unwrap_or((entry, ""));
             let path = world.path(&format!("{root}/{name}"));
