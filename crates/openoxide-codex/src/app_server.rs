@@ -1,5 +1,5 @@
-//! The approval requests of the Codex app server, and the answers that clients may give (0.169: its
-//! own schema, and recorded messages).
+//! The approval requests of the Codex app server, and the answers that clients may give. Facts:
+//! Codex 0.169, its own schema and recorded messages.
 //!
 //! The messages are JSON-RPC without `jsonrpc`, one per line. Unknown fields are kept, so that a
 //! message can be written again as it was read. Every field that may be `null` may also be left

@@ -1,8 +1,9 @@
 //! A client of a Codex app server that answers approval requests.
 //!
-//! The client connects, attaches to the conversations, and keeps what requests refer to. It decides
-//! nothing: a [`RequestReviewer`] reviews each request. The first answer of all clients applies, so
-//! the reviewer lets the client read messages ([`AppServerClient::poll`]) while it waits.
+//! The client connects, attaches to the conversations, and stores the items that requests refer to.
+//! It makes no decisions: a [`RequestReviewer`] reviews each request. The first answer of all
+//! clients applies, so the reviewer lets the client read messages ([`AppServerClient::poll`]) while
+//! it waits.
 
 mod client_event;
 mod connection;
@@ -32,7 +33,7 @@ const MAX_MESSAGES_PER_POLL: usize = 500;
 /// The maximum number of queued requests. Further requests are left to other clients.
 const MAX_QUEUED_REQUESTS: usize = 200;
 
-/// The user of a client: it reviews requests, reports events, and can stop the client.
+/// A reviewer of requests. It also reports events, and can stop the client.
 pub trait RequestReviewer {
     /// Reviews a request, and answers it with [`AppServerClient::send_answer`] or leaves it to other
     /// clients.
@@ -55,13 +56,13 @@ pub trait RequestReviewer {
 /// The reason for which the client stops.
 #[derive(Debug)]
 pub enum ReviewStop {
-    /// The person wants that.
+    /// The person stopped the client.
     Interrupted,
     /// The server is no longer available.
     Disconnected(ServerError),
 }
 
-/// The disposition of a request.
+/// The result of the review of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestDisposition {
     /// This client has answered.
@@ -82,14 +83,14 @@ pub struct AppServerClient {
     current_request: Option<RequestId>,
     /// The requests that were answered here, until the server confirms them.
     answered_requests: BTreeSet<RequestId>,
-    /// The current request, once another client has answered it.
+    /// The current request, if another client has answered it.
     resolved_elsewhere: BTreeSet<RequestId>,
     file_changes: ItemChanges,
     running_calls: RunningCalls,
 }
 
 impl AppServerClient {
-    /// Asks the server for its conversations, or for the one that is named.
+    /// Requests the server's conversations, or only the named one.
     ///
     /// # Errors
     /// Returns an error if the server is no longer available.
@@ -107,7 +108,7 @@ impl AppServerClient {
         })
     }
 
-    /// Waits for the next request of a known conversation, and has it reviewed.
+    /// Waits for the next request of a known conversation, and passes it to the reviewer.
     ///
     /// # Errors
     /// Returns the reason for which the client stops.
@@ -126,22 +127,22 @@ impl AppServerClient {
         }
     }
 
-    /// Returns the oldest request of a known conversation. The rules of its project apply to it.
+    /// Returns the oldest request of a known conversation, whose directory is needed for the rules.
     fn next_request(&mut self) -> Option<ServerRequest> {
         let known = |request: &ServerRequest| self.project(&request.params).is_some();
         let at = self.queued_requests.iter().position(known)?;
         self.queued_requests.remove(at)
     }
 
-    /// Returns the directory of the conversation that a request is from, if the client has attached
-    /// to it.
+    /// Returns the directory of the conversation that sent a request, if the client has attached to
+    /// it.
     fn project(&self, request: &ApprovalParams) -> Option<&AbsPath> {
         self.threads.cwd(request.thread_id())
     }
 
-    /// Translates a request into the operation and the question that are reviewed. Returns them with
-    /// the directory of the conversation, whose rules apply. `session` is the session of a
-    /// conversation whose name is not a session.
+    /// Translates a request into the operation and the question to review. Returns them with the
+    /// directory of the conversation, whose rules apply. `session` is used if the id of the
+    /// conversation is not a valid session.
     ///
     /// # Errors
     /// Returns the reason for which the request is left to other clients.
@@ -173,7 +174,7 @@ impl AppServerClient {
         self.resolved_elsewhere.contains(id)
     }
 
-    /// Reads the messages of the server for a moment.
+    /// Reads the messages of the server for a short time.
     ///
     /// # Errors
     /// Returns the reason for which the client stops.
@@ -234,8 +235,8 @@ impl AppServerClient {
         None
     }
 
-    /// Removes a request that was answered: one that this client has answered, the one that is
-    /// reviewed, or a queued one.
+    /// Removes an answered request: one that this client has answered, the current one, or a queued
+    /// one.
     fn resolve_request(&mut self, id: &RequestId) -> Option<ClientEvent> {
         if self.answered_requests.remove(id) {
             return None;

@@ -1,5 +1,5 @@
-//! Approval requests of Codex's app server, translated to the operation and the question that are
-//! reviewed, and a person's choice, translated to Codex's answer (measured on 0.169).
+//! Translation of the Codex app server's approval requests to the operation and the question to
+//! review, and of a person's choice to Codex's answer (observed on 0.169).
 //!
 //! An answer is sent only if Codex offers it and the person was shown it.
 
@@ -21,10 +21,10 @@ use super::app_server::{
 pub use answer_options::{CodexAnswer, CodexAnswerOption, CodexAnswerOptions};
 pub use review_request::{ReviewRequest, ThreadContext};
 
-/// The machine that the server runs on.
+/// The name of the machine that the server runs on.
 const LOCAL_ENVIRONMENT: &str = "local";
 
-/// Translates a request into the operation and the question that are reviewed.
+/// Translates a request into the operation and the question to review.
 ///
 /// # Errors
 /// Returns the reason why the content of the request cannot be shown. Such a request is left to
@@ -80,7 +80,7 @@ fn parse_command_request(
     })
 }
 
-/// Returns why an allow rule is not enough for a command.
+/// Returns why a person has to approve a command even if a rule allows it.
 fn human_approval_reason(approval: &CommandApproval) -> Option<&'static str> {
     let reasons = [
         (
@@ -171,7 +171,7 @@ fn resolve_directory(text: &str) -> Result<AbsPath, &'static str> {
     AbsPath::new(text).map_err(|_| "its directory cannot be determined")
 }
 
-/// Returns the name of the machine, if it is another one.
+/// Returns the name of the machine if it is not the local one.
 fn remote_environment(environment: Option<&str>) -> Option<Value> {
     environment.filter(|environment| *environment != LOCAL_ENVIRONMENT).map(Value::from)
 }

@@ -12,7 +12,7 @@ use super::{
 /// A request for an approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerRequest {
-    /// The answer names it.
+    /// The id of the request. The answer repeats it.
     pub id: RequestId,
     /// The method and the parameters of the request.
     #[serde(flatten)]
@@ -23,13 +23,13 @@ pub struct ServerRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", content = "params")]
 pub enum ApprovalParams {
-    /// To run a command, to write to one that runs, or to reach a host.
+    /// To run a command, to write to the input of a running command, or to reach a host.
     #[serde(rename = "item/commandExecution/requestApproval")]
     Command(Box<CommandApproval>),
-    /// To change files: those of the item that was started before.
+    /// To change files. The changes are in the item that was reported as started before.
     #[serde(rename = "item/fileChange/requestApproval")]
     FileChange(Box<FileChangeApproval>),
-    /// To have more permissions for a while.
+    /// To get more permissions for a limited time.
     #[serde(rename = "item/permissions/requestApproval")]
     Permissions(Box<PermissionsApproval>),
     /// To call a tool of an MCP server.
@@ -41,7 +41,7 @@ pub enum ApprovalParams {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChangeApproval {
-    /// The origin of the request; its item has the changes.
+    /// The origin of the request. The item that it names contains the changes.
     #[serde(flatten)]
     pub origin: RequestOrigin,
     /// The reason for the question.
@@ -50,7 +50,7 @@ pub struct FileChangeApproval {
     /// The directory that an approval would make writable for the rest of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant_root: Option<String>,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -62,17 +62,17 @@ pub struct PermissionsApproval {
     /// The origin of the request.
     #[serde(flatten)]
     pub origin: RequestOrigin,
-    /// The directory that paths count from.
+    /// The directory that paths are relative to.
     pub cwd: String,
     /// The requested permissions: `fileSystem` and `network`.
     pub permissions: Value,
     /// The reason for the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The machine that it is about: `local`, unless it is another one.
+    /// The machine on which the permissions apply; `local` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment_id: Option<String>,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -80,7 +80,7 @@ pub struct PermissionsApproval {
 /// Parses a line if it is an approval request.
 ///
 /// # Errors
-/// Returns an error if the line is an approval request that is not understood. Such a request must
+/// Returns an error if the line is an approval request that cannot be parsed. Such a request must
 /// not be treated as answered.
 pub fn parse_request(line: &Value) -> Result<Option<ServerRequest>, serde_json::Error> {
     let method = line.get("method").and_then(Value::as_str).unwrap_or_default();
@@ -95,7 +95,7 @@ pub fn parse_request(line: &Value) -> Result<Option<ServerRequest>, serde_json::
 }
 
 impl ApprovalParams {
-    /// Returns the conversation.
+    /// Returns the id of the conversation.
     #[must_use]
     pub fn thread_id(&self) -> &str {
         match self {
@@ -106,7 +106,7 @@ impl ApprovalParams {
         }
     }
 
-    /// Returns the name of the call, or of the tool where the call is not named.
+    /// Returns the id of the call, or the name of the tool if the request has no call id.
     #[must_use]
     pub fn call_name(&self) -> &str {
         match self {

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::review_decision::{CodexReviewDecision, NetworkPolicyAmendment};
 
-/// A decision on the wire. The app server has other names than the core for variants and for
-/// fields, and its denial has no message, so serde attributes on [`CodexReviewDecision`] do not suffice.
+/// A decision on the wire. The app server uses other names than the core for variants and fields,
+/// and its denial has no message, so serde attributes on [`CodexReviewDecision`] do not suffice.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum WireDecision {
@@ -52,7 +52,7 @@ impl From<CodexReviewDecision> for WireDecision {
             CodexReviewDecision::NetworkPolicyAmendment { network_policy_amendment } => {
                 Self::ApplyNetworkPolicyAmendment { network_policy_amendment }
             }
-            // The app server has no words for the last two. A denial is the safe answer.
+            // The app server has no words for the last two variants. A denial is the safe answer.
             CodexReviewDecision::Denied { .. }
             | CodexReviewDecision::TimedOut
             | CodexReviewDecision::ApprovedMcpPolicyAmendment => Self::Decline,
@@ -84,7 +84,7 @@ pub(crate) fn serialize<S: Serializer>(
 /// Deserializes a list of decisions.
 ///
 /// # Errors
-/// Returns an error if the app server has no such decision.
+/// Returns an error if the app server has no decision of this name.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<CodexReviewDecision>>, D::Error> {

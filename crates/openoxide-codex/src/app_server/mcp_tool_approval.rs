@@ -1,6 +1,6 @@
 //! Approval requests for calls of MCP tools. Such a request arrives as a question of the MCP
-//! server, and any server can write the same question itself: 0.169 passes its `_meta` on
-//! unchanged. Only a notification that the call has started tells the two apart.
+//! server, and any server can send the same question itself: 0.169 passes its `_meta` on unchanged.
+//! The two can be distinguished only by a notification that the call has started.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -14,42 +14,42 @@ pub(super) const ELICITATION_METHOD: &str = "mcpServer/elicitation/request";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct McpToolApproval {
-    /// The conversation.
+    /// The id of the conversation.
     pub thread_id: String,
-    /// The turn: the person's last prompt, if it is known.
+    /// The id of the turn, which is the person's last prompt, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// The server, as the configuration names it.
+    /// The name of the server in the configuration.
     pub server_name: String,
     /// The question, in Codex's words.
     pub message: String,
-    /// The schema of the answer's content; it is empty if Codex asks.
+    /// The schema of the answer's content; empty if Codex asks.
     pub requested_schema: Value,
     /// The call that the question is about.
     #[serde(rename = "_meta")]
     pub call: McpToolCall,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// The call of a tool, as the question tells it.
+/// The call of a tool, as described by the question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct McpToolCall {
     /// The kind of question.
     pub codex_approval_kind: McpToolApprovalKind,
-    /// The tool, as the server names it.
+    /// The name of the tool on the server.
     pub tool_name: String,
-    /// Its arguments.
+    /// The arguments of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_params: Option<Value>,
     /// The server's description of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_description: Option<String>,
-    /// The scopes for which an approval may be kept: a word or several of them.
+    /// The scopes for which an approval may be saved: a word or a list of words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persist: Option<Value>,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -62,14 +62,14 @@ pub enum McpToolApprovalKind {
     McpToolCall,
 }
 
-/// A call of a tool that was reported as started.
+/// A tool call that was reported as started.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct StartedMcpCall {
-    /// The server.
+    /// The name of the server.
     pub server: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// Its arguments.
+    /// The arguments of the call.
     #[serde(default)]
     pub arguments: Value,
 }
@@ -77,31 +77,31 @@ pub struct StartedMcpCall {
 /// An answer to a question about a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpToolDecision {
-    /// Yes, with the scope for which the approval is kept.
+    /// Approves the call and saves the approval for the scope, if there is one.
     Accept(Option<PersistScope>),
-    /// No.
+    /// Denies the call.
     Decline,
-    /// The question is taken away, and the call with it.
+    /// Cancels the question and the call.
     Cancel,
 }
 
-/// The scope for which an approval of a tool is kept, whatever the tool's arguments are.
+/// The scope for which an approval of a tool is saved, with any arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PersistScope {
-    /// As long as the conversation lasts.
+    /// The conversation.
     Session,
-    /// Permanently, with a line in the configuration.
+    /// Permanently, as a line in the configuration.
     Always,
 }
 
-/// Returns whether the question of a server is marked as an approval of a tool.
+/// Returns whether a server's question is marked as an approval of a tool.
 pub(super) fn is_tool_approval(params: &Value) -> bool {
     params.get("_meta").is_some_and(|meta| meta.get("codex_approval_kind").is_some())
 }
 
 impl McpToolApproval {
-    /// Returns whether Codex itself could have asked this about a started call.
+    /// Returns whether Codex itself could have asked this question about a started call.
     #[must_use]
     pub fn matches_call(&self, begun: &StartedMcpCall) -> bool {
         let told = self.call.tool_params.as_ref().unwrap_or(&Value::Null);
@@ -112,14 +112,14 @@ impl McpToolApproval {
             && self.requested_schema == nothing
     }
 
-    /// Returns whether the question is the one that Codex asks about every tool.
+    /// Returns whether the message is the one that Codex uses for every tool.
     #[must_use]
     pub fn is_standard_message(&self) -> bool {
         let (server, tool) = (&self.server_name, &self.call.tool_name);
         self.message == format!("Allow the {server} MCP server to run tool \"{tool}\"?")
     }
 
-    /// Returns whether an approval may be kept for this scope.
+    /// Returns whether an approval may be saved for this scope.
     #[must_use]
     pub fn may_persist(&self, long: PersistScope) -> bool {
         let word = json!(long);

@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 pub enum RequestId {
     /// A number.
     Number(i64),
-    /// A text.
+    /// A string.
     Text(String),
 }
 
-/// The origin of a request, which all requests have in common.
+/// The fields that identify the origin of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestOrigin {
-    /// The conversation.
+    /// The id of the conversation.
     pub thread_id: String,
-    /// The turn: the person's last prompt.
+    /// The id of the turn, which is the person's last prompt.
     pub turn_id: String,
-    /// The call.
+    /// The id of the call.
     pub item_id: String,
-    /// In milliseconds since 1970.
+    /// The start time in milliseconds since 1970.
     pub started_at_ms: i64,
 }

@@ -7,26 +7,26 @@ use super::{decision_words, request_origin::RequestId};
 use crate::review_decision::CodexReviewDecision;
 
 /// An answer to a request for more permissions: the granted permissions and their duration. A
-/// denial grants none.
+/// denial grants no permissions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionsAnswer {
-    /// Those that are given, in the words of the request.
+    /// The granted permissions, in the form of the request.
     pub permissions: Value,
-    /// For how long.
+    /// The duration of the grant.
     pub scope: PermissionsScope,
     /// True if each command of the turn is reviewed from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict_auto_review: Option<bool>,
 }
 
-/// For how long more permissions are given.
+/// The duration for which more permissions are granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PermissionsScope {
-    /// Until the model has ended what it was last asked for.
+    /// Until the current turn of the model ends.
     Turn,
-    /// As long as the conversation lasts.
+    /// Until the conversation ends.
     Session,
 }
 

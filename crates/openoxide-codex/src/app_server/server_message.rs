@@ -1,5 +1,4 @@
-//! The messages of the app server, as far as they matter to a client that answers approval
-//! requests.
+//! The messages of the app server that matter to a client that answers approval requests.
 
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -17,9 +16,9 @@ use crate::file_change::FileUpdateChange;
 pub enum ServerMessage {
     /// A request for an approval.
     ApprovalRequest(Box<ServerRequest>),
-    /// Another request, or an approval request that was not understood; the method.
+    /// The method of another request, or of an approval request that could not be parsed.
     UnsupportedRequest(String),
-    /// A request was answered, by whomever.
+    /// A request was answered by any client.
     RequestResolved(RequestId),
     /// A conversation is about to change files.
     FileChangeStarted(ItemId, Vec<FileUpdateChange>),
@@ -35,21 +34,21 @@ pub enum ServerMessage {
     Ignored,
 }
 
-/// The error message with which the server refuses a call of this client.
+/// The message of a server that refuses a call of this client.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ServerCallError(pub String);
 
-/// A call within a conversation.
+/// The id of a call within a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ItemId {
-    /// The conversation.
+    /// The id of the conversation.
     pub thread: String,
-    /// The call.
+    /// The id of the call.
     pub item: String,
 }
 
-/// Reads a message.
+/// Parses a message.
 #[must_use]
 pub fn parse_server_message(message: Value) -> ServerMessage {
     let id = message.get("id");
@@ -88,7 +87,7 @@ fn parse_notification(method: &str, params: &Value) -> ServerMessage {
     }
 }
 
-/// Reads the name of an item.
+/// Parses the id of an item.
 fn parse_item_id(params: &Value) -> Option<ItemId> {
     let item = params.get("item");
     let name = item.map_or_else(|| params.get("itemId"), |item| item.get("id"));
@@ -96,15 +95,15 @@ fn parse_item_id(params: &Value) -> Option<ItemId> {
     Some(ItemId { thread, item: name?.as_str()?.to_owned() })
 }
 
-/// Reads the changes of an item that begins, or of one that is still being written.
+/// Parses the changes of an item that starts, or of one that is still being written.
 fn parse_file_changes(params: &Value) -> Option<ServerMessage> {
     let changes = params.get("item").unwrap_or(params).get("changes")?;
-    // Changes that are not understood are not shown, so they cannot be approved.
+    // Changes that cannot be parsed are not shown, so they cannot be approved.
     let changes = Vec::deserialize(changes).unwrap_or_default();
     Some(ServerMessage::FileChangeStarted(parse_item_id(params)?, changes))
 }
 
-/// Reads the call of a tool that begins.
+/// Parses the call of a tool that starts.
 fn parse_tool_call(params: &Value) -> Option<ServerMessage> {
     let told = params.get("item")?;
     let begins = told.get("type")?.as_str()? == "mcpToolCall";

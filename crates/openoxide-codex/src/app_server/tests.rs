@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{file_change::PatchChangeKind, review_decision::CodexReviewDecision};
 
-/// Messages of app server 0.169 and its client, recorded; ids as they were, directories shortened.
+/// Recorded messages of app server 0.169 and its client. The ids are unchanged, the directories
+/// shortened.
 const RECORDED: &str = include_str!("../../../../corpus/codex/app_server.ndjson");
 
 #[derive(Deserialize)]
@@ -19,7 +20,7 @@ fn recorded(from: &str) -> Vec<Value> {
     lines.filter(|line| line.from == from).map(|line| line.message).collect()
 }
 
-/// By the schema a field that may be null may be left out.
+/// Removes `null` fields. The schema allows every field that may be `null` to be left out.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -68,8 +69,8 @@ fn recorded_answers_are_read_and_written_alike() {
     }
 }
 
-/// The commands that the model called are in the driver's script. This list is what was sent to the
-/// server.
+/// The commands that the model called are in the driver's script. This list contains what was sent
+/// to the server.
 #[test]
 fn the_script_is_found_in_its_shell() {
     let scripts: Vec<_> = recorded("server")

@@ -25,7 +25,7 @@ use crate::app_server::{ServerMessage, parse_server_message};
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The maximum time for a server to complete the handshake, and to accept a message.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(10);
-/// No message is longer.
+/// The maximum length of a message.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
 /// The reason for which the server is no longer available.
@@ -40,13 +40,13 @@ pub enum ServerError {
     /// The server sent a message that is not JSON.
     #[error("the app server: it sent invalid JSON: {0}")]
     InvalidJson(#[source] serde_json::Error),
-    /// The server does not accept messages in time.
+    /// The server did not accept a message in time.
     #[error("the app server: it takes nothing any more")]
     NotReading,
-    /// The server does not answer in time.
+    /// The server did not answer in time.
     #[error("the app server: it does not answer")]
     NoAnswer,
-    /// The server refuses a call; the error message of the server.
+    /// The server refused a call. Contains the server's error message.
     #[error("the app server: {0}")]
     CallRefused(String),
     /// Another error of the connection.
@@ -54,7 +54,7 @@ pub enum ServerError {
     WebSocket(#[source] Box<tungstenite::Error>),
 }
 
-/// The reason for which no connection to a server is made.
+/// The reason for which no connection could be made.
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// No server listens at this path.
@@ -80,10 +80,10 @@ pub enum ConnectError {
         /// The reason.
         reason: &'static str,
     },
-    /// The server does not answer the handshake.
+    /// The server did not answer the handshake.
     #[error("{}: it does not answer", .0.display())]
     NoHandshake(PathBuf),
-    /// The server does not complete the handshake.
+    /// The server did not complete the handshake.
     #[error("{}: it does not use WebSocket: {source}", path.display())]
     Handshake {
         /// The path of the socket.
@@ -91,7 +91,7 @@ pub enum ConnectError {
         /// The error of the protocol.
         source: Box<tungstenite::Error>,
     },
-    /// The server does not accept this client.
+    /// The server did not accept this client.
     #[error("{}: {source}", path.display())]
     Initialize {
         /// The path of the socket.
@@ -123,8 +123,8 @@ impl AppServer {
     /// that only a person may answer.
     ///
     /// # Errors
-    /// When no server listens there, when other users have access to the socket, or when the
-    /// handshake fails.
+    /// Returns an error if no server listens at the path, if other users have access to the socket,
+    /// or if the handshake fails.
     pub fn connect(path: &Path, asks: bool) -> Result<Self, ConnectError> {
         let real = check_socket_owner(path)?;
         let stream =
@@ -174,10 +174,10 @@ impl AppServer {
         Err(ServerError::NoAnswer)
     }
 
-    /// Calls a method; the answer comes with the name that is returned.
+    /// Calls a method. Returns the id of the call, which the response repeats.
     ///
     /// # Errors
-    /// The server is gone.
+    /// Returns an error if the server is no longer available.
     pub(super) fn send_call(&mut self, method: &str, params: &Value) -> Result<i64, ServerError> {
         self.last_call_id += 1;
         self.send_message(&json!({ "id": self.last_call_id, "method": method, "params": params }))?;
@@ -187,15 +187,15 @@ impl AppServer {
     /// Sends a message.
     ///
     /// # Errors
-    /// The server is gone.
+    /// Returns an error if the server is no longer available.
     pub(super) fn send_message(&mut self, message: &Value) -> Result<(), ServerError> {
         self.socket.send(Message::text(message.to_string())).map_err(from_websocket_error)
     }
 
-    /// Returns the next message, or nothing if there is none for a moment.
+    /// Returns the next message, or `None` if none arrives within a short time.
     ///
     /// # Errors
-    /// The server is gone, or what it sends is not understood.
+    /// Returns an error if the server is no longer available, or if its message cannot be parsed.
     pub(super) fn receive_message(&mut self) -> Result<Option<Value>, ServerError> {
         match self.socket.read() {
             Ok(Message::Text(text)) => {
@@ -226,8 +226,8 @@ fn from_websocket_error(error: tungstenite::Error) -> ServerError {
 }
 
 /// Returns the real path of the socket (Codex puts a link into its home), after a check that no
-/// other user could have put it there. The socket, its directory and the directory of the link must
-/// belong to this user, and the directories must be closed to others.
+/// other user could have created it. The socket, its directory and the directory of the link must
+/// belong to this user, and other users must have no access to the directories.
 fn check_socket_owner(path: &Path) -> Result<PathBuf, ConnectError> {
     let failed = |error| ConnectError::from_io(path, error);
     let refused = |reason| ConnectError::Unsafe { path: path.to_owned(), reason };

@@ -1,5 +1,4 @@
-//! The file changes and tool calls that a server has reported. A request for an approval refers to
-//! them.
+//! The file changes and tool calls that a server has reported. Approval requests refer to them.
 
 use std::collections::VecDeque;
 
@@ -8,9 +7,9 @@ use crate::{
     file_change::FileUpdateChange,
 };
 
-/// The maximum number of items whose changes are kept. They arrive right before their request.
+/// The maximum number of items whose changes are stored. They arrive right before their request.
 const MAX_CHANGED_ITEMS: usize = 16;
-/// The maximum number of running tool calls. The oldest ones are forgotten first.
+/// The maximum number of running tool calls. The oldest ones are removed first.
 const MAX_RUNNING_CALLS: usize = 64;
 
 /// The most recently reported file changes.
@@ -33,7 +32,7 @@ impl ItemChanges {
     }
 }
 
-/// The calls of tools that run.
+/// The running tool calls.
 #[derive(Debug, Default)]
 pub(super) struct RunningCalls(VecDeque<(ItemId, StartedMcpCall)>);
 

@@ -1,6 +1,7 @@
 //! The conversations of a server, and attaching to them.
 //!
-//! A conversation can be attached to when its first turn has begun; until then the server knows nothing to resume, and it is tried again.
+//! A client can attach to a conversation after its first turn has started. Before that the server
+//! cannot resume it, and the client tries again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,13 +19,13 @@ use crate::app_server::ServerCallError;
 
 /// The interval between two attempts to attach.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// No server has more at once that a person could follow.
+/// The maximum number of conversations. A person could not follow more at once.
 const MAX_THREADS: usize = 1000;
 
-/// The conversations that are known.
+/// The known conversations.
 #[derive(Debug)]
 pub(super) struct ThreadRegistry {
-    /// The only one that is wanted.
+    /// The only conversation to attach to, if one was selected.
     selected_thread: Option<String>,
     threads: BTreeMap<String, ThreadState>,
     pending_calls: BTreeMap<i64, PendingServerCall>,
@@ -39,11 +40,11 @@ enum ThreadState {
     NotStarted,
     /// A conversation with a pending attempt to attach.
     Attaching,
-    /// Its requests come here, too.
+    /// An attached conversation, with its directory. The client receives its requests.
     Attached(AbsPath),
 }
 
-/// A call of this client that waits for the server's answer.
+/// A call of this client that waits for the server's response.
 #[derive(Debug)]
 enum PendingServerCall {
     List,
@@ -51,10 +52,10 @@ enum PendingServerCall {
 }
 
 impl ThreadRegistry {
-    /// Asks for those that there are, or for the one that is wanted.
+    /// Requests the list of conversations, or only the selected one.
     ///
     /// # Errors
-    /// The server is gone.
+    /// Returns an error if the server is no longer available.
     pub(super) fn request_threads(
         server: &mut AppServer,
         only: Option<&str>,
@@ -73,7 +74,7 @@ impl ThreadRegistry {
         Ok(threads)
     }
 
-    /// Returns the directory of a conversation that is attached to.
+    /// Returns the directory of an attached conversation.
     pub(super) fn cwd(&self, thread: &str) -> Option<&AbsPath> {
         match self.threads.get(thread) {
             Some(ThreadState::Attached(cwd)) => Some(cwd),
@@ -81,7 +82,7 @@ impl ThreadRegistry {
         }
     }
 
-    /// Notes a conversation.
+    /// Adds a conversation.
     pub(super) fn insert(&mut self, thread: String) {
         let wanted = self.selected_thread.as_ref().is_none_or(|only| *only == thread);
         if wanted && self.threads.len() < MAX_THREADS {
@@ -89,10 +90,10 @@ impl ThreadRegistry {
         }
     }
 
-    /// Attaches to those that are not yet attached to.
+    /// Attaches to all conversations that are not attached yet.
     ///
     /// # Errors
-    /// The server is gone.
+    /// Returns an error if the server is no longer available.
     pub(super) fn attach_pending(&mut self, server: &mut AppServer) -> Result<(), ServerError> {
         if self.last_attempt.is_some_and(|tried| tried.elapsed() < RETRY_INTERVAL) {
             return Ok(());
@@ -100,7 +101,7 @@ impl ThreadRegistry {
         self.last_attempt = Some(Instant::now());
         for (name, thread) in &mut self.threads {
             if matches!(thread, ThreadState::NotStarted) {
-                // The history is neither wanted nor bounded.
+                // The history is not needed, and its size is not limited.
                 let params = json!({ "threadId": name, "excludeTurns": true });
                 let call = server.send_call("thread/resume", &params)?;
                 self.pending_calls.insert(call, PendingServerCall::Resume(name.clone()));
@@ -110,10 +111,10 @@ impl ThreadRegistry {
         Ok(())
     }
 
-    /// Takes the answer to a call. Returns what is reported about it.
+    /// Handles the response to a call. Returns the event to report, if any.
     ///
     /// # Errors
-    /// The server is gone.
+    /// Returns an error if the server is no longer available.
     pub(super) fn handle_answer(
         &mut self,
         server: &mut AppServer,

@@ -1,5 +1,5 @@
-//! The answers that a person may give: exactly those that Codex offers. They have the keys of
-//! Codex, unless a key has another meaning here.
+//! The answers that a person may give: exactly those that Codex offers. They have the same keys as
+//! in Codex, except where a key has another meaning here.
 
 use openoxide_protocol::{Access, ApprovalResponse, GrantScope, OperationFacts};
 use serde_json::{Value, json};
@@ -19,20 +19,20 @@ use openoxide_adapters::quote_words;
 const MAX_OPTIONS: usize = 9;
 /// The maximum length of a prefix rule. A longer prefix cannot be shown next to the other answers.
 const MAX_RULE_LENGTH: usize = 400;
-/// The warning before a banned prefix in the meaning of an answer. Codex does not compare the
-/// answers of clients with the banned prefixes.
+/// The warning in the meaning of an answer whose rule begins with a banned prefix. Codex does not
+/// compare the answers of clients with the banned prefixes.
 const BANNED_PREFIX_WARNING: &str = "careful, it begins with the banned ";
 /// The key Esc.
 const ESCAPE: char = '\u{1b}';
 
-/// An answer that Codex takes.
+/// An answer that Codex accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CodexAnswer {
-    /// To a question about a command or about files.
+    /// The answer to a question about a command or about files.
     Review(CodexReviewDecision),
-    /// To a wish for more permissions.
+    /// The answer to a request for more permissions.
     Permissions(PermissionsAnswer),
-    /// To a question about a tool.
+    /// The answer to a question about a tool.
     Tool {
         /// The answer.
         decision: McpToolDecision,
@@ -41,12 +41,12 @@ pub enum CodexAnswer {
     },
 }
 
-/// One answer, as it is offered.
+/// An answer that is offered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodexAnswerOption {
     /// The answer.
     pub answer: CodexAnswer,
-    /// The keys that give it.
+    /// The keys that select the answer.
     pub keys: Vec<char>,
     /// A description of the answer's effect.
     pub meaning: String,
@@ -57,9 +57,9 @@ pub struct CodexAnswerOption {
 /// The answers that are offered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CodexAnswerOptions {
-    /// In the order of Codex.
+    /// The offered answers, in Codex's order.
     pub options: Vec<CodexAnswerOption>,
-    /// The answers that Codex offers and that are left out here, with the reasons.
+    /// The answers that Codex offers and that are not offered here, with the reasons.
     pub withheld: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl CodexAnswer {
         }
     }
 
-    /// Returns the answer in our words, for the gate and the audit.
+    /// Returns the answer as an OpenOxide response, for the gate and the audit.
     #[must_use]
     pub fn to_approval_response(&self) -> ApprovalResponse {
         use CodexReviewDecision as R;
@@ -118,7 +118,7 @@ impl CodexAnswer {
         }
     }
 
-    /// Returns the one-time approval that an allow rule gives, if Codex offers it.
+    /// Returns the one-time approval that follows from an allow rule, if Codex offers it.
     #[must_use]
     pub fn find_once_approval(asked: &ApprovalParams) -> Option<Self> {
         match asked {
@@ -133,7 +133,7 @@ impl CodexAnswer {
         }
     }
 
-    /// Returns the no after which the model goes on.
+    /// Returns the denial after which the model continues.
     #[must_use]
     pub fn new_decline(asked: &ApprovalParams) -> Self {
         match asked {
@@ -153,7 +153,7 @@ impl CodexAnswer {
 }
 
 impl CodexAnswerOptions {
-    /// Returns what may be answered to a request that means this.
+    /// Returns the possible answers to a request. `facts` describes what the request would do.
     #[must_use]
     pub fn new(asked: &ApprovalParams, facts: &OperationFacts) -> Self {
         let mut offers = Self::default();
@@ -196,7 +196,7 @@ impl CodexAnswerOptions {
                 }
                 R::Denied { .. } => ('n', "no, and the model goes on".to_owned()),
                 R::Abort => (ESCAPE, "no, and the model stops".to_owned()),
-                // The app server offers neither of them.
+                // The app server offers neither of these decisions.
                 R::ApprovedMcpPolicyAmendment | R::TimedOut => continue,
             };
             self.add_option(answer, key, meaning);
@@ -267,7 +267,7 @@ impl CodexAnswerOptions {
         );
     }
 
-    /// Adds an answer. Where its key is taken, a number gives it.
+    /// Adds an answer. If its key is taken, the answer gets a number as its key.
     fn add_option(&mut self, answer: CodexAnswer, key: char, meaning: String) {
         if self.options.len() >= MAX_OPTIONS
             || self.options.iter().any(|offered| offered.answer == answer)
@@ -287,8 +287,8 @@ impl CodexAnswerOptions {
         });
     }
 
-    /// Adds Codex's key `d` to the denial after which the model goes on. If the only denial is one
-    /// that stops the model, adds the key `n` to that one.
+    /// Adds Codex's key `d` to the denial after which the model continues. If the only denial is
+    /// one that stops the model, adds the key `n` to that one.
     fn add_decline_key(&mut self) {
         for (key, also) in [('n', 'd'), (ESCAPE, 'n')] {
             let taken = self.options.iter().any(|offered| offered.keys.contains(&also));
@@ -308,7 +308,7 @@ const fn permissions_answer(
     PermissionsAnswer { permissions, scope, strict_auto_review }
 }
 
-/// Returns the answer in our words.
+/// Returns the answer as an OpenOxide response.
 const fn tool_response(decision: McpToolDecision) -> ApprovalResponse {
     ApprovalResponse::new_approval(match decision {
         McpToolDecision::Accept(None) => GrantScope::Once,
@@ -318,7 +318,7 @@ const fn tool_response(decision: McpToolDecision) -> ApprovalResponse {
     })
 }
 
-/// Returns what 0.169 writes into its configuration.
+/// Returns the line that 0.169 writes into its configuration.
 fn render_approval_mode(approval: &McpToolApproval) -> String {
     let (server, tool) = (json!(approval.server_name), json!(approval.call.tool_name));
     format!("mcp_servers.{server}.tools.{tool}.approval_mode = \"approve\"")
@@ -353,7 +353,7 @@ fn host_rule_option(rule: &NetworkPolicyAmendment) -> (char, String) {
     }
 }
 
-/// Checks that a proposed rule is about the command that is shown, and that the rule itself can be
+/// Checks that a proposed rule matches the command that is shown, and that the rule itself can be
 /// shown.
 fn check_amendment(
     words: &[String],

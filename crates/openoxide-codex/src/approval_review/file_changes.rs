@@ -1,12 +1,11 @@
-//! Changes of files, as a person reads them.
+//! File changes in the form that a person is shown.
 
 use crate::file_change::{FileUpdateChange, PatchChangeKind};
 
-/// The marker after the diff of a moved file. The header shows the new name, so the marker is
-/// removed.
+/// The marker after the diff of a moved file. It is removed because the header shows the new name.
 const MOVE_MARKER: &str = "\n\nMoved to: ";
 
-/// Returns every file that is touched, both names of one that has another.
+/// Returns every file that is changed; both paths if a file is moved.
 pub(super) fn collect_changed_paths(changes: &[FileUpdateChange]) -> Vec<String> {
     let moved = |change: &FileUpdateChange| move_target(change).map(str::to_owned);
     changes.iter().flat_map(|change| [Some(change.path.clone()), moved(change)]).flatten().collect()

@@ -1,9 +1,10 @@
-//! More permissions, as the files that they open: a rule that denies one of them holds.
+//! Requests for more permissions, as accesses to the files that they would permit. A rule that
+//! denies one of these accesses applies.
 
 use openoxide_protocol::Action;
 use serde_json::Value;
 
-/// Returns the actions that the permissions would allow. Permissions that are not understood become
+/// Returns the actions that the permissions would allow. Permissions that cannot be parsed become
 /// opaque actions.
 pub(super) fn collect_actions(permissions: &Value) -> Vec<Action> {
     let files = permissions.get("fileSystem").unwrap_or(&Value::Null);
@@ -26,7 +27,7 @@ pub(super) fn collect_actions(permissions: &Value) -> Vec<Action> {
     all
 }
 
-/// Returns the permissions as lines, all of them.
+/// Returns all permissions as lines.
 pub(super) fn render_lines(permissions: &Value) -> String {
     let mut lines: Vec<String> =
         collect_actions(permissions).iter().map(render_permission).collect();
@@ -53,7 +54,7 @@ fn render_permission(action: &Action) -> String {
     }
 }
 
-/// Reads one entry. One that denies opens nothing.
+/// Parses one entry. Returns `None` if the entry denies access.
 fn parse_entry(entry: &Value) -> Option<Action> {
     let path = entry.get("path").unwrap_or(&Value::Null);
     let text = path.get("path").and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! A request for an approval as it is reviewed.
+//! An approval request that is prepared for review.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +12,32 @@ use crate::{app_server::StartedMcpCall, file_change::FileUpdateChange};
 /// The context of a conversation, from the messages before a request.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadContext<'a> {
-    /// The directory of the conversation: that of a request is the model's choice.
+    /// The directory of the conversation. The directory of a request is chosen by the model.
     pub cwd: &'a AbsPath,
-    /// The changes of the item that it is about.
+    /// The changes of the item that the request refers to.
     pub changes: Option<&'a [FileUpdateChange]>,
-    /// The calls of tools that have begun in the conversation, and not ended.
+    /// The tool calls that are running in the conversation.
     pub started_calls: &'a [&'a StartedMcpCall],
-    /// Its session, where the conversation's name is none.
+    /// The session to use if the id of the conversation is not a valid session.
     pub session: SessionId,
 }
 
-/// A request for an approval, prepared for the gate and for a person.
+/// An approval request that is prepared for the gate and for a person.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReviewRequest {
-    /// For the gate.
+    /// The operation that the gate checks.
     pub operation: Operation,
     /// Actions that the request would allow in addition to the operation.
     pub additional_actions: Vec<Action>,
     /// A one-line summary of the request.
     pub title: String,
-    /// The content that a person is shown.
+    /// The content that is shown to a person.
     pub presentation: RequestPresentation,
-    /// The reason why a person has to approve the request, if no rule may.
+    /// The reason why only a person may approve the request, if there is one.
     pub human_approval_reason: Option<&'static str>,
 }
 
-/// Returns the content that a person is shown, with the notes that have a value.
+/// Returns the content that is shown to a person, with the notes that have a value.
 pub(super) fn build_presentation(
     kind: PresentationKind,
     content: String,

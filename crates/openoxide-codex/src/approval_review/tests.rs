@@ -1,4 +1,4 @@
-//! Recorded requests, and what a person is offered.
+//! Recorded requests, and the answers that a person is offered.
 
 use openoxide_protocol::{
     Access, ApprovalResponse, CommandWords, ExecAccess, GrantScope, OperationFacts, SessionId,
@@ -8,7 +8,8 @@ use super::*;
 use crate::app_server::{McpToolApproval, ServerMessage, StartedMcpCall, parse_server_message};
 use crate::file_change::FileUpdateChange;
 
-/// Messages of app server 0.169 and its client, recorded; ids as they were, directories shortened.
+/// Recorded messages of app server 0.169 and its client. The ids are unchanged, the directories
+/// shortened.
 const RECORDED: &str = include_str!("../../../../corpus/codex/app_server.ndjson");
 
 fn recorded() -> Vec<ServerMessage> {
@@ -17,7 +18,7 @@ fn recorded() -> Vec<ServerMessage> {
     server.map(|line| parse_server_message(line["message"].clone())).collect()
 }
 
-/// Returns the recorded request that holds this text.
+/// Returns the recorded request that contains this text.
 fn request(text: &str) -> ApprovalParams {
     let asked = recorded().into_iter().find_map(|heard| match heard {
         ServerMessage::ApprovalRequest(request) if json!(request).to_string().contains(text) => {
@@ -266,7 +267,7 @@ fn a_banned_prefix_is_marked() {
     assert!(!offers(&request("wc -l"), &["echo"]).options[0].needs_caution);
 }
 
-// The real server accepted such answers, and reported them to the model.
+// The real server accepted these answers, and reported them to the model.
 #[test]
 fn answers_are_written_as_codex_takes_them() {
     let id = crate::app_server::RequestId::Number(6);
@@ -303,7 +304,7 @@ fn answers_are_written_as_codex_takes_them() {
     let amendment = crate::review_decision::CodexReviewDecision::ApprovedExecpolicyAmendment {
         proposed_execpolicy_amendment: words(&["echo", "a b"]),
     };
-    // As 0.169 writes lines into its default.rules.
+    // The form of the lines that 0.169 writes into its default.rules.
     let line = r#"prefix_rule(pattern=["echo", "a b"], decision="allow")"#;
     assert_eq!(CodexAnswer::Review(amendment).rule_to_save().as_deref(), Some(line));
     let keeps: Vec<_> = offers(&touch, &["touch /out/o1"])
@@ -317,10 +318,11 @@ fn answers_are_written_as_codex_takes_them() {
     assert_eq!(CodexAnswer::find_once_approval(&dear), None, "a yes is not offered");
 }
 
-/// Calls of tools with app server 0.169, recorded, and among them a question of the server that tells of itself that it is one.
+/// Recorded tool calls with app server 0.169. One question is sent by the server itself, and claims
+/// to be an approval of a tool.
 const TOOLS: &str = include_str!("../../../../corpus/codex/app_server_tools.ndjson");
 
-/// Returns each recorded question about a tool, with the calls that run meanwhile.
+/// Returns each recorded question about a tool, with the calls that were running.
 fn tools() -> Vec<(McpToolApproval, Vec<StartedMcpCall>)> {
     let lines = TOOLS.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let (mut all, mut running) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! A call of a tool of an MCP server.
+//! Approval requests for tools of an MCP server.
 
 use openoxide_protocol::{Action, CallId, Operation, PresentationKind, Principal};
 use serde_json::{Value, json};
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::review_request::{ReviewRequest, ThreadContext, build_presentation};
 use crate::app_server::McpToolApproval;
 
-/// Translates a request for a call of a tool. The question is only the server's claim until its
-/// call has been reported as started.
+/// Translates a request for a tool call. The question is only the server's claim until its call has
+/// been reported as started.
 pub(super) fn parse_tool_request(
     approval: &McpToolApproval,
     scene: &ThreadContext<'_>,
@@ -56,14 +56,14 @@ fn sanitize_names(approval: &McpToolApproval) -> [String; 2] {
     parts.map(|part| part.chars().map(plain).collect())
 }
 
-/// Returns whether the name could also be that of another tool of another server.
+/// Returns whether the name could also refer to another tool of another server.
 fn is_ambiguous_name(approval: &McpToolApproval) -> bool {
     let [server, tool] = sanitize_names(approval);
     let joint = server.ends_with('_') || tool.starts_with('_');
     joint || [server, tool].iter().any(|part| part.contains("__"))
 }
 
-/// Returns why an allow rule is not enough for a call.
+/// Returns why a person has to approve a call even if a rule allows it.
 fn human_approval_reason(approval: &McpToolApproval) -> Option<&'static str> {
     if is_ambiguous_name(approval) {
         Some("its name does not tell its server from its tool")
