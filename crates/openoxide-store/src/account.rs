@@ -1,4 +1,5 @@
-//! The account that this process runs as: its home directory, as `/etc/passwd` has it (passwd(5)).
+//! The account that this process runs as: its home directory according to `/etc/passwd`
+//! (passwd(5)).
 
 use std::{
     fs,
@@ -12,13 +13,15 @@ use crate::file_access::read_regular_file;
 const PASSWD: &str = "/etc/passwd";
 const MAX_PASSWD_BYTES: u64 = 16 << 20;
 
-/// Returns the home directory of this account. An account that is not in `/etc/passwd` (LDAP, a container's number) has none here.
+/// Returns the home directory of this account. Returns `None` if the account is not in
+/// `/etc/passwd` (LDAP, a numeric user id in a container).
 pub(crate) fn home_directory() -> Option<PathBuf> {
     let user = fs::metadata("/proc/self").ok()?.uid();
     find_home_in_passwd(&read_regular_file(Path::new(PASSWD), MAX_PASSWD_BYTES).ok()?, user)
 }
 
-/// Returns whether a path can be a home directory. One that exists and cannot be examined can: reading from it reports the error.
+/// Returns whether a path can be a home directory. True if it exists but cannot be examined,
+/// because reading from it reports the error.
 pub(crate) fn may_be_home(path: &Path) -> bool {
     match fs::metadata(path) {
         Ok(meta) => meta.is_dir(),
@@ -26,7 +29,8 @@ pub(crate) fn may_be_home(path: &Path) -> bool {
     }
 }
 
-/// Returns the home directory of a user in the text of a passwd file. The first entry of a number decides, as in getpwuid(3).
+/// Returns the home directory of a user in the text of a passwd file. If several entries have the
+/// user's number, the first one is used, as in getpwuid(3).
 fn find_home_in_passwd(passwd: &[u8], user: u32) -> Option<PathBuf> {
     let entry = passwd.split(|byte| *byte == b'\n').map(|line| line.split(|byte| *byte == b':'));
     let home = entry.filter_map(|mut fields| {

@@ -1,5 +1,5 @@
-//! The audit journal: records of decisions, of who made them and why, and of their outcomes.
-//! Changes to the journal can be detected.
+//! The audit journal: records of decisions, who made them and why, and their outcomes. Changes to
+//! the journal can be detected.
 //!
 //! The journal is text, one record per line, in segments that are rotated. Each line contains the
 //! hash of the line before it. [`verify`](Journal::verify) checks this chain. Every record passes

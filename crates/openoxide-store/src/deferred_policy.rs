@@ -1,4 +1,4 @@
-//! Compiled policies in a cache file, which are read when they are needed.
+//! Compiled policies in a cache file that are read on first use.
 
 use std::{
     fs::File,
@@ -12,9 +12,9 @@ use openoxide_permission::{PolicyDetailsReader, PolicyStack};
 /// changed, so the location stays valid while the file is open.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredPolicy {
-    /// The file.
+    /// The cache file.
     pub(crate) file: Arc<File>,
-    /// The offset of the data that is needed to decide.
+    /// The offset of the data that decisions require.
     pub(crate) start: usize,
     /// The length of that data; 0 if there is no policy.
     pub(crate) length: usize,
@@ -23,7 +23,7 @@ pub(crate) struct StoredPolicy {
 }
 
 impl StoredPolicy {
-    /// Reads the policy. Returns `None` if there is none, or if it is damaged.
+    /// Reads the policy. Returns `None` if there is none or it is damaged.
     pub(crate) fn read(&self) -> Option<PolicyStack> {
         let mut bytes = vec![0; self.length];
         self.file.read_exact_at(&mut bytes, u64::try_from(self.start).ok()?).ok()?;
@@ -32,7 +32,7 @@ impl StoredPolicy {
     }
 }
 
-/// The details of a policy, in the file that it was read from.
+/// The details of a policy, which are read from its cache file.
 #[derive(Debug)]
 struct FileDetails {
     file: Arc<File>,
@@ -49,7 +49,7 @@ impl PolicyDetailsReader for FileDetails {
     }
 }
 
-/// A policy that is read when it is needed for the first time.
+/// A policy that is read when it is first needed.
 #[derive(Clone, Debug)]
 pub(crate) struct DeferredPolicy {
     policy: OnceLock<PolicyStack>,
@@ -57,13 +57,13 @@ pub(crate) struct DeferredPolicy {
 }
 
 impl DeferredPolicy {
-    /// Returns a policy that is read later.
+    /// Creates a policy that is read on first use.
     pub(crate) const fn new(stored: StoredPolicy) -> Self {
         Self { policy: OnceLock::new(), stored: Some(stored) }
     }
 
     /// Returns the policy. If it cannot be read, returns a policy that allows nothing and has the
-    /// denies of `restrictive`.
+    /// deny rules of `restrictive`.
     pub(crate) fn get_or_restrict(&self, restrictive: &PolicyStack) -> &PolicyStack {
         self.policy.get_or_init(|| {
             self.stored

@@ -1,4 +1,4 @@
-//! Reading files that others may have prepared.
+//! Reading files that another user may have prepared.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions},
@@ -7,8 +7,8 @@ use std::{
     path::Path,
 };
 
-/// Do not wait for a writer when the file is a named pipe (open(2)); the value is the kernel's, the same on all of a system's
-/// architectures that Rust builds for here.
+/// The flag that opens a named pipe without waiting for a writer (open(2)). This is the kernel's
+/// value, which is the same on all architectures that this program is built for.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const O_NONBLOCK: i32 = 0o4000;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -26,10 +26,10 @@ pub enum FileReadError {
     /// The file is longer than the limit, in bytes.
     #[error("it is longer than {0} bytes")]
     TooLong(u64),
-    /// The file is not valid UTF-8 from this byte on.
+    /// The file is not valid UTF-8, starting at this byte.
     #[error("not valid UTF-8 (at byte {0})")]
     NotText(usize),
-    /// The system refused.
+    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[source] io::Error),
 }
@@ -43,11 +43,12 @@ impl From<io::Error> for FileReadError {
     }
 }
 
-/// Returns the metadata of a file, or `None` if nothing is there.
+/// Returns the metadata of a file, or `None` if it does not exist.
 ///
 /// # Errors
-/// When that cannot be determined: a directory that may not be searched, a loop of links, a file in the place of a directory,
-/// or a symbolic link on the way whose target is missing. Such a file may exist, so it is not reported as absent.
+/// Returns an error if this cannot be determined: a directory cannot be searched, links form a
+/// loop, a file is found where a directory is expected, or the target of a symbolic link in the
+/// path is missing. Such a file may exist, so it is not reported as missing.
 pub(crate) fn metadata_if_present(path: &Path) -> io::Result<Option<Metadata>> {
     match fs::metadata(path) {
         Ok(meta) => Ok(Some(meta)),
@@ -56,8 +57,7 @@ pub(crate) fn metadata_if_present(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// Checks that the nearest existing ancestor of a missing file is not a symbolic link without a
-/// target.
+/// Checks that the nearest existing ancestor of a missing file is not a dangling symbolic link.
 fn check_absent(path: &Path) -> io::Result<()> {
     for place in path.ancestors() {
         match fs::symlink_metadata(place) {
@@ -74,7 +74,7 @@ fn check_absent(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a regular file of at most `limit` bytes. Never blocks: a pipe is refused.
+/// Opens a regular file of at most `limit` bytes. Never blocks: a pipe is an error.
 ///
 /// # Errors
 /// Returns an error for each of the reasons in [`FileReadError`].
@@ -101,18 +101,17 @@ pub fn read_regular_file(path: &Path, limit: u64) -> Result<Vec<u8>, FileReadErr
     if bytes.len() as u64 > limit { Err(FileReadError::TooLong(limit)) } else { Ok(bytes) }
 }
 
-/// Reads a text file as [`read_regular_file`] does.
+/// Reads a text file in the same way as [`read_regular_file`].
 ///
 /// # Errors
-///
-/// If the file cannot be read, is longer than `limit`, or is not valid UTF-8.
+/// Returns an error if the file cannot be read, is longer than `limit`, or is not valid UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> Result<String, FileReadError> {
     String::from_utf8(read_regular_file(path, limit)?)
         .map_err(|error| FileReadError::NotText(error.utf8_error().valid_up_to()))
 }
 
 /// Returns whether another user could have written a file: it belongs to a user other than this one
-/// and root, or everyone may write it.
+/// and root, or it is world-writable.
 pub(crate) fn is_writable_by_others(path: &Path) -> bool {
     let own = fs::metadata("/proc/self").map(|meta| meta.uid());
     fs::metadata(path).is_ok_and(|meta| {
@@ -121,8 +120,8 @@ pub(crate) fn is_writable_by_others(path: &Path) -> bool {
     })
 }
 
-/// Returns the first of these directories in which another user could replace files. A missing directory is none of them;
-/// one that cannot be examined is.
+/// Returns the first of these directories in which another user could replace files. Missing
+/// directories are skipped. A directory that cannot be examined is returned.
 pub(crate) fn find_replaceable_directory<'a>(directories: &[&'a Path]) -> Option<&'a Path> {
     const STICKY: u32 = 0o1000;
     let own = fs::metadata("/proc/self").map(|meta| meta.uid());

@@ -1,4 +1,5 @@
-//! A lock between the processes of one user: who changes a file reads it, changes it and puts it back alone.
+//! A lock between the processes of one user. A process that changes a file holds the lock while it
+//! reads, changes and replaces the file.
 
 use std::{
     fs::{self, File},
@@ -10,7 +11,7 @@ use std::{
 
 use crate::user_environment::UserEnvironment;
 
-/// A lock that is held longer is held by something that hangs.
+/// The maximum time to wait for a lock. A process that holds it longer probably hangs.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The reason why a lock could not be acquired.
@@ -22,7 +23,7 @@ pub enum FileLockError {
     /// Another process held the lock for too long.
     #[error("{}: another process kept it locked for too long", .0.display())]
     TimedOut(PathBuf),
-    /// The system refused.
+    /// The operating system reported an error.
     #[error("{}: {error}", .path.display())]
     Io {
         /// The path that was created or opened.
@@ -33,7 +34,7 @@ pub enum FileLockError {
     },
 }
 
-/// A lock that is held, until it is dropped or the process ends.
+/// An acquired lock. It is released when it is dropped or the process ends.
 #[derive(Debug)]
 #[must_use = "it ends when it is dropped"]
 pub struct FileLock {
@@ -45,14 +46,14 @@ impl FileLock {
     /// out.
     ///
     /// # Errors
-    /// Returns an error if there is no place for the lock, it cannot be opened, or another process
-    /// holds it for five seconds.
+    /// Returns an error if there is no state directory for the lock, it cannot be opened, or
+    /// another process holds it for five seconds.
     pub fn acquire_policy_lock(environment: &UserEnvironment) -> Result<Self, FileLockError> {
         let state = environment.state.as_ref().ok_or(FileLockError::NoStateDirectory)?;
         Self::acquire(&state.join("openoxide"), "policies.lock")
     }
 
-    /// Waits for its turn. The directory is made if it is not there.
+    /// Waits until the lock is acquired. Creates the directory if it does not exist.
     pub(crate) fn acquire(directory: &Path, name: &str) -> Result<Self, FileLockError> {
         let path = directory.join(name);
         let file = open_lock_file(directory, &path)

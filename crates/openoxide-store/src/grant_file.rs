@@ -1,4 +1,4 @@
-//! Persistent grants: rules that a person granted for a project (DECISIONS 5).
+//! Persistent grants: rules that a person granted for a project.
 //!
 //! They are stored in the project, in `.openoxide/approvals.toml`, where a person can read and edit
 //! them. A cloned repository must not bring its own grants. Each entry therefore carries a MAC
@@ -37,7 +37,7 @@ use crate::{
 
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// An error of changing grants.
+/// An error while reading or changing grants.
 #[derive(Debug, thiserror::Error)]
 pub enum GrantFileError {
     /// There is no state directory for the key.
@@ -46,7 +46,7 @@ pub enum GrantFileError {
     /// The key cannot be used.
     #[error("{0}")]
     Key(#[from] GrantKeyError),
-    /// The file is not what it should be; it was left as it is.
+    /// The file has invalid content. It was not changed.
     #[error("{path}: {what}")]
     InvalidFile {
         /// The path of the file.
@@ -57,7 +57,7 @@ pub enum GrantFileError {
     /// The lock could not be acquired.
     #[error("{0}")]
     Locked(#[from] FileLockError),
-    /// The system refused.
+    /// The operating system reported an error.
     #[error("{path}: {error}")]
     Io {
         /// The path that was read or written.
@@ -77,7 +77,8 @@ pub struct GrantFile {
 }
 
 impl GrantFile {
-    /// Returns the grants of a project for this user. A linked worktree has those of its main checkout.
+    /// Returns the grants of a project for this user. A linked worktree has the grants of its main
+    /// checkout.
     #[must_use]
     pub fn for_project(environment: &UserEnvironment, project: &AbsPath) -> Self {
         let state = environment.state.as_ref().map(|state| state.join("openoxide"));
@@ -91,7 +92,7 @@ impl GrantFile {
         self.task.as_deref()
     }
 
-    /// Returns the project: the main checkout, where there are several.
+    /// Returns the project, or its main checkout if it is a linked worktree.
     #[must_use]
     pub const fn project(&self) -> &AbsPath {
         &self.project
@@ -103,7 +104,8 @@ impl GrantFile {
         Path::new(self.project.as_str()).join(".openoxide").join("approvals.toml")
     }
 
-    /// Returns what tells the project's directory from another one at the same path later.
+    /// Returns the identity of the project's directory. It differs from that of a later directory
+    /// at the same path.
     pub(crate) fn directory_identity(&self) -> String {
         ProjectDirectory::from_path(&self.project).identity
     }
@@ -120,7 +122,7 @@ impl GrantFile {
     /// Returns an error if the file cannot be read or is not valid TOML.
     pub fn read_entries(&self) -> Result<Vec<GrantEntry>, GrantFileError> {
         let text = self.read_file()?;
-        // What can be changed has no places any more.
+        // A mutable document does not contain positions, so an immutable one is parsed.
         let document = Document::parse(text.as_str())
             .map_err(|error| self.invalid_file_error(error.to_string().trim_end()))?;
         let key = self.read_key().ok();
@@ -132,7 +134,8 @@ impl GrantFile {
         Ok(tables.into_iter().flat_map(ArrayOfTables::iter).map(entry).collect())
     }
 
-    /// Returns the layer of the rules that are granted, those of them that have bounds, and what a person should know of the others.
+    /// Returns the layer of the valid grants, the limited grants among them, and notes for the user
+    /// about the others.
     pub(crate) fn load_layer(&self, home: Option<&AbsPath>) -> GrantLayer {
         let name = self.path().to_string_lossy().into_owned();
         let layer = Layer {
@@ -161,18 +164,19 @@ impl GrantFile {
         granted
     }
 
-    /// Adds rules without bounds.
+    /// Adds rules without limits.
     ///
     /// # Errors
-    /// As [`Self::add_limited`].
+    /// Returns the same errors as [`Self::add_limited`].
     pub fn add(&self, rules: &[String]) -> Result<(), GrantFileError> {
         self.add_limited(rules, &GrantLimits::default())
     }
 
-    /// Adds rules. Those that are granted already without bounds, and those that are not about commands, are left out.
+    /// Adds rules. Rules that are already granted without limits, and rules that are not about
+    /// commands, are skipped.
     ///
     /// # Errors
-    /// When the file or the key cannot be read or written; then nothing was changed.
+    /// Returns an error if the file or the key cannot be read or written. Nothing is changed then.
     pub fn add_limited(&self, rules: &[String], bound: &GrantLimits) -> Result<(), GrantFileError> {
         let _lock = self.acquire_lock()?;
         let key = self.read_or_create_key()?;
@@ -200,7 +204,7 @@ impl GrantFile {
         self.write_file(&document)
     }
 
-    /// Records one use of a grant with a use limit, and returns whether the grant could be used.
+    /// Records one use of a grant with a use limit. Returns whether the grant could be used.
     ///
     /// # Errors
     /// Returns an error if the use cannot be written. The grant is not valid for this use then.
@@ -237,9 +241,9 @@ impl GrantFile {
         let count = gone.len();
         let directory = self.usage_directory()?;
         while let Some(at) = gone.pop() {
-            // The grant is revoked before its entry is removed: after a crash between the two
-            // steps, it is not valid either. Inactive entries are not revoked, because a forged
-            // entry could have the id of a valid grant.
+            // The grant is revoked before its entry is removed, so it is invalid even after a crash
+            // between the two steps. Inactive entries are not revoked, because a forged entry could
+            // have the id of a valid grant.
             if let Some(entry) = entries.get(at).filter(|entry| entry.is_active_in_any_task()) {
                 let revoked = GrantUsage(&directory).revoke(&entry.id);
                 revoked.map_err(|error| self::io_error(&directory, error))?;
@@ -269,12 +273,12 @@ impl GrantFile {
         entry
     }
 
-    /// Returns whether a grant that was in force is so still.
+    /// Returns whether a grant that was valid when it was loaded is still valid.
     pub(crate) fn is_in_force(&self, entry: &GrantEntry) -> bool {
         self.end_reason(entry).is_none()
     }
 
-    /// Returns the reason why a grant is no longer valid, if it is not.
+    /// Returns the reason why a grant is no longer valid. Returns `None` if it is valid.
     fn end_reason(&self, entry: &GrantEntry) -> Option<&'static str> {
         let fate = self
             .usage_directory()
@@ -295,7 +299,7 @@ impl GrantFile {
         }
     }
 
-    /// Returns where it is written what became of grants.
+    /// Returns the directory of the states of grants.
     pub(crate) fn usage_directory(&self) -> Result<PathBuf, GrantFileError> {
         Ok(self.state.as_ref().ok_or(GrantFileError::NoStateDirectory)?.join("grants"))
     }
@@ -350,7 +354,7 @@ impl GrantFile {
         Ok(grant_key::read_key(&self.key_path().ok_or(GrantFileError::NoStateDirectory)?)?)
     }
 
-    /// Checks the key of a project that has grants.
+    /// Checks the key if the project has grants.
     fn check_key(&self) -> Result<(), GrantKeyError> {
         match (self.key_path(), metadata_if_present(&self.path())) {
             (Some(key), Ok(Some(_))) => grant_key::read_key(&key).map(drop),
@@ -365,7 +369,7 @@ impl GrantFile {
     }
 }
 
-/// Returns whether a layer contains the grants.
+/// Returns whether this is the layer of the grants.
 pub(crate) fn is_grant_layer(layer: &Layer) -> bool {
     layer.kind == LayerKind::Local
         && layer.file.as_deref().is_some_and(|file| file.ends_with("/.openoxide/approvals.toml"))
@@ -376,7 +380,7 @@ pub(crate) fn is_grant_layer(layer: &Layer) -> bool {
 pub(crate) struct GrantLayer {
     /// The rules.
     pub(crate) layer: Layer,
-    /// The entries among them that have bounds.
+    /// The limited grants among them.
     pub(crate) limited: Vec<GrantEntry>,
     /// Notes for the user about grants that are not valid.
     pub(crate) notes: Vec<String>,
@@ -389,7 +393,7 @@ impl GrantLayer {
         let Some(rule) = rule.filter(|_| entry.ignored_reason.is_none()) else {
             let why = entry.ignored_reason.unwrap_or("not a rule about commands");
             if why == OTHER_TASK_REASON {
-                // That it does not count here is as it was granted.
+                // Not a problem to report: the grant was made for the other task.
                 self.other_tasks.extend(entry.limits.task);
                 return;
             }
@@ -408,7 +412,7 @@ fn io_error(path: &Path, error: io::Error) -> GrantFileError {
     GrantFileError::Io { path: path.to_string_lossy().into_owned(), error }
 }
 
-/// Returns the rule of a text, if it is about commands.
+/// Parses a rule. Returns `None` unless it is about commands.
 fn parse_command_rule(text: &str, home: Option<&AbsPath>, base: &AbsPath) -> Option<Rule> {
     let rule = parse_rule(text, Effect::Allow, PathAnchors { home, base }).ok()?;
     rule.patterns.iter().all(|pattern| pattern.kind == SubjectKind::Exec).then_some(rule)

@@ -19,12 +19,12 @@ pub enum GrantKeyError {
         "{0}: the key file is accessible to other users (expected mode 0600); delete it and re-create your grants"
     )]
     ExposedKey(String),
-    /// Another user could put another key, or other records of grants, in its place.
+    /// Another user could replace the key or the records of grants.
     #[error(
         "{0}: the directory is writable by other users, so grants are not valid; run `chmod go-w {0}`"
     )]
     ExposedDirectory(String),
-    /// The file is not a key: its length is wrong.
+    /// The file is not a key, because its length is wrong.
     #[error(
         "{0}: the key file is corrupt (expected 32 bytes); delete it and re-create your grants"
     )]

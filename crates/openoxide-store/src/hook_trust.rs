@@ -11,10 +11,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{file_access::read_regular_file, trust_store::relative_name};
 
-/// No script is longer.
+/// The maximum size of a script.
 const MAX_SCRIPT_BYTES: u64 = 16 << 20;
 
-/// The variables by which hooks name the project's directory.
+/// The variables with which hooks refer to the project's directory.
 const PROJECT_VARIABLES: [&str; 2] = ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"];
 
 /// Returns the description of the hook as a permissive setting, in one line. A hook runs a program,
@@ -24,7 +24,8 @@ const PROJECT_VARIABLES: [&str; 2] = ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_
 pub(crate) fn describe_setting(hook: &Hook, project: &AbsPath, checkouts: &[&AbsPath]) -> String {
     let file = relative_name(&hook.file, checkouts);
     let (event, seconds) = (hook.event.as_str(), hook.timeout.as_secs());
-    // One that could not be read as narrowly as it is written allows nothing; without that, it would allow all that it is asked about.
+    // A hook from the command line whose filter cannot be represented exactly allows nothing.
+    // Otherwise it could allow every call that it is asked about.
     let narrow = hook.layer == LayerKind::Cli && !hook.may_allow;
     let only = if narrow { ", to ask and deny alone" } else { "" };
     let run = format!("{file}: hook {event} {}, {seconds} s{only}: {}", hook.matcher, hook.command);
@@ -33,7 +34,7 @@ pub(crate) fn describe_setting(hook: &Hook, project: &AbsPath, checkouts: &[&Abs
     named.iter().fold(run, |run, path| format!("{run} [{} {}]", name(path), describe_content(path)))
 }
 
-/// Returns the files inside of the project that a command mentions, at any position.
+/// Returns the files inside the project that a command mentions anywhere in its text.
 fn find_command_files(command: &HookCommand, project: &AbsPath) -> Vec<AbsPath> {
     let words: Vec<String> = match command {
         HookCommand::Program(words) => {
@@ -50,8 +51,8 @@ fn find_command_files(command: &HookCommand, project: &AbsPath) -> Vec<AbsPath> 
     paths.filter(|path| inside(path) && std::path::Path::new(path.as_str()).is_file()).collect()
 }
 
-/// Returns whether a command names the files that it runs literally: it expands nothing and does
-/// not change directory.
+/// Returns whether a command names the files that it runs literally. It has no expansions and does
+/// not change the directory.
 pub(crate) fn has_literal_paths(command: &HookCommand) -> bool {
     let ends = |char: char| char.is_whitespace() || ";|&<>()'\"".contains(char);
     let (text, shell) = match command {

@@ -1,7 +1,7 @@
 //! Files on disk: policy files and the compiled policy, the audit journal, and pending requests.
 //!
-//! This crate reads and writes; it never decides. It reports everything that it cannot read. In
-//! that case nothing is allowed that the unread rules might have restricted.
+//! This crate reads and writes files; it makes no decisions. It reports everything that it cannot
+//! read. In that case nothing is allowed that the unread rules might have restricted.
 #![forbid(unsafe_code)]
 
 mod account;

@@ -1,18 +1,18 @@
-//! The lines of a text, counted once.
+//! Line numbers of byte positions in a text.
 
 /// The positions of the line feeds in a text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LineNumbers(Vec<usize>);
 
 impl LineNumbers {
-    /// Finds the lines of a text.
+    /// Finds the line feeds of a text.
     pub(crate) fn new(text: &str) -> Self {
         Self(
             text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect(),
         )
     }
 
-    /// Returns the number of the line that has this byte, from 1.
+    /// Returns the number of the line that contains this byte, starting at 1.
     pub(crate) fn line_at(&self, at: usize) -> u32 {
         let before = self.0.partition_point(|end| *end < at);
         u32::try_from(before + 1).unwrap_or(u32::MAX)

@@ -1,4 +1,4 @@
-//! The policy that is in force for a project, with everything that its files set.
+//! The policy in force for a project, with all settings of its files.
 
 use std::path::PathBuf;
 
@@ -16,28 +16,28 @@ use crate::{
 /// A loaded policy.
 #[derive(Clone, Debug, Default)]
 pub struct LoadedPolicy {
-    /// The policy in force, with the limited grants.
+    /// The policy in force, including the limited grants.
     pub(crate) policy: PolicyStack,
-    /// Its layers, the most precedent first; empty when the policy came from the cache.
+    /// The layers, in descending order of precedence. Empty if the policy came from the cache.
     pub layers: Vec<Layer>,
     /// The hooks in force, in the order of the layers.
     pub hooks: Vec<Hook>,
-    /// The hooks of projects that are ignored because they are not trusted; empty when the policy
+    /// The hooks of projects that are ignored because they are not trusted. Empty if the policy
     /// came from the cache.
     pub untrusted_hooks: Vec<Hook>,
-    /// The additional directories that belong to the project, in each spelling.
+    /// The additional directories that are part of the project, both as written and resolved.
     pub roots: Vec<AbsPath>,
-    /// Each directory that a file names, in the order of the layers; empty when the policy came from
+    /// Each directory that a file names, in the order of the layers. Empty if the policy came from
     /// the cache.
     pub directories: Vec<ResolvedDirectory>,
     /// The sandbox settings.
     pub sandbox: SandboxSettings,
-    /// Each directory that a file makes writable in the sandbox, in the order of the layers; empty
-    /// when the policy came from the cache.
+    /// Each directory that a file makes writable in the sandbox, in the order of the layers. Empty
+    /// if the policy came from the cache.
     pub writable: Vec<ResolvedDirectory>,
-    /// The reason why nothing may be allowed: rules that ask or deny may be missing.
+    /// The reason why nothing may be allowed: ask or deny rules may be missing.
     pub policy_error: Option<String>,
-    /// The reason why nothing may be done: the managed policy has errors (DECISIONS 16).
+    /// The reason why every operation is denied: the managed policy has errors.
     pub managed_policy_error: Option<String>,
     /// The files with errors.
     pub broken_files: Vec<BrokenFile>,
@@ -47,31 +47,31 @@ pub struct LoadedPolicy {
     pub untrusted_projects: Vec<UntrustedProject>,
     /// The restrictions that an administrator sets for all users.
     pub managed: ManagedSettings,
-    /// The locations of the settings that make every allow depend on an audit record; empty when
-    /// the policy came from the cache.
+    /// The locations of the settings that make every allow depend on an audit record. Empty if the
+    /// policy came from the cache.
     pub audit: Vec<String>,
     /// The limited grants, and the policy without them.
     pub(crate) limited_grants: Option<LimitedGrants>,
     /// The tasks other than this one in which grants are valid.
     pub(crate) other_tasks: Vec<String>,
-    /// True if the policy depends on the files alone. A policy with hooks does not, because their
+    /// True if the policy depends only on the files. A policy with hooks does not, because their
     /// scripts can change.
     pub(crate) is_cacheable: bool,
 }
 
-/// Grants that are valid for a number of uses, until a moment, or below a directory.
+/// Grants that have a use limit, an expiry or a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct LimitedGrants {
-    /// Those that are in force.
+    /// The limited grants in force.
     pub(crate) entries: Vec<GrantEntry>,
-    /// The policy without them.
+    /// The policy without the limited grants.
     pub(crate) policy_without: DeferredPolicy,
 }
 
 /// A project whose permissive settings are ignored, because it is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UntrustedProject {
-    /// Its directory.
+    /// The project's directory.
     pub project: AbsPath,
     /// The settings, one line each.
     pub settings: Vec<String>,
@@ -82,23 +82,24 @@ pub struct UntrustedProject {
 pub struct BrokenFile {
     /// The path of the file.
     pub path: PathBuf,
-    /// Its text; empty when it could not be read.
+    /// The text of the file. Empty if it could not be read.
     pub text: String,
     /// The problems in the file.
     pub problems: Vec<PolicyProblem>,
 }
 
 impl LoadedPolicy {
-    /// Returns the policy for the case that even the built-in layer cannot be compiled: nothing is
-    /// allowed.
+    /// Returns the policy that is used if even the built-in layer cannot be compiled. It allows
+    /// nothing.
     pub(crate) fn closed() -> Self {
         let closed = Some("the built-in policy cannot be compiled".to_owned());
         Self { policy_error: closed.clone(), managed_policy_error: closed, ..Self::default() }
     }
 
-    /// Returns the policy for an operation. `are_within_limits` receives the policy with all limited
-    /// grants, and these grants. It returns whether the operation keeps to the limits of each grant
-    /// that it would use; otherwise none of them applies. It is not called if there are none.
+    /// Returns the policy for an operation. `are_within_limits` receives the policy with all
+    /// limited grants, and these grants. It returns whether the operation is within the limits of
+    /// each grant that it would use; otherwise none of them applies. It is not called if there are
+    /// no limited grants.
     #[must_use]
     pub fn policy_within_limits(
         &self,
@@ -112,15 +113,15 @@ impl LoadedPolicy {
         }
     }
 
-    /// Returns the policy without the limited grants, for questions that no command grant answers:
-    /// what a sandbox restricts, which tools are denied.
+    /// Returns the policy without the limited grants. It is used where no grant of a command
+    /// applies: for the restrictions of a sandbox and for denied tools.
     #[must_use]
     pub fn policy_without_limited_grants(&self) -> &PolicyStack {
         let Some(limited) = &self.limited_grants else { return &self.policy };
         limited.policy_without.get_or_restrict(&self.policy)
     }
 
-    /// Replaces the policy by one that has no limited grants.
+    /// Replaces the policy with one that has no limited grants.
     pub fn set_policy(&mut self, policy: PolicyStack) {
         self.policy = policy;
         self.limited_grants = None;
@@ -132,7 +133,8 @@ impl LoadedPolicy {
         self.policy.mode()
     }
 
-    /// Returns the mode that is in force if `mode` is chosen: the managed policy can disable modes.
+    /// Returns the mode that is in force if `mode` is selected. The managed policy can disable
+    /// modes.
     #[must_use]
     pub fn effective_mode(&self, mode: PermissionMode) -> PermissionMode {
         self.policy.effective_mode(mode)
@@ -144,7 +146,7 @@ impl LoadedPolicy {
         self.policy.requires_audit()
     }
 
-    /// Returns whether a rule counts repetitions of a call.
+    /// Returns whether any rule applies to repeated calls.
     #[must_use]
     pub fn has_repetition_rules(&self) -> bool {
         self.policy.has_repetition_rules()
@@ -171,7 +173,7 @@ impl LoadedPolicy {
             && grounds(self) == grounds(other)
     }
 
-    /// Returns the policy with the denies of an earlier one.
+    /// Returns the policy with the deny rules of an earlier policy.
     pub(crate) fn with_fallback_denies(self, before: Option<PolicyStack>) -> Self {
         let Some(before) = before else { return self };
         let held = |policy: PolicyStack| policy.with_fallback_denies(before.clone());

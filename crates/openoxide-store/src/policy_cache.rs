@@ -49,7 +49,8 @@ const MAX_CACHE_BYTES: u64 = 1 << 30;
 /// policy without limited grants, and the texts of the rules of both.
 const PART_COUNT: usize = 7;
 
-/// Begins the state of a policy that is only kept for its denies. The state of files begins with 0, 1 or 2.
+/// The prefix of the state of a policy that is only stored for its deny rules. The state of files
+/// begins with 0, 1 or 2.
 const LAST_GOOD_MARKER: &[u8] = b"last good";
 
 /// The data that is stored next to the rules.
@@ -58,15 +59,15 @@ const LAST_GOOD_MARKER: &[u8] = b"last good";
 pub(crate) struct CacheMetadata {
     pub(crate) notes: Vec<String>,
     pub(crate) untrusted: Vec<UntrustedProject>,
-    /// The additional directories that count, in each spelling.
+    /// The active additional directories, both as written and resolved.
     pub(crate) roots: Vec<AbsPath>,
     /// The sandbox settings.
     pub(crate) sandbox: SandboxSettings,
-    /// Each directory that a file names, and where it led.
+    /// Each directory that a file names, with the path that it resolved to.
     pub(crate) directory_targets: Vec<(AbsPath, Option<AbsPath>)>,
-    /// The grants that have bounds, and are in force.
+    /// The limited grants in force.
     pub(crate) limited_grants: Vec<GrantEntry>,
-    /// The tasks in which there are other grants.
+    /// The tasks other than this one in which grants are valid.
     pub(crate) other_tasks: Vec<String>,
 }
 
@@ -87,7 +88,7 @@ pub(crate) struct PolicyCache {
 }
 
 impl PolicyCache {
-    /// Returns the cache for these sources, if there is a place for it.
+    /// Returns the cache for these sources. Returns `None` if there is no cache directory.
     pub(crate) fn for_sources(
         sources: &[PolicySource],
         environment: &UserEnvironment,
@@ -102,8 +103,8 @@ impl PolicyCache {
         Some(Self { path, signature: PolicySignature::for_sources(sources, environment), grants })
     }
 
-    /// Returns the policy, if it is there, undamaged, and made of just this.
-    /// The policy without limited grants, which few calls need, is read later.
+    /// Returns the policy if it is stored, undamaged, and compiled from exactly these files in
+    /// their current state. The policy without limited grants, which few calls need, is read later.
     pub(crate) fn fetch(&self) -> Option<(PolicyStack, CacheMetadata, Option<DeferredPolicy>)> {
         self.signature.is_complete.then_some(())?;
         let kept = CacheEntry::open(self)?;
@@ -136,17 +137,18 @@ impl PolicyCache {
         })
     }
 
-    /// Returns the policy that was made of the same files in an earlier state, when nothing was wrong with them.
+    /// Returns the policy that was compiled from the same files in an earlier state without errors.
     pub(crate) fn load_last_good(&self) -> Option<PolicyStack> {
         let kept = CacheEntry::open(self)?;
-        // What a grant with bounds allowed is not remembered.
+        // Rules of limited grants must not remain in force through the last good version.
         match kept.policy_without_limited.length {
             0 => kept.policy.read(),
             _ => kept.policy_without_limited.read(),
         }
     }
 
-    /// Keeps a policy. That it could not be kept costs time, and the denies of its files when they turn wrong.
+    /// Stores a policy. If this fails, the next load is slower, and the deny rules are lost if the
+    /// files become invalid.
     pub(crate) fn store(
         &self,
         policy: &PolicyStack,
@@ -200,7 +202,7 @@ impl PolicyCache {
     }
 }
 
-/// A file that is there, of the same sources.
+/// An existing cache file of the same sources.
 struct CacheEntry {
     state: Vec<u8>,
     metadata: Vec<u8>,
@@ -238,7 +240,7 @@ impl CacheEntry {
     }
 }
 
-/// Returns where each part of a cache file is.
+/// Returns the range of each part of a cache file.
 fn part_ranges(file: &File, file_length: u64) -> Option<[Range<usize>; PART_COUNT]> {
     let mut lengths = [0; PART_COUNT * size_of::<u64>()];
     file.read_exact_at(&mut lengths, 0).ok()?;
@@ -253,7 +255,8 @@ fn part_ranges(file: &File, file_length: u64) -> Option<[Range<usize>; PART_COUN
     Some(ranges)
 }
 
-/// A file's name out of its sources' paths (FNV-1a): sources that share one only take turns in it.
+/// Computes a file name from the paths of the sources (FNV-1a). Sources with the same name
+/// overwrite each other's file.
 struct FileNameHash(u64);
 
 impl Default for FileNameHash {

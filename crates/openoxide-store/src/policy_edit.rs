@@ -1,4 +1,5 @@
-//! Changing a native policy file: comments and order stay, and what cannot be read afterwards is not written.
+//! Changing a native policy file. Comments and order are preserved, and a result that cannot be
+//! parsed is not written.
 
 use std::{fs, io, io::Write as _, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -58,10 +59,11 @@ pub fn without_rule(text: &str, rule: &str) -> Result<(String, usize), PolicyEdi
     Ok((if count == 0 { text.to_owned() } else { document.to_string() }, count))
 }
 
-/// Returns the text in the usual layout: one rule a line, double quotes where they need no escape, one blank around `=`.
+/// Returns the text in the standard layout: one rule per line, double quotes where no escape is
+/// needed, one space on each side of `=`.
 ///
 /// # Errors
-/// When the text cannot be read.
+/// Returns an error if the text cannot be parsed.
 pub fn format_policy(text: &str) -> Result<String, PolicyEditError> {
     let mut document = parse_document(text)?;
     toml_layout::format_table(document.as_table_mut());
@@ -97,7 +99,7 @@ fn add_short_rule(
     let behind = list.trailing().as_str().unwrap_or_default().to_owned();
     list.push(rule);
     if many_lines {
-        // A comment behind the last rule stays with it.
+        // A comment after the last rule stays with it.
         list.set_trailing("");
         if let Some(last) = list.len().checked_sub(1).and_then(|at| list.get_mut(at)) {
             last.decor_mut().set_prefix(behind);
@@ -134,7 +136,7 @@ fn add_long_rule(
     Ok(())
 }
 
-/// Cuts the short form into what a long rule has: the permission and the pattern.
+/// Splits the short form of a rule into the fields of a long rule: the permission and the pattern.
 fn split_short_rule(rule: &str) -> (&str, &str) {
     let inside =
         rule.split_once('(').and_then(|(name, rest)| Some((name, rest.strip_suffix(')')?)));
@@ -198,7 +200,7 @@ pub fn is_equivalent_policy(before: &str, after: &str, anchors: PathAnchors<'_>)
 /// # Errors
 /// Returns an error if the operating system refuses. The file is unchanged then.
 pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
-    // A person may keep settings elsewhere and link to them: the link stays.
+    // The file can be a symbolic link to a person's settings. The link is preserved.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let Some(directory) = path.parent() else { return Err(io::ErrorKind::InvalidInput.into()) };
     fs::create_dir_all(directory)?;
@@ -211,7 +213,7 @@ pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a text in quotes, as a policy file has it.
+/// Returns a text as a quoted TOML string.
 #[must_use]
 pub fn quote_toml(text: &str) -> String {
     Value::from(text).to_string()

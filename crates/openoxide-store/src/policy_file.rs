@@ -1,4 +1,4 @@
-//! The native policy file: TOML to rules, with every error at once.
+//! Parsing the native policy file, which is TOML. All errors are reported at once.
 
 mod audit;
 mod directories;
@@ -32,31 +32,32 @@ const MANAGED_KEYS: &[&str] =
 /// The content of a policy file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyFile {
-    /// Its rules. If there is any problem, the allows are gone.
+    /// The rules. If there is any problem, the allow rules are removed.
     pub layer: Layer,
-    /// Its hooks. If there is any problem, they can only ask and deny.
+    /// The hooks. If there is any problem, they can only ask and deny.
     pub hooks: Vec<Hook>,
-    /// The directories that shall count as the project's. If there is any problem, there are none.
+    /// The additional directories of the project. Empty if there is any problem.
     pub directories: Vec<AdditionalDirectory>,
     /// The sandbox settings. If there is any problem, only the restrictive ones.
     pub sandbox: SandboxSettings,
-    /// The directories that confined commands may change besides the project's. If there is any problem, there are none.
+    /// The directories outside the project that confined commands can change. Empty if there is any
+    /// problem.
     pub writable: Vec<AdditionalDirectory>,
     /// The settings that only the managed file may contain.
     pub managed: ManagedSettings,
-    /// The line, from 1, of `[audit] required = true`, which makes every allow depend on an audit
-    /// record.
+    /// The line, starting at 1, of `[audit] required = true`, which makes every allow depend on an
+    /// audit record.
     pub audit: Option<u32>,
     /// True if harmless commands of unproved programs require approval (`unproved = "ask"`).
     pub asks_unproved: bool,
-    /// Everything that is wrong with it, in the order of the text.
+    /// All problems, in the order of the text.
     pub problems: Vec<PolicyProblem>,
-    /// Notes for the user about rules that were left out because they would only allow.
+    /// Notes for the user about allow rules that were left out.
     pub notes: Vec<String>,
 }
 
 impl PolicyFile {
-    /// Drops everything that allows, as in a file with a problem.
+    /// Removes all permissive settings, as for a file with a problem.
     pub(crate) fn keep_restrictions(&mut self) {
         self.layer.rules.retain(|rule| rule.effect != Effect::Allow);
         self.layer.mode = None;
@@ -66,15 +67,15 @@ impl PolicyFile {
     }
 }
 
-/// The restrictions that an administrator sets for all users (the table `managed`, in the managed
-/// file only).
+/// The restrictions that an administrator sets for all users (the table `managed`, which only the
+/// managed file may contain).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ManagedSettings {
-    /// True if the mode `bypass_permissions` is not available.
+    /// True if the mode `bypass_permissions` is disabled.
     pub disable_bypass_permissions: bool,
-    /// Rules of other files, and of the command line, do not count.
+    /// True if rules of other files and of the command line are ignored.
     pub allow_managed_rules_only: bool,
-    /// Hooks of other files do not count.
+    /// True if hooks of other files are ignored.
     pub allow_managed_hooks_only: bool,
 }
 
@@ -223,7 +224,7 @@ impl PolicyFileParser<'_> {
     }
 
     /// Parses whether unproved programs require approval. An invalid value may have been meant to
-    /// require it, so it does.
+    /// require it, so it is treated as if it did.
     fn parse_unproved(&mut self, value: &TomlValue<'_>) -> bool {
         match value.get_ref().as_str() {
             Some("ask") => true,

@@ -1,20 +1,20 @@
-//! The formats of policy text: the native format, and those of other programs.
+//! The formats of policy text: the native format and those of other programs.
 
 use openoxide_permission::{LayerKind, PathAnchors};
 
 use crate::policy_file::{self, PolicyFile};
 
-/// A function that reads the text of a source. Its arguments are the text, the layer, the name, and
-/// the meaning of path anchors.
+/// A function that parses the text of a source. Its arguments are the text, the layer, the name,
+/// and the meaning of path anchors.
 pub type PolicyReader = fn(&str, LayerKind, &str, PathAnchors<'_>) -> PolicyFile;
 
-/// The format of the text of a source. A crate above this one that translates another program's
-/// policy passes its reader in.
+/// The format of a source. A crate that depends on this one and translates policies of another
+/// program provides its own reader.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyFormat {
-    /// Its name, the same as in `--format`. Two formats of one name are one format: the compiled policy goes by it.
+    /// The name, as in `--format`. It identifies the format in the signature of a compiled policy.
     pub name: &'static str,
-    /// Reads it.
+    /// Parses the text.
     pub read: PolicyReader,
 }
 

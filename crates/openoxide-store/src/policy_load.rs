@@ -1,4 +1,4 @@
-//! From policy files to the policy that is in force.
+//! Loading policy files into the policy that is in force.
 
 mod policy_compilation;
 mod policy_loader;
@@ -21,8 +21,8 @@ use policy_loader::PolicyLoader;
 /// The compiled policy is taken from the cache if no file has changed since. It is stored there if
 /// there are no errors. A policy with hooks is read each time, so that no hook is lost or changes
 /// unnoticed. Compared with the programs that it starts, this costs nothing. Of such a policy, only
-/// the last good version is stored, for its denies, in case a file becomes invalid. The last good
-/// version contains no limited grants.
+/// the last good version is stored, for its deny rules, in case a file becomes invalid. The last
+/// good version contains no limited grants.
 #[must_use]
 pub fn load_policy(sources: &[PolicySource], environment: &UserEnvironment) -> LoadedPolicy {
     let cache = PolicyCache::for_sources(sources, environment);
@@ -56,8 +56,8 @@ pub fn load_policy(sources: &[PolicySource], environment: &UserEnvironment) -> L
     loaded.with_cached_denies(sources, cache.as_ref())
 }
 
-/// As [`load_policy`], but from the files themselves, with their layers, and with layers that were made elsewhere (the command line);
-/// these rank behind the managed one.
+/// Loads the policy like [`load_policy`], but always from the files, and including their layers.
+/// `more` are layers from elsewhere, such as the command line; they rank after the managed layer.
 #[must_use]
 pub fn load_policy_uncached(
     sources: &[PolicySource],
@@ -94,7 +94,7 @@ impl LoadedPolicy {
         }
     }
 
-    /// Keeps what can be kept of a good policy.
+    /// Stores a policy without errors, as far as it can be stored.
     fn store_in_cache(&self, sources: &[PolicySource], cache: &PolicyCache) {
         if self.is_cacheable {
             let without =
@@ -105,8 +105,8 @@ impl LoadedPolicy {
         }
     }
 
-    /// Keeps the denies of the last good version of the same files in force if rules may be
-    /// missing. Does not apply to files that a person named.
+    /// Adds the deny rules of the last good version of the same files if rules may be missing. Does
+    /// not apply to files that a person named.
     fn with_cached_denies(self, sources: &[PolicySource], cache: Option<&PolicyCache>) -> Self {
         match cache {
             Some(cache) if self.policy_error.is_some() && !has_named_source(sources) => {
@@ -121,7 +121,7 @@ fn has_named_source(sources: &[PolicySource]) -> bool {
     sources.iter().any(|source| source.required)
 }
 
-/// Reads the files as they are.
+/// Reads the files without the cache.
 fn read_sources(
     sources: &[PolicySource],
     environment: &UserEnvironment,

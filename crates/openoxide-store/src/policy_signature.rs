@@ -17,16 +17,17 @@ use crate::{
     user_environment::UserEnvironment,
 };
 
-/// A file that changed more recently could change again within the clock's step, unseen.
+/// The minimum age of a change. A file that changed more recently could change again within the
+/// resolution of the clock, unnoticed.
 pub(crate) const STABLE_AFTER: Duration = Duration::from_secs(2);
 
-/// The files and the state that a policy was made from.
+/// The files that a policy was compiled from, and their state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PolicySignature {
     /// The sources: this program's version and built-in rules, the home directory, and for each
     /// source its path and how it is used.
     pub(crate) files: Vec<u8>,
-    /// In which state: of each file its device, inode, size, owner, mode and times.
+    /// The state of each file: its device, inode, size, owner, mode and times.
     pub(crate) state: Vec<u8>,
     /// True if no file has changed for a while.
     pub(crate) is_stable: bool,
@@ -53,7 +54,8 @@ impl PolicySignature {
             all.add_directories(source, environment);
             if source.is_grant_file {
                 let grants = GrantFile::for_project(environment, &source.base);
-                // A new directory at the path of a project has none of the old one's grants.
+                // A new directory at the path of a project has none of the grants of the old
+                // directory.
                 write_field(&mut all.state, grants.directory_identity().as_bytes());
                 // A revoked grant is no longer valid, even if its entry still exists.
                 let paths = [grants.key_path(), grants.usage_directory().ok()];
@@ -71,7 +73,7 @@ impl PolicySignature {
         all
     }
 
-    /// Returns whether the files or their state differ.
+    /// Returns whether the files or their states differ.
     pub(crate) fn differs(&self, other: &Self) -> bool {
         self.files != other.files || self.state != other.state
     }
@@ -97,7 +99,7 @@ impl PolicySignature {
         self.is_complete &= !matches!(source.usage, SourceUse::Unavailable(_));
     }
 
-    /// Adds who can write the directories that decide whether a file is accepted.
+    /// Adds the owners and modes of the directories that decide whether a file is accepted.
     fn add_directories(&mut self, source: &PolicySource, environment: &UserEnvironment) {
         for directory in source.guarded_directories(environment) {
             match metadata_if_present(&directory) {
@@ -111,7 +113,7 @@ impl PolicySignature {
         }
     }
 
-    /// Adds what tells one state of a file from another.
+    /// Adds the state of a file.
     fn add_file(&mut self, path: &Path) {
         match metadata_if_present(path) {
             Ok(Some(meta)) => {
@@ -123,7 +125,7 @@ impl PolicySignature {
         }
     }
 
-    /// Adds a file that may exist and cannot be examined.
+    /// Adds a file that may exist but cannot be examined.
     fn add_unknown(&mut self, error: &std::io::Error) {
         self.state.push(2);
         self.state.extend(error.raw_os_error().unwrap_or(0).to_le_bytes());

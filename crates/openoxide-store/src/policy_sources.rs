@@ -1,4 +1,4 @@
-//! The locations of policy files (DECISIONS 2, 3, 16).
+//! The locations of policy files.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,15 @@ use crate::{
     worktree::{find_main_checkout, unreadable_link_reason},
 };
 
-/// The managed policy. The path is compiled in, and no variable moves it.
+/// The path of the managed policy. It is compiled in, and no variable changes it.
 pub(crate) const MANAGED_POLICY_PATH: &str = if cfg!(target_os = "macos") {
     "/Library/Application Support/OpenOxide/managed.toml"
 } else {
     "/etc/openoxide/managed.toml"
 };
 
-/// More projects inside of each other are refused: the settings of the outermost ones would not be read.
+/// The maximum number of nested projects. More are refused, because the settings of the outermost
+/// ones would not be read.
 const MAX_PROJECTS: usize = 32;
 
 /// The part of a source that is used.
@@ -29,43 +30,44 @@ pub enum SourceUse {
     /// Everything in it.
     #[default]
     Complete,
-    /// Only denies, asks and requirements. This applies to the policy of the account's home
-    /// directory if `HOME` names another directory.
+    /// Only deny rules, ask rules and requirements. This applies to the policy of the account's
+    /// home directory if `HOME` names another directory.
     RestrictionsOnly,
-    /// Nothing, for this reason: the source cannot be located. Rules that deny may be missing.
+    /// Nothing, for this reason: the source cannot be located. Deny rules may be missing.
     Unavailable(String),
 }
 
 /// A policy file that applies if it exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicySource {
-    /// The layer that it makes.
+    /// The layer of the file.
     pub kind: LayerKind,
     /// The path of the file.
     pub path: PathBuf,
     /// The directory that a leading `/` refers to in its path patterns.
     pub base: AbsPath,
     /// The main checkout, if the file applies to a linked worktree of it. Trust in the main
-    /// checkout is valid here.
+    /// checkout is also valid here.
     pub main_checkout: Option<AbsPath>,
-    /// True if its allows and its mode apply. Files in a project can only restrict until the
+    /// True if its allow rules and its mode apply. Files in a project can only restrict until the
     /// project is trusted.
     pub may_loosen: bool,
     /// True if the file must exist because a person named it.
     pub required: bool,
     /// True if the file contains grants instead of a policy.
     pub is_grant_file: bool,
-    /// The project of a file that a person named. Its rules apply for that reason, but its hooks
-    /// are programs and require trust.
+    /// The project of a file that a person named. Its rules apply because the file was named, but
+    /// its hooks are programs and require trust.
     pub hook_project: Option<AbsPath>,
-    /// The format of its text.
+    /// The format of the file.
     pub format: PolicyFormat,
-    /// The part of it that is used.
+    /// The part of the file that is used.
     pub usage: SourceUse,
 }
 
-/// Returns the files that count for a project, the most precedent first. A project inside of others has theirs, too,
-/// and a linked worktree has what a person keeps for themselves in its main checkout.
+/// Returns the files that apply to a project, in descending order of precedence. A project inside
+/// other projects also has their files. A linked worktree also has the person's local settings from
+/// its main checkout.
 #[must_use]
 pub fn find_policy_sources(environment: &UserEnvironment, project: &AbsPath) -> Vec<PolicySource> {
     let mut sources =
@@ -85,8 +87,8 @@ pub fn find_policy_sources(environment: &UserEnvironment, project: &AbsPath) -> 
                 main_checkout: main.clone(),
                 ..new_source(kind, Path::new(place.as_str()).join(".openoxide").join(name), false)
             };
-            // Shared settings are checked out in each worktree. A person's local settings may be
-            // only in the main checkout.
+            // Shared settings are checked out in each worktree. A person's local settings may only
+            // be in the main checkout.
             let own = main.as_ref().filter(|_| kind == LayerKind::Local).map(settings);
             sources.extend([settings(base)].into_iter().chain(own));
         }
@@ -125,7 +127,8 @@ fn user_policy_source(config: &Path) -> PolicySource {
     new_source(LayerKind::User, config.join("openoxide").join("policy.toml"), true)
 }
 
-/// Returns a project, and the ones around it that have settings, the innermost first; and a problem if they are too many.
+/// Returns a project and the enclosing projects that have settings, starting with the innermost,
+/// and a problem if there are too many.
 fn find_enclosing_projects(
     project: &AbsPath,
     home: Option<&AbsPath>,
@@ -145,7 +148,8 @@ fn find_enclosing_projects(
     (found, None)
 }
 
-/// Returns whether a directory has settings. If that cannot be determined, it has: reading them reports the error.
+/// Returns whether a directory has settings. True if this cannot be determined, because reading
+/// them reports the error.
 fn has_settings(directory: &Path) -> bool {
     metadata_if_present(&directory.join(".openoxide")).map_or(true, |meta| meta.is_some())
 }
@@ -187,7 +191,8 @@ impl PolicySource {
         if own.is_some_and(|home| holds(&home)) { own } else { account.filter(holds).or(own) }
     }
 
-    /// Returns the directories whose writers could replace this file, as far as these decide whether it is accepted.
+    /// Returns the directories in which another user could replace this file, if they decide
+    /// whether it is accepted.
     pub(crate) fn guarded_directories(&self, environment: &UserEnvironment) -> Vec<PathBuf> {
         let parents = |path: &Path| path.ancestors().skip(1).take(2).map(Path::to_owned).collect();
         match (self.kind, self.is_grant_file) {
@@ -200,8 +205,8 @@ impl PolicySource {
         }
     }
 
-    /// Returns the path that must be trusted before its hooks apply: the project, or a file that
-    /// was named. Returns `None` if they need no trust.
+    /// Returns the path that must be trusted before the hooks of this file apply: the project, or a
+    /// file that a person named. Returns `None` if no trust is required.
     pub(crate) fn trust_path(&self) -> Option<AbsPath> {
         match (self.may_loosen, &self.hook_project) {
             (false, _) => Some(self.base.clone()),
@@ -334,7 +339,7 @@ mod tests {
         let expected = [
             (LayerKind::Managed, true),
             (LayerKind::Local, false),
-            (LayerKind::Local, true), // What was granted: each entry proves itself.
+            (LayerKind::Local, true), // Grants: each entry has a MAC.
             (LayerKind::Project, false),
             (LayerKind::User, true),
         ];

@@ -1,4 +1,4 @@
-//! The policy of a process that goes on: read anew when a file changes, all of it or nothing.
+//! The policy of a long-running process. When a file changes, the whole policy is loaded again.
 
 use std::{
     sync::Arc,
@@ -15,7 +15,7 @@ use crate::{
     user_environment::UserEnvironment,
 };
 
-/// The files are looked at no more often: one look is a `stat` of each.
+/// The minimum time between two checks of the files. A check is one `stat` per file.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The current policy of a set of files.
@@ -31,15 +31,17 @@ pub struct WatchedPolicy {
     signature: PolicySignature,
     last_check: Instant,
     loaded: Arc<LoadedPolicy>,
-    /// The last policy that nothing was wrong with.
+    /// The last policy without errors.
     last_good: Option<PolicyStack>,
 }
 
 impl WatchedPolicy {
-    /// Loads the policy of these sources, with layers that were made elsewhere (as [`load_policy_uncached`]).
+    /// Loads the policy of these sources, with additional layers from elsewhere (see
+    /// [`load_policy_uncached`]).
     #[must_use]
     pub fn new(sources: Vec<PolicySource>, environment: UserEnvironment, more: Vec<Layer>) -> Self {
-        // Looked at before it is read: what changes meanwhile is seen as a change.
+        // The signature is computed first, so that a change while the files are read is detected
+        // later.
         let signature = PolicySignature::for_sources(&sources, &environment);
         let loaded = Arc::new(LoadedPolicy::default());
         let looked = Instant::now();
@@ -56,10 +58,10 @@ impl WatchedPolicy {
         watch
     }
 
-    /// Returns the policy: another one if a file has changed, the same one otherwise.
+    /// Returns the policy: a new one if a file has changed, otherwise the same one.
     ///
-    /// A file that has turned wrong allows nothing, and what the last good version denied stays denied. A change is seen
-    /// at most 0.2 s later.
+    /// If a file becomes invalid, nothing is allowed, and the deny rules of the last good version
+    /// still apply. A change is detected within 0.2 s.
     pub fn refresh(&mut self) -> Arc<LoadedPolicy> {
         if self.last_check.elapsed() >= CHECK_INTERVAL {
             self.check_files();
@@ -71,7 +73,7 @@ impl WatchedPolicy {
         self.last_check = Instant::now();
         let signature = PolicySignature::for_sources(&self.sources, &self.environment);
         let changed = signature.differs(&self.signature);
-        // A file that has just changed could have changed again within the clock's step.
+        // A file that has just changed could have changed again within the resolution of the clock.
         if !changed && self.signature.is_stable {
             return;
         }

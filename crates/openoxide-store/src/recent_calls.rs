@@ -33,7 +33,7 @@ impl RecentCallsFile {
         Self(environment.state.as_ref().map(|state| state.join("openoxide/repeats")))
     }
 
-    /// Records a call of a session. Returns whether it repeats the calls before it
+    /// Records a call of a session. Returns whether it repeats the previous calls
     /// ([`RecentCalls::record`]).
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl RecentCallsFile {
         self.update(session, |repeats| repeats.record(call))
     }
 
-    /// Returns whether the last recorded call repeats the calls before it and is this call.
+    /// Returns whether the last recorded call repeats the previous calls and is this call.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written. Whether the call is a repetition is
@@ -58,7 +58,7 @@ impl RecentCallsFile {
         what: impl FnOnce(&mut RecentCalls) -> bool,
     ) -> io::Result<bool> {
         let file = self.open()?;
-        file.lock()?; // Until it is closed.
+        file.lock()?; // Released when the file is closed.
         let owner: [u8; DIGEST_BYTES] = Sha256::digest(session).into();
         let at = u64::from(owner.first().copied().unwrap_or_default()) % SLOT_COUNT
             * (DIGEST_BYTES + CALLS_BYTES) as u64;

@@ -1,12 +1,12 @@
-//! Pending requests, in a place where every process of this user finds them.
+//! Pending requests, in a database that every process of this user can open.
 //!
 //! The requester registers its request and checks it from time to time. A reviewer can answer from
 //! any terminal. There is no process between them; they communicate through the database. Each
 //! request is answered once, and the answer is bound to the content that was shown.
 //!
 //! The data is as safe as the state directory. Anyone who can write there can answer. Anyone who
-//! can read the key in the same directory could forge any proof, so no proof is made. The safety
-//! floor asks about commands that write there.
+//! can read the key in the same directory could forge any proof, so answers carry no proof. The
+//! safety floor requires approval for commands that write there.
 
 mod database_file;
 mod error;

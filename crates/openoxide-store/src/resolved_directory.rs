@@ -1,8 +1,8 @@
 //! Additional directories: the paths that they resolve to, and which of them are active.
 //!
-//! Anyone who can change a link can change what a directory means. Trust is therefore required for
-//! every directory in a project's file, and for a directory in any other file if its path contains
-//! a link. The trust record includes the resolved path.
+//! Anyone who can change a link can change the target of a directory. Trust is therefore required
+//! for every directory in a project's file, and for a directory in any other file if its path
+//! contains a link. The trust record includes the resolved path.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use crate::{
     user_environment::UserEnvironment,
 };
 
-/// A directory that a policy file names, and what became of it.
+/// A directory that a policy file names, and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedDirectory {
     /// The directory.
@@ -40,12 +40,12 @@ pub enum DirectoryState {
     Refused(&'static str),
     /// The directory is not trusted.
     Untrusted,
-    /// The directory is ignored: only those of the administrator apply.
+    /// The directory is ignored because only those of the managed policy apply.
     Ignored,
 }
 
 impl DirectoryState {
-    /// Returns it in a word.
+    /// Returns the state as one word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -116,7 +116,7 @@ impl ResolvedDirectory {
         }
     }
 
-    /// Leaves it out if it is not the administrator's.
+    /// Ignores the directory unless the managed policy names it.
     pub(crate) fn ignore_unless_managed(&mut self) {
         if self.directory.layer != LayerKind::Managed {
             self.state = DirectoryState::Ignored;
@@ -137,7 +137,7 @@ impl ResolvedDirectory {
         [path, real].into_iter().flatten().filter(move |_| counts)
     }
 
-    /// Returns what a person should know of one that leads where none may.
+    /// Returns a note for the user if the directory resolves to a forbidden path.
     pub(crate) fn forbidden_note(&self) -> Option<String> {
         let (DirectoryState::Refused(why), Some(real)) = (self.state, &self.resolved_path) else {
             return None;
@@ -149,14 +149,14 @@ impl ResolvedDirectory {
     }
 }
 
-/// Returns where a path leads, if a directory is there.
+/// Returns the path that a directory resolves to, or `None` if it is not a directory.
 pub(crate) fn resolve_directory(path: &AbsPath) -> Option<AbsPath> {
     let real = fs::canonicalize(path.as_str()).ok().filter(|real| real.is_dir())?;
     AbsPath::new(real.to_str()?).ok()
 }
 
-/// Returns the reason why a directory is refused if it contains, or is inside of, a directory of
-/// this program: policies, trust, keys, the audit.
+/// Returns the reason why a directory is refused if it contains or is inside a directory of this
+/// program: policies, trust, keys, the audit journal.
 fn own_directory_reason(environment: &UserEnvironment, real: &AbsPath) -> Option<&'static str> {
     let own = environment.openoxide_directories().into_iter();
     let own = own.map(|place| PathBuf::from(place.as_str()));

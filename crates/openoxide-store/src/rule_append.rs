@@ -1,4 +1,4 @@
-//! Adding a line to a file that other programs add lines to, too.
+//! Adding a line to a file to which other programs also add lines.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -7,17 +7,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A file that is locked longer is held by something that hangs.
+/// The maximum time to wait for the lock. A process that holds it longer probably hangs.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// A longer file is not added to.
+/// The maximum size of the file. Nothing is added to a longer file.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Adds a line at the end of a file unless the file already contains it. Returns whether it was
 /// added.
 ///
-/// The file itself is locked with flock meanwhile. Codex writes its rules in the same way, so no
-/// writer's line is lost. Existing content stays unchanged; a last line without a line feed gets
-/// one. The directory of the file is created if it does not exist, but none above it.
+/// The file is locked with flock while it is changed. Codex writes its rules in the same way, so no
+/// writer's line is lost. Existing content stays unchanged; if the last line has no line feed, one
+/// is added. The directory of the file is created if it does not exist, but not its parents.
 ///
 /// # Errors
 /// Returns an error if the file is not a regular file, or if it cannot be locked within five
@@ -52,7 +52,7 @@ fn read_to_end(file: &File) -> io::Result<String> {
     Ok(text)
 }
 
-/// The lock ends with the file.
+/// Locks the file. The lock is released when the file is closed.
 fn lock_file(file: &File) -> io::Result<()> {
     let since = Instant::now();
     while let Err(error) = file.try_lock() {
@@ -96,7 +96,7 @@ mod tests {
             for writer in 0..4 {
                 let path = &path;
                 scope.spawn(move || {
-                    // Each also writes what another does.
+                    // All threads write some of the same lines.
                     for number in 0..50 {
                         append_line_once(path, &format!("{} {number}", writer % 2)).unwrap();
                     }

@@ -1,9 +1,9 @@
 //! Trust records: the permissive settings of a project's files that a person has trusted, by
-//! content (DECISIONS 3).
+//! content.
 //!
 //! The records are kept in this user's state directory, in one file per project. The file is named
 //! after the project's path and contains it. A project that was moved or copied is another project.
-//! Records that it brings along are not valid.
+//! Records inside the project itself are not valid.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ use crate::{
     user_environment::UserEnvironment,
 };
 
-/// The version of the file.
+/// The version of the file format.
 const SCHEMA: u32 = 1;
 const MAX_RECORD_BYTES: u64 = 4 << 20;
 
@@ -33,9 +33,9 @@ pub struct TrustRecord {
     schema: u32,
     /// The project's directory.
     pub project: AbsPath,
-    /// True if these settings are trusted. If false, the person was asked about them and refused.
+    /// True if these settings are trusted. False if a person was asked about them and refused.
     pub trusted: bool,
-    /// The settings that would loosen, as they were shown.
+    /// The permissive settings, as they were shown.
     pub settings: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ pub struct TrustStore {
 }
 
 impl TrustStore {
-    /// Returns the place for this user.
+    /// Returns the trust store of this user.
     #[must_use]
     pub fn for_user(environment: &UserEnvironment) -> Self {
         let directory = environment.state.as_ref();
@@ -86,7 +86,7 @@ impl TrustStore {
         (vouched.schema == SCHEMA && vouched.project == *project).then_some(vouched)
     }
 
-    /// Returns the directories that hold the records.
+    /// Returns the directories that contain the records.
     fn record_directories(&self) -> Vec<&Path> {
         self.directory.iter().flat_map(|path| path.ancestors().take(2)).collect()
     }
@@ -98,7 +98,7 @@ impl TrustStore {
         path.is_some_and(is_there) && self.find(project).is_none()
     }
 
-    /// Returns why no record of trust is valid, if that is so.
+    /// Returns the reason why no trust record is valid, or `None` if records are valid.
     pub(crate) fn directory_problem(&self) -> Option<String> {
         let open = find_replaceable_directory(&self.record_directories())?.display();
         Some(format!(
@@ -106,14 +106,16 @@ impl TrustStore {
         ))
     }
 
-    /// Returns whether all of these settings are trusted. They may be fewer than the trusted ones.
+    /// Returns whether all of these settings are trusted. The trust record may contain more
+    /// settings.
     #[must_use]
     pub fn is_trusted(&self, project: &AbsPath, settings: &[String]) -> bool {
         self.find(project).is_some_and(|said| said.trusts_settings(settings))
     }
 
-    /// Like [`Self::is_trusted`], but for a linked worktree. Trust in its main checkout is enough,
-    /// unless the person refused to trust the worktree itself.
+    /// Returns whether the settings are trusted like [`Self::is_trusted`], but for a linked
+    /// worktree. Trust in its main checkout is enough, unless a person refused to trust the
+    /// worktree itself.
     pub(crate) fn is_worktree_trusted(
         &self,
         worktree: &AbsPath,
@@ -259,7 +261,7 @@ mod tests {
             assert_eq!(trust.find(&path("/p")).is_some(), valid, "{mode:o}");
             assert_eq!(trust.directory_problem().is_none(), valid, "{mode:o}");
         }
-        // The file of one project does not speak for another, whatever its name.
+        // A renamed record of one project is not valid for another project.
         fs::rename(&file, trust.record_path(&path("/q")).unwrap()).unwrap();
         assert_eq!(trust.find(&path("/q")), None);
     }

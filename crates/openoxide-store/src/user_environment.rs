@@ -1,4 +1,4 @@
-//! The directories of a user, as the environment and the account define them.
+//! The directories of a user according to the environment and the account.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,11 @@ use crate::account;
 
 const DATA_DIRECTORY: &str = ".local/share";
 
-/// The directories below home that variables can name, in the order of [`UserEnvironment::home_directories`].
+/// The directories below the home directory that variables can relocate, in the order of
+/// [`UserEnvironment::home_directories`].
 const RELOCATABLE: [&str; 4] = [".config", ".cache", ".local/state", DATA_DIRECTORY];
 
-/// The user's directories and task, as the environment defines them.
+/// The user's directories and task.
 #[derive(Clone, Debug, Default)]
 pub struct UserEnvironment {
     /// The directory that `~` expands to: `HOME` if it is absolute, otherwise the home directory of
@@ -26,7 +27,7 @@ pub struct UserEnvironment {
     pub state: Option<PathBuf>,
     /// `XDG_DATA_HOME`, or `~/.local/share`.
     pub data: Option<PathBuf>,
-    /// The home directory that the account has in `/etc/passwd`.
+    /// The home directory of the account in `/etc/passwd`.
     pub account_home: Option<AbsPath>,
     /// The reason why the user's policy cannot be located.
     pub problem: Option<String>,
@@ -35,10 +36,12 @@ pub struct UserEnvironment {
 }
 
 impl UserEnvironment {
-    /// Reads the environment. As the XDG base directory specification wants it, relative paths do not count.
+    /// Reads the environment. Relative paths are ignored, as the XDG base directory specification
+    /// requires.
     ///
-    /// Where `HOME` names no directory (it is unset, empty, relative, or nothing is there), the account's entry in
-    /// `/etc/passwd` gives it. Where neither does, the user's policy cannot be located, and that is a problem.
+    /// If `HOME` is unset, empty, relative or does not exist, the account's entry in `/etc/passwd`
+    /// is used. If there is no such entry either, the user's policy cannot be located, which is a
+    /// problem.
     #[must_use]
     pub fn from_process() -> Self {
         let absolute = |name: &str| {
@@ -68,8 +71,9 @@ impl UserEnvironment {
         }
     }
 
-    /// Returns the home directories of the user: that of `HOME` and that of the account, and the directories that variables name
-    /// instead of a part of them. Setting a variable changes where files are looked for, not where they are.
+    /// Returns the home directories of the user: `HOME`, the account's home directory, and the
+    /// directories that variables name instead of parts of them. Setting a variable changes where
+    /// files are searched, not where they are.
     #[must_use]
     pub fn home_directories(&self) -> HomeDirectories {
         let mut homes: Vec<_> = self.home.iter().chain(&self.account_home).cloned().collect();
@@ -84,8 +88,8 @@ impl UserEnvironment {
         HomeDirectories { homes, relocated }
     }
 
-    /// Returns the directories in which this program keeps settings, caches and state, whether they are there or not: those in
-    /// use, and those in every home directory of the user.
+    /// Returns the directories in which this program stores settings, caches and state, whether
+    /// they exist or not: those in use, and those in every home directory of the user.
     #[must_use]
     pub fn openoxide_directories(&self) -> Vec<AbsPath> {
         let user = self.home_directories();

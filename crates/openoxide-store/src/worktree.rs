@@ -11,19 +11,19 @@ use openoxide_protocol::AbsPath;
 
 use crate::file_access::{FileReadError, read_text};
 
-/// A file that links is one path. (`PATH_MAX`, and the word before it.)
+/// The maximum size of a link file. It contains one path (`PATH_MAX`) after a keyword.
 const MAX_LINK_BYTES: u64 = 4096 + 16;
-/// No sensible configuration of a repository is longer.
+/// The maximum size of a repository's configuration.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// Returns the main checkout of a linked worktree, with links resolved. Returns `None` if the
 /// directory is not a linked worktree.
 ///
 /// The directory's `.git` is a file that names `MAIN/.git/worktrees/NAME`, and the `gitdir` file
-/// there names the same `.git` file. All of them belong to this user, and others cannot write them.
-/// The following are not linked worktrees: a link in the place of a former worktree, a submodule, a
-/// worktree of a bare repository, a copy of a worktree, and a worktree that was moved without `git
-/// worktree repair`.
+/// there names the same `.git` file. All of them belong to this user, and other users cannot write
+/// them. The following are not linked worktrees: a link that replaces a former worktree, a
+/// submodule, a worktree of a bare repository, a copy of a worktree, and a worktree that was moved
+/// without `git worktree repair`.
 #[must_use]
 pub fn find_main_checkout(directory: &AbsPath) -> Option<AbsPath> {
     let link = Path::new(directory.as_str()).join(".git");
@@ -46,8 +46,8 @@ pub fn find_main_checkout(directory: &AbsPath) -> Option<AbsPath> {
     AbsPath::new(main.to_str().filter(|_| counts)?).ok()
 }
 
-/// Returns why a directory's `.git` file cannot be read, if it is one and cannot be: whose worktree it is, is then unknown, and so are
-/// the rules of its main checkout.
+/// Returns the reason why a directory's `.git` file cannot be read. In that case its main checkout
+/// is unknown, and so are the rules there. Returns `None` if it can be read or is not a file.
 pub(crate) fn unreadable_link_reason(directory: &AbsPath) -> Option<String> {
     let link = Path::new(directory.as_str()).join(".git");
     let is_link = fs::symlink_metadata(&link).is_ok_and(|meta| meta.is_file());
@@ -57,21 +57,21 @@ pub(crate) fn unreadable_link_reason(directory: &AbsPath) -> Option<String> {
     }
 }
 
-/// Returns whether a path is the directory's own path, without following links. Git writes it
-/// resolved (git-worktree(1)). A link in it was therefore added later, and leads to another
-/// directory than the one that git created.
+/// Returns whether a path is the directory's own path without links. Git writes the resolved path
+/// (git-worktree(1)). A link in it was therefore added later, and refers to a different directory
+/// than the one that git created.
 fn is_canonical_path(path: &Path, directory: &Path) -> bool {
     let path = path.to_str().and_then(|path| AbsPath::new(path).ok());
     path.is_some_and(|path| Path::new(path.as_str()) == directory)
 }
 
-/// Returns the `.git` that keeps a worktree's files in `.git/worktrees/NAME`.
+/// Returns the `.git` directory that contains a worktree's files in `.git/worktrees/NAME`.
 fn find_repository(admin: &Path) -> Option<&Path> {
     let worktrees = admin.parent().filter(|path| path.ends_with("worktrees"))?;
     worktrees.parent().filter(|path| path.ends_with(".git"))
 }
 
-/// Returns the one line of a file that this user alone writes.
+/// Returns the only line of a file that only this user can write.
 fn read_owned_line(path: &Path) -> Option<String> {
     if !fs::symlink_metadata(path).ok()?.is_file() || !is_owned_by_user(path) {
         return None;

@@ -1,4 +1,5 @@
-//! One entry of the file of grants: a rule, how far it reaches, and the proof that a person of this user granted it.
+//! One entry of the grant file: a rule, its limits, and the MAC that proves that this user granted
+//! it.
 
 use std::{fs, os::unix::fs::MetadataExt as _, time::UNIX_EPOCH};
 
@@ -9,8 +10,8 @@ use toml_edit::{Item, Table, value};
 
 use crate::audit::{MILLIS_PER_DAY, UtcTimestamp};
 
-/// The first part of the authenticated data. It separates this use of the key from others, and this
-/// form of an entry from others.
+/// The first part of the authenticated data. It separates this use of the key from other uses, and
+/// this format of an entry from other formats.
 const MAC_PURPOSE: &str = "openoxide grant 4";
 /// The same for an entry that contains the time at which it was granted.
 const MAC_PURPOSE_WITH_START: &str = "openoxide grant 5";
@@ -18,7 +19,8 @@ const MAC_PURPOSE_WITH_START: &str = "openoxide grant 5";
 /// The reason why a grant for one task is not valid in another task.
 pub(super) const OTHER_TASK_REASON: &str = "granted for another task, or its task has ended";
 
-/// The directory that a grant is for: its path, and what tells it from another directory at the same path later.
+/// The directory that a grant is for: its path, and an identity that a later directory at the same
+/// path does not have.
 #[derive(Clone, Debug)]
 pub(super) struct ProjectDirectory {
     pub(super) path: AbsPath,
@@ -26,8 +28,8 @@ pub(super) struct ProjectDirectory {
 }
 
 impl ProjectDirectory {
-    /// Looks at the directory: its number and the moment it was made, which no program can set. Where the file system does
-    /// not keep that moment, the number of its device has to do.
+    /// Examines the directory: its inode number and its creation time, which no program can set. If
+    /// the file system does not record the creation time, the device number is used instead.
     pub(super) fn from_path(path: &AbsPath) -> Self {
         let identity = fs::metadata(path.as_str()).map_or_else(
             |_| String::new(),
@@ -61,8 +63,8 @@ pub struct GrantLimits {
 }
 
 impl GrantLimits {
-    /// Returns the limits of these terms, for a request of this task. Their time begins now. The
-    /// end of a task cannot always be observed, so a grant for a task expires within a day.
+    /// Returns the limits of these terms, for a request of this task. Durations start now. The end
+    /// of a task cannot always be observed, so a grant for a task expires within a day.
     #[must_use]
     pub fn from_terms(terms: &GrantTerms, task: Option<&str>) -> Self {
         let now = UtcTimestamp::now();
@@ -75,36 +77,36 @@ impl GrantLimits {
             granted_at: seconds.map(|_| now),
             directory: terms.directory.clone(),
             max_uses: terms.max_uses,
-            // The empty name belongs to no task.
+            // No task has an empty name.
             task: terms.until_task_end.then(|| task.unwrap_or_default().to_owned()),
         }
     }
 
-    /// Returns whether there is any limit.
+    /// Returns whether the grant has any limit.
     #[must_use]
     pub fn has_limits(&self) -> bool {
         self.count_limits() > 0
     }
 }
 
-/// One entry of the file.
+/// One entry of the grant file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct GrantEntry {
-    /// Its name, by which it is known whether revoked and how often it counted.
+    /// The id, under which revocation and uses are recorded.
     pub id: String,
-    /// The rule, as it was granted.
+    /// The rule, in the text that was granted.
     pub rule: String,
     /// The limits of the grant.
     pub limits: GrantLimits,
-    /// The line of the entry, from 1.
+    /// The line of the entry, starting at 1.
     pub line: u32,
-    /// The reason why the entry grants nothing, if it does not.
+    /// The reason why the entry grants nothing, or `None` if it is valid.
     #[serde(skip)]
     pub ignored_reason: Option<&'static str>,
 }
 
 impl GrantEntry {
-    /// Returns whether the entry grants something, either here or in the task that it is for.
+    /// Returns whether the entry is valid here or in the task that it is limited to.
     #[must_use]
     pub fn is_active_in_any_task(&self) -> bool {
         self.ignored_reason.is_none_or(|why| why == OTHER_TASK_REASON)
@@ -141,7 +143,7 @@ impl GrantEntry {
         )
     }
 
-    /// Returns the entry as a table, with its proof.
+    /// Returns the entry as a table, with its MAC.
     pub(super) fn to_table(&self, key: &[u8], project: &ProjectDirectory) -> Table {
         let mut table = Table::new();
         table.insert("rule", value(&self.rule));
@@ -195,7 +197,7 @@ impl GrantEntry {
         let below = below.as_ref().map_or("", AbsPath::as_str);
         let ProjectDirectory { path, identity } = project;
         let parts = [purpose, path.as_str(), identity, &self.id, &self.rule, &until, below, &times];
-        // Entries without a task are proved as they were before there were tasks.
+        // The MAC of an entry without a task is the same as before tasks existed.
         for part in parts.into_iter().chain(since.as_deref()).chain(task.as_deref()) {
             mac.update(&(part.len() as u64).to_le_bytes());
             mac.update(part.as_bytes());

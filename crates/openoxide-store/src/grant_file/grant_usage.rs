@@ -17,10 +17,10 @@ use crate::file_access::{metadata_if_present, read_text};
 const REVOKED: &str = "revoked";
 /// The directory of the use counts.
 const COUNT_DIRECTORY: &str = "counts";
-/// A number or a word.
+/// The maximum length of a state file. It contains a number or a word.
 const MAX_STATE_BYTES: u64 = 32;
 
-/// The directory of what became of grants. Its caller holds the lock when it writes.
+/// The directory of the states of grants. Callers must hold the lock to write to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GrantUsage<'a>(pub(super) &'a Path);
 
@@ -34,7 +34,7 @@ pub(super) enum GrantState {
 }
 
 impl GrantUsage<'_> {
-    /// Returns what became of a grant. What cannot be read is gone.
+    /// Returns the state of a grant. A state that cannot be read is `Revoked`.
     pub(super) fn read_state(self, id: &str) -> GrantState {
         if !is_grant_id(id) {
             return GrantState::Revoked;
@@ -52,7 +52,7 @@ impl GrantUsage<'_> {
     }
 
     pub(super) fn revoke(self, id: &str) -> io::Result<()> {
-        // An entry without a name never counted.
+        // An entry without a valid id was never used.
         if is_grant_id(id) { self.write_file(id, &self.0.join(id), REVOKED) } else { Ok(()) }
     }
 
@@ -72,7 +72,8 @@ impl GrantUsage<'_> {
     }
 }
 
-/// An id is made of hexadecimal digits: as a file name it leads nowhere else.
+/// Returns whether this is a valid id. It consists of hexadecimal digits, so as a file name it
+/// cannot refer to another directory.
 fn is_grant_id(id: &str) -> bool {
     id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

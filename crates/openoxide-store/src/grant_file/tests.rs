@@ -52,7 +52,8 @@ fn an_entry_without_a_valid_mac_grants_nothing() {
     let grants = disk.grants("p");
     grants.add(&rules(&["Bash(make *)"])).unwrap();
     let text = fs::read_to_string(grants.path()).unwrap();
-    // Another rule under the same MAC, an entry without one, and the same file in another project.
+    // A different rule with the same MAC, an entry without a MAC, and the same file in another
+    // project.
     for other in [text.replace("make *", "rm *"), "[[grant]]\nrule = \"Bash(rm *)\"\n".to_owned()] {
         fs::write(grants.path(), other).unwrap();
         assert_eq!(granted(&grants), [""; 0]);
@@ -263,7 +264,7 @@ fn a_new_directory_at_an_old_path_has_none_of_the_old_grants() {
         ignored.collect::<Vec<_>>(),
         [Some("invalid signature: not created by you on this machine for this directory")]
     );
-    // The same directory has them again where they were granted.
+    // When the directory is back at its original path, its grants are valid again.
     fs::rename(&path, disk.dir.path().join("copy")).unwrap();
     fs::rename(&old, &path).unwrap();
     assert_eq!(granted(&grants), ["Bash(make *)"]);

@@ -1,10 +1,10 @@
-//! The usual layout of a policy file.
+//! The standard layout of a policy file.
 
 use toml_edit::{Array, Decor, InlineTable, Item, Table, Value};
 
 const INDENT: &str = "\n    ";
 
-/// Lays out a table and everything in it.
+/// Formats a table and everything in it.
 pub(super) fn format_table(table: &mut Table) {
     for (mut key, item) in table.iter_mut() {
         if item.is_value() {
@@ -45,7 +45,7 @@ fn format_inline_table(table: &mut InlineTable) {
     table.iter_mut().for_each(|(_, found)| format_value(found));
 }
 
-/// Returns whether a list takes more than one line.
+/// Returns whether a list needs more than one line.
 pub(super) fn is_multiline(list: &Array) -> bool {
     let decor =
         |one: &Value| [decor_text(one.decor(), true), decor_text(one.decor(), false)].concat();
@@ -71,7 +71,8 @@ pub(super) fn format_list(list: &mut Array) {
     list.set_trailing_comma(!list.is_empty());
 }
 
-/// Returns the comments of a text between two items: the first where a line was begun before, the others on their own lines.
+/// Returns the comments of a text between two items. The first comment follows on the current line
+/// if the text starts with it; the others have their own lines.
 fn render_comments(text: &str, line: &str) -> String {
     let mut all = String::new();
     for (at, part) in text.split('\n').enumerate() {

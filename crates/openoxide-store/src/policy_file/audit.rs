@@ -3,8 +3,8 @@
 use super::policy_file_parser::{PolicyFileParser, TomlValue};
 
 impl PolicyFileParser<'_> {
-    /// Returns the line that requires the audit. An invalid value may have been meant to require
-    /// it, so it is a problem that loses a restriction.
+    /// Returns the line that requires audit records. An invalid value may have been meant to
+    /// require them, so it is a problem that loses a restriction.
     pub(super) fn parse_audit(&mut self, value: &TomlValue<'_>) -> Option<u32> {
         let Some(table) = value.get_ref().as_table() else {
             self.push_problem("`audit` must be a table", value.span(), None, true);

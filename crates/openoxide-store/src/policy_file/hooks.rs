@@ -9,13 +9,15 @@ use super::policy_file_parser::{PolicyFileParser, TomlValue};
 
 const KEYS: &[&str] = &["event", "matcher", "command", "timeout"];
 
-/// The maximum number of hooks in one file. Each hook is a process for each call.
+/// The maximum number of hooks in one file. Each call starts a process for each hook.
 const MAX_HOOKS: usize = 32;
 
-/// Seconds. Claude Code waits ten minutes for a hook, and goes on without it; so all of ours must have ended well before.
+/// The maximum timeout of a hook, in seconds. Claude Code waits ten minutes for a hook and then
+/// continues without it, so all hooks must have ended well before.
 const MAX_TIMEOUT_SECONDS: u64 = 300;
 
-/// Seconds: what decides about every call of a tool should take less than one.
+/// The default timeout, in seconds. A hook that decides about every call of a tool should need less
+/// than one.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 30;
 
 impl PolicyFileParser<'_> {

@@ -1,4 +1,4 @@
-//! The state of parsing a policy file, and what all of its tables need.
+//! The state of parsing a policy file, and methods that all of its tables need.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::line_numbers::LineNumbers;
 /// A value of a policy file, with its position.
 pub(super) type TomlValue<'a> = Spanned<DeValue<'a>>;
 
-/// A policy file that is parsed: its text, and what was found so far.
+/// A policy file that is being parsed: its text, and the results so far.
 pub(super) struct PolicyFileParser<'a> {
     pub(super) text: &'a str,
     pub(super) lines: LineNumbers,
@@ -75,7 +75,7 @@ impl PolicyFileParser<'_> {
         self.push_problem(format!("unknown key `{key}`"), span, Some(help), true);
     }
 
-    /// Parses one of several words.
+    /// Parses one of several allowed words.
     pub(super) fn parse_word<T>(
         &mut self,
         value: &TomlValue<'_>,
@@ -101,7 +101,7 @@ impl PolicyFileParser<'_> {
         if one_line && !raw.contains('\\') && fits { at } else { string.clone() }
     }
 
-    /// Returns the line of a position, from 1.
+    /// Returns the line of a position, starting at 1.
     pub(super) fn line_at(&self, at: usize) -> u32 {
         self.lines.line_at(at)
     }

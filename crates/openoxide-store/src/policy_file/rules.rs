@@ -114,7 +114,7 @@ impl PolicyFileParser<'_> {
         Some((text.to_owned(), value.span()))
     }
 
-    /// Returns whether the rule requires a human reviewer.
+    /// Parses whether the rule requires a human reviewer.
     fn parse_reviewer(&mut self, table: &DeTable<'_>, effect: Effect) -> bool {
         let Some(value) = table.get("reviewer") else { return false };
         let human =
@@ -135,7 +135,7 @@ impl PolicyFileParser<'_> {
         text
     }
 
-    /// Checks the examples that a rule brings along, as Codex does.
+    /// Checks a rule against its own examples, as Codex does.
     fn check_examples(&mut self, table: &DeTable<'_>, rule: &Rule) {
         for (key, wanted) in [("match", true), ("not_match", false)] {
             let Some(value) = table.get(key) else { continue };

@@ -14,7 +14,7 @@ use super::{
 const KEYS: &[&str] =
     &["require", "network", "writable", "unreadable", "protected", "environment", "limits"];
 
-/// The maximum length of a list. Each entry is a mount, or is checked for each run.
+/// The maximum length of a list. Each entry is a mount or is checked for each run.
 const MAX_LIST_ITEMS: usize = 64;
 
 impl PolicyFileParser<'_> {
@@ -52,7 +52,8 @@ impl PolicyFileParser<'_> {
     fn parse_network(&mut self, value: &TomlValue<'_>) -> Option<NetworkSetting> {
         use NetworkSetting::{Host, Hosts, Internet, Off};
         let parse = |word: &str| match word {
-            // What opened everything opens the safer part of it.
+            // `on` used to mean all networks. It now means only the internet, which is the safer
+            // part.
             "on" => Some(Internet),
             _ => [Off, Hosts, Internet, Host].into_iter().find(|one| one.as_str() == word),
         };

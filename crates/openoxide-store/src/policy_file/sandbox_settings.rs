@@ -13,40 +13,41 @@ pub struct SandboxSettings {
     pub require: Option<SandboxRequirement>,
     /// The part of the network that can be reached.
     pub network: Option<NetworkSetting>,
-    /// The directories that are writable besides the project's. Of one file: none, see [`super::PolicyFile::writable`].
+    /// The directories outside the project that are writable. Empty for a single file, see
+    /// [`super::PolicyFile::writable`].
     pub writable: BTreeSet<AbsPath>,
     /// The paths that no confined command can read.
     pub unreadable: BTreeSet<AbsPath>,
     /// The paths that cannot be changed.
     pub protected: BTreeSet<AbsPath>,
-    /// The variables that pass besides the usual ones.
+    /// The environment variables that are passed in addition to the usual ones.
     pub environment: BTreeSet<String>,
     /// The resource limits of a command.
     pub limits: SandboxLimits,
 }
 
-/// The requirement that nothing runs without a sandbox, and its location.
+/// The requirement that nothing runs without a sandbox, and where it is set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxRequirement {
     /// The action if no sandbox is available.
     pub action: MissingSandboxAction,
-    /// The file and the line, from 1.
+    /// The file and the line, starting at 1.
     pub location: String,
 }
 
-/// The action if no sandbox is available (`require_os_sandbox`), the stricter one last.
+/// The action if no sandbox is available (`require_os_sandbox`), in ascending order of strictness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingSandboxAction {
-    /// Tools that have to be confined are refused; others go on.
+    /// Tools that must be confined are refused. Other tools still run.
     RefuseTools,
     /// No command starts.
     FailFast,
 }
 
 impl MissingSandboxAction {
-    /// Returns its name.
+    /// Returns the name of the action in a policy file.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,23 +57,25 @@ impl MissingSandboxAction {
     }
 }
 
-/// The part of the network that can be reached, the strictest first.
+/// The part of the network that can be reached, in descending order of strictness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkSetting {
     /// No network access.
     Off,
-    /// The hosts that rules allow or a person does.
+    /// Hosts that a rule or a person allows.
     Hosts,
-    /// Every host of the internet, unless a rule about hosts asks or denies. It was called `on`.
+    /// Every host of the internet, unless an ask or deny rule matches the host. Formerly called
+    /// `on`.
     #[serde(alias = "on")]
     Internet,
-    /// This machine's own network, with its loopback and its neighbours, unless a rule about hosts asks or denies.
+    /// The network of this machine, including loopback and local neighbors, unless an ask or deny
+    /// rule matches the host.
     Host,
 }
 
 impl NetworkSetting {
-    /// Returns its name.
+    /// Returns the name of the setting in a policy file.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -88,11 +91,11 @@ impl NetworkSetting {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxLimits {
-    /// Seconds by the clock.
+    /// The maximum elapsed time, in seconds.
     pub seconds: Option<u32>,
-    /// MiB of memory.
+    /// The maximum memory, in MiB.
     pub memory: Option<u32>,
-    /// Processes at the same time.
+    /// The maximum number of processes at the same time.
     pub processes: Option<u32>,
 }
 
@@ -120,14 +123,14 @@ impl SandboxSettings {
         }
     }
 
-    /// Returns what of it only tightens.
+    /// Returns only the restrictive settings.
     #[must_use]
     pub fn into_restrictions(self) -> Self {
         let network = self.network.filter(|network| *network < NetworkSetting::Internet);
         Self { network, writable: BTreeSet::new(), environment: BTreeSet::new(), ..self }
     }
 
-    /// Returns what of it loosens, each in words; directories aside.
+    /// Returns a description of each permissive setting, except for directories.
     pub(crate) fn describe_loosening(&self) -> impl Iterator<Item = String> {
         let on = self.network.filter(|network| *network >= NetworkSetting::Internet);
         let network = on.map(|network| format!("sandbox network {}", network.as_str()));
@@ -136,7 +139,7 @@ impl SandboxSettings {
     }
 }
 
-/// Returns the smaller of the given values.
+/// Returns the smaller of two values. A missing value is ignored.
 fn min_some<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     a.into_iter().chain(b).min()
 }

@@ -1,4 +1,5 @@
-//! `[[test]]` in a policy file: calls, and what the policy should answer. They decide nothing; `rules test` runs them.
+//! `[[test]]` in a policy file: calls with the expected decision of the policy. They have no effect
+//! on decisions; `rules test` runs them.
 
 use std::ops::Range;
 
@@ -12,18 +13,18 @@ use toml::{
 use super::policy_problem::PolicyProblem;
 use crate::line_numbers::LineNumbers;
 
-/// One call, and the answer that its author expects.
+/// A call, and the decision that the author of the policy expects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyTestCase {
-    /// The line of the test case, from 1.
+    /// The line of the test case, starting at 1.
     pub line: u32,
     /// The tool.
     pub tool: String,
-    /// Its input.
+    /// The input of the tool.
     pub input: Json,
     /// The mode in which the call is evaluated.
     pub mode: Option<PermissionMode>,
-    /// The answer.
+    /// The expected decision.
     pub expect: Effect,
 }
 
@@ -32,10 +33,10 @@ const KEYS: &[&str] = &["command", "tool", "input", "mode", "expect"];
 /// The maximum nesting depth of values.
 const MAX_DEPTH: usize = 32;
 
-/// Reads the tests of a policy file, and nothing else of it.
+/// Reads only the test cases of a policy file.
 ///
 /// # Errors
-/// Everything that is wrong with them, and any error of the syntax.
+/// Returns all problems of the test cases, and any syntax error of the file.
 pub fn read_cases(text: &str) -> Result<Vec<PolicyTestCase>, Vec<PolicyProblem>> {
     let table = DeTable::parse(text).map_err(|error| {
         vec![new_problem(error.message(), error.span().unwrap_or(0..text.len()))]
@@ -45,7 +46,7 @@ pub fn read_cases(text: &str) -> Result<Vec<PolicyTestCase>, Vec<PolicyProblem>>
     if problems.is_empty() { Ok(cases) } else { Err(problems) }
 }
 
-/// Reads the value of `test`.
+/// Parses the value of `test`.
 pub(super) fn parse_cases(
     text: &str,
     value: &Spanned<DeValue<'_>>,
@@ -110,7 +111,7 @@ fn parse_case(
     Ok(PolicyTestCase { line, tool, input, mode: mode.transpose()?, expect })
 }
 
-/// Returns a value as JSON; nothing if it is too deep, or a time.
+/// Returns a value as JSON. Returns `None` if it is nested too deeply or is a date or time.
 fn to_json(value: &DeValue<'_>, depth: usize) -> Option<Json> {
     if depth > MAX_DEPTH {
         return None;

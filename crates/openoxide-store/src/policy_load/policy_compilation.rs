@@ -1,4 +1,4 @@
-//! Compiling the layers that were read to the policy that is in force.
+//! Compiling the loaded layers into the policy that is in force.
 
 use openoxide_permission::{Hook, Layer, LayerKind, PolicyStack, default_layer};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl PolicyLoader {
-    /// Compiles the policy, and merges the other settings.
+    /// Compiles the policy and merges the other settings.
     pub(super) fn compile(mut self) -> LoadedPolicy {
         if self.managed.allow_managed_rules_only {
             self.keep_managed_settings();
@@ -51,7 +51,7 @@ impl PolicyLoader {
         }
     }
 
-    /// Drops the rules and the permissive settings of all files but the managed one.
+    /// Removes the rules and the permissive settings of all files except the managed one.
     fn keep_managed_settings(&mut self) {
         let others = self.layers.iter_mut().filter(|(_, layer)| layer.kind != LayerKind::Managed);
         others.for_each(|(_, layer)| layer.rules.clear());
@@ -63,8 +63,8 @@ impl PolicyLoader {
             .for_each(LayerSandboxSettings::drop_loosening);
     }
 
-    /// Compiles the layers, with and without the limited grants. If the layers are too large, the
-    /// built-in one replaces them, and the policy has an error.
+    /// Compiles the layers, with and without the limited grants. If they are too large, the
+    /// built-in layer replaces them, and the policy has an error.
     fn compile_layers(&mut self, layers: &[Layer]) -> Option<(PolicyStack, Option<LimitedGrants>)> {
         let policy = PolicyStack::compile(layers).or_else(|error| {
             self.policy_error.get_or_insert_with(|| error.to_string());
@@ -80,7 +80,7 @@ impl PolicyLoader {
         Some((policy, limited))
     }
 
-    /// Returns the policy with the requirements that the files set besides their rules.
+    /// Returns the policy with the requirements that the files set in addition to their rules.
     fn with_requirements(&self, policy: PolicyStack) -> PolicyStack {
         let no_bypass = self.managed.disable_bypass_permissions;
         let policy = if no_bypass { policy.without_bypass() } else { policy };
@@ -88,8 +88,8 @@ impl PolicyLoader {
         if self.audit.is_empty() { policy } else { policy.with_audit() }
     }
 
-    /// Takes the hooks that the managed policy permits. Where only its rules are in force, the other
-    /// hooks allow nothing.
+    /// Takes the hooks that the managed policy permits. If only managed rules are in force, the
+    /// other hooks allow nothing.
     fn take_effective_hooks(&mut self) -> Vec<Hook> {
         let managed = self.managed;
         let mut hooks: Vec<Hook> = self.hooks.drain(..).map(|(_, hook)| hook).collect();

@@ -1,4 +1,4 @@
-//! Reading policy files one after the other.
+//! Reading policy files in order.
 
 use std::path::{Path, PathBuf};
 
@@ -19,24 +19,25 @@ use crate::{
     user_environment::UserEnvironment,
 };
 
-/// No policy file is longer.
+/// The maximum size of a policy file.
 const MAX_POLICY_BYTES: u64 = 64 << 20;
 
 /// The policy files that were read so far.
 #[derive(Default)]
 pub(super) struct PolicyLoader {
-    /// The layers, each with its project if the file is in one.
+    /// The layers, each with its project if the file is inside one.
     pub(super) layers: Vec<(Option<AbsPath>, Layer)>,
     /// The hooks, each with the path for which a trust record is required: a project, or a file
-    /// that was named.
+    /// that a person named.
     pub(super) hooks: Vec<(Option<AbsPath>, Hook)>,
     pub(super) untrusted_hooks: Vec<Hook>,
     /// The additional directories, each with the directory for which a trust record is required, if
     /// any.
     pub(super) directories: Vec<(Option<AbsPath>, ResolvedDirectory)>,
-    /// The same of those that shall be writable in the sandbox.
+    /// The directories that are writable in the sandbox, each with the directory for which a trust
+    /// record is required, if any.
     pub(super) writable: Vec<(Option<AbsPath>, ResolvedDirectory)>,
-    /// The sandbox settings of each file, with its project if the file is in one.
+    /// The sandbox settings of each file, with its project if the file is inside one.
     pub(super) sandbox: Vec<(Option<AbsPath>, LayerSandboxSettings)>,
     /// Linked worktrees, each with its main checkout.
     pub(super) worktrees: Vec<(AbsPath, AbsPath)>,
@@ -57,7 +58,7 @@ impl PolicyLoader {
     /// Reads one source, if it exists.
     pub(super) fn read_source(&mut self, source: &PolicySource, environment: &UserEnvironment) {
         let home = environment.home.as_ref();
-        // `/dev/null` is the usual way to name no policy.
+        // `/dev/null` is the usual way to specify an empty policy.
         if source.path == Path::new("/dev/null") {
             return;
         }
@@ -89,7 +90,8 @@ impl PolicyLoader {
         }
     }
 
-    /// A file that others could have written may have lost its restrictive rules.
+    /// Reports a file that other users could have written, because it may have lost restrictive
+    /// rules.
     fn check_owner(&mut self, source: &PolicySource, environment: &UserEnvironment) {
         let name = source.path.display();
         let directories = source.guarded_directories(environment);

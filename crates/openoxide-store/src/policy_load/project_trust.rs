@@ -1,5 +1,4 @@
-//! Trust in projects: the settings of a project that would allow more are dropped until a person
-//! trusts it.
+//! Trust in projects: the permissive settings of a project are ignored until a person trusts it.
 
 use std::path::Path;
 
@@ -14,7 +13,8 @@ use crate::{
 };
 
 impl PolicyLoader {
-    /// Drops the permissive settings of each project that is not trusted, and adds a note about it.
+    /// Removes the permissive settings of each project that is not trusted, and adds a note about
+    /// it.
     pub(super) fn apply_trust(&mut self, trust: &TrustStore) {
         self.notes.extend(trust.directory_problem());
         let mut projects: Vec<AbsPath> = Vec::new();
@@ -40,7 +40,7 @@ impl PolicyLoader {
         self.disable_unclear_hooks();
     }
 
-    /// Returns what the files of a project would loosen, a line each.
+    /// Returns the permissive settings in the files of a project, one line each.
     fn describe_loosening(&self, project: &AbsPath) -> Vec<String> {
         fn of<'a, T>(
             all: &'a [(Option<AbsPath>, T)],
@@ -81,13 +81,13 @@ impl PolicyLoader {
         }
     }
 
-    /// Returns whether a person trusted this project with other settings.
+    /// Returns whether a person trusted this project with different settings.
     fn was_trusted(&self, trust: &TrustStore, project: &AbsPath) -> bool {
         let places = std::iter::once(project).chain(self.main_checkout(project));
         places.filter_map(|place| trust.find(place)).any(|said| said.trusted)
     }
 
-    /// Leaves out what would loosen in a project.
+    /// Removes the permissive settings of a project.
     fn drop_loosening(&mut self, project: &AbsPath, before: bool) {
         let own = |of: &Option<AbsPath>| of.as_ref() == Some(project);
         self.layers
@@ -103,9 +103,9 @@ impl PolicyLoader {
         self.drop_untrusted_hooks(project, before);
     }
 
-    /// Drops the hooks of an untrusted project. In two cases they stay and ask instead. The first
-    /// is a file that a person named, because its allows apply. The second is a project that was
-    /// trusted `before` its settings changed, because changing a hook must not disable it.
+    /// Removes the hooks of an untrusted project. In two cases they are kept and ask instead. The
+    /// first is a file that a person named, because its allow rules apply. The second is a project
+    /// that was trusted `before` its settings changed, because changing a hook must not disable it.
     fn drop_untrusted_hooks(&mut self, project: &AbsPath, before: bool) {
         let (of_it, mut kept): (Vec<_>, Vec<_>) =
             self.hooks.drain(..).partition(|(of, _)| of.as_ref() == Some(project));
@@ -117,8 +117,8 @@ impl PolicyLoader {
         self.hooks = kept;
     }
 
-    /// Disables the hooks of projects for which the files that they run cannot be determined. These
-    /// files could change unnoticed.
+    /// Disables the hooks of projects if the files that they run cannot be determined. These files
+    /// could change unnoticed.
     fn disable_unclear_hooks(&mut self) {
         let of_projects = self.hooks.iter_mut().filter(|(of, _)| of.is_some());
         for (_, hook) in
@@ -134,7 +134,8 @@ impl PolicyLoader {
     }
 }
 
-/// Returns what a project's layer would loosen, a line each. Where the order of rules decides, each rule could.
+/// Returns the permissive settings of a project's layer, one line each. If the order of rules
+/// decides, every rule can be permissive.
 fn describe_layer_loosening(layer: &Layer, checkouts: &[&AbsPath]) -> Vec<String> {
     let file = relative_name(layer.file.as_deref().unwrap_or_default(), checkouts);
     let allows = layer.rules.iter().any(|rule| rule.effect == Effect::Allow);

@@ -11,7 +11,7 @@ use crate::{
 pub(super) struct LayerSandboxSettings {
     /// The layer of the file.
     pub(super) kind: LayerKind,
-    /// The file.
+    /// The path of the file.
     pub(super) file: String,
     /// The settings.
     pub(super) settings: SandboxSettings,
@@ -27,7 +27,7 @@ impl LayerSandboxSettings {
         self.settings.describe_loosening().map(move |what| format!("{file}: {what}"))
     }
 
-    /// Leaves out what loosens.
+    /// Removes the permissive settings.
     pub(super) fn drop_loosening(&mut self) {
         self.settings = std::mem::take(&mut self.settings).into_restrictions();
     }

@@ -262,7 +262,7 @@ fn the_cache_gives_the_same_policy_until_a_file_changes() {
     let disk = Disk::new();
     let source = disk.write("p.toml", GOOD);
     age(&source.path);
-    // The change time cannot be set back: until it is old enough, nothing is stored.
+    // The change time cannot be set back. Nothing is stored until it is old enough.
     let first = load_policy(std::slice::from_ref(&source), &disk.environment);
     assert_eq!(disk.cached(), 0);
     std::thread::sleep(STABLE_AFTER + std::time::Duration::from_millis(100));
@@ -299,7 +299,7 @@ fn settle() {
     std::thread::sleep(STABLE_AFTER + std::time::Duration::from_millis(100));
 }
 
-/// A file that was found, not named.
+/// Changes a source into one that was found instead of named by a person.
 fn found(source: PolicySource) -> PolicySource {
     PolicySource { required: false, kind: LayerKind::User, ..source }
 }
@@ -350,7 +350,7 @@ fn the_last_good_version_does_not_apply_to_named_or_other_files() {
         read_sources(std::slice::from_ref(source), &disk.environment, &[]).policy
     };
     assert_eq!(load_policy(std::slice::from_ref(&named), &disk.environment).policy, alone(&named));
-    // The same path, but another layer: it is another policy.
+    // The same path in another layer is a different policy.
     let other = PolicySource { kind: LayerKind::Project, ..found(named) };
     assert_eq!(load_policy(std::slice::from_ref(&other), &disk.environment).policy, alone(&other));
 }
@@ -405,7 +405,7 @@ fn untrusted_settings_are_cached_with_their_notes() {
     let trusted = now();
     assert_eq!((trusted.untrusted_projects.len(), trusted.notes.len()), (0, 0));
     assert_ne!(trusted.policy, first.policy, "its allows count from now on");
-    // An untrusted hook's script can change unseen: whether it is trusted is looked at each time.
+    // The script of an untrusted hook can change unnoticed, so trust is checked each time.
     let hooked = PolicySource { may_loosen: false, ..found(disk.write("h.toml", HOOK)) };
     settle();
     let loaded = load_policy(&[hooked], &environment);

@@ -3,7 +3,7 @@ use std::os::unix::fs::symlink;
 use super::*;
 use crate::{LoadedPolicy, TrustStore, load_policy, load_policy_uncached};
 
-/// A home, and a project in it.
+/// A home directory with a project in it.
 struct Disk {
     dir: tempfile::TempDir,
     environment: UserEnvironment,
@@ -156,7 +156,7 @@ fn the_compiled_policy_keeps_the_directories_for_as_long_as_they_lead_there() {
     disk.link("lib", "link");
     disk.write(PROJECT, "directories = [\"../link\", \"../later\"]\n");
     disk.trust();
-    // What has just changed is not kept.
+    // Files that have just changed are not cached.
     std::thread::sleep(
         crate::policy_signature::STABLE_AFTER + std::time::Duration::from_millis(200),
     );

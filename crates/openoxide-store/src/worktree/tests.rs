@@ -6,7 +6,7 @@ use std::{
 
 use super::*;
 
-/// Directories with a repository `main` in them.
+/// A temporary directory with a repository `main` in it.
 struct Disk(tempfile::TempDir);
 
 impl Disk {
@@ -70,7 +70,7 @@ fn a_worktree_that_git_created_is_found_anywhere() {
 fn a_worktree_whose_links_are_relative_is_one() {
     let disk = Disk::new();
     disk.add("w");
-    // As git 2.48 writes them under `worktree.useRelativePaths`.
+    // The format of git 2.48 with `worktree.useRelativePaths`.
     fs::write(disk.path("w/.git"), "gitdir: ../main/.git/worktrees/w\n").unwrap();
     fs::write(disk.path("main/.git/worktrees/w/gitdir"), "../../../../w/.git\n").unwrap();
     assert!(disk.is_worktree("w"));

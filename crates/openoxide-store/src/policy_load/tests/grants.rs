@@ -1,4 +1,4 @@
-//! Grants in the policy that is loaded, and in its cache.
+//! Grants in the loaded policy and in its cache.
 
 use std::fs;
 
@@ -58,7 +58,7 @@ fn revoking_a_grant_invalidates_the_cache_before_its_file_changes() {
     let rules = || load_policy(std::slice::from_ref(&source), &environment).policy.rule_count();
     let granted = rules();
     assert_eq!((rules(), disk.cached()), (granted, 1));
-    // As a crash in the middle of taking it back leaves it.
+    // The state after a crash in the middle of revoking a grant.
     let spent = grants.usage_directory().unwrap();
     fs::create_dir_all(&spent).unwrap();
     fs::write(spent.join(&grants.read_entries().unwrap()[0].id), "revoked").unwrap();
@@ -117,7 +117,7 @@ fn using_a_grant_keeps_the_cache_and_its_last_use_ends_it() {
     let now = || load_policy(std::slice::from_ref(&source), &environment);
     let granted = now().policy.rule_count();
     assert!(grants.consume_use(&entry).unwrap());
-    // What comes from the cache has no layers.
+    // A policy from the cache has no layers.
     let again = now();
     assert_eq!((again.layers.len(), again.policy.rule_count()), (0, granted));
     assert!(grants.consume_use(&entry).unwrap());
@@ -142,7 +142,7 @@ fn a_use_count_written_by_an_earlier_version_is_read() {
     assert!(!grants.consume_use(&entry).unwrap());
 }
 
-/// The policy without limited grants is read from the cache only where it applies.
+/// The policy without limited grants is only read from the cache when it applies.
 #[test]
 fn a_damaged_policy_without_limited_grants_allows_nothing() {
     let disk = Disk::new();
