@@ -129,7 +129,10 @@ fn is_harmless_worktree(
     if !is_valid_git_dir(&found) {
         return false;
     }
-    if has_links(&found.git_dir) || has_links(&found.common_dir) {
+    if has_links(&found.git_dir)
+        || has_links(&found.common_dir)
+        || borrows_links(&found.common_dir.join("objects"))
+    {
         return false;
     }
     let Some(config) = read_harmless_config(&found.common_dir, is_submodule.then_some(tree)) else {
@@ -179,6 +182,27 @@ fn has_links(repository: &Path) -> bool {
             let Ok(entries) = fs::read_dir(repository.join(above)) else { return false };
             entries.flatten().any(|entry| contains_link(&entry.path(), &mut count))
         }
+    })
+}
+
+/// Directories with files whose lines git prints, below a directory of objects.
+const OBJECT_DIRECTORIES: [&str; 5] =
+    ["", "info", "pack", "info/commit-graphs", "pack/multi-pack-index.d"];
+
+/// Returns whether a repository uses the objects of another one that has links in the place of
+/// these files, or that uses those of a third one. What cannot be read could be such a repository.
+fn borrows_links(objects: &Path) -> bool {
+    let alternates = objects.join("info/alternates");
+    if alternates.symlink_metadata().is_err() {
+        return false;
+    }
+    let Some(text) = read_config(&alternates) else { return true };
+    let mut count = 0;
+    text.lines().filter(|line| !line.is_empty()).any(|line| {
+        let other = objects.join(line);
+        line.starts_with('"')
+            || other.join("info/alternates").symlink_metadata().is_ok()
+            || OBJECT_DIRECTORIES.iter().any(|name| contains_link(&other.join(name), &mut count))
     })
 }
 

@@ -108,7 +108,7 @@ fn has_steering_file(
     let steered_from = |above: &Path, file: &SteeringFile, program: &str| {
         home != Some(above) && distrusts_program(file, &above.join(file.pattern()), program)
     };
-    let Some(below) = operand_directories(exec, &places) else { return !settings.is_empty() };
+    let Some(below) = operand_directories(exec, &places, cwd) else { return !settings.is_empty() };
     let above = || {
         let below = below.iter().map(PathBuf::as_path);
         places.iter().flat_map(|place| place.ancestors()).chain(below)
@@ -119,15 +119,28 @@ fn has_steering_file(
 /// Returns the directories of the files that a command names, and their parents that are not
 /// parents of its working directory. Formatters look for their configuration next to each file.
 /// Returns `None` if there are too many.
-fn operand_directories(exec: &ExecAccess, places: &[PathBuf]) -> Option<BTreeSet<PathBuf>> {
+fn operand_directories(
+    exec: &ExecAccess,
+    places: &[PathBuf],
+    cwd: &AbsPath,
+) -> Option<BTreeSet<PathBuf>> {
     let mut directories = BTreeSet::new();
     let place = places.first()?;
+    let cwd = Path::new(cwd.as_str());
+    // A file counts from the directory in which the command was started, not from that of an option.
+    let between = place.ancestors().skip(1).take_while(|above| above.starts_with(cwd));
+    let bases: Vec<_> = std::iter::once(place.as_path())
+        .chain(between)
+        .chain((!place.starts_with(cwd)).then_some(cwd))
+        .collect();
     for word in exec.argv.iter().skip(1) {
         let (CommandWord::Known(text) | CommandWord::KnownPrefix(text)) = word else { continue };
         for file in attached_files(text) {
-            let path = place.join(file);
-            let new = path.ancestors().take_while(|above| !place.starts_with(above));
-            directories.extend(new.map(Path::to_path_buf));
+            for base in &bases {
+                let path = base.join(file);
+                let new = path.ancestors().take_while(|above| !place.starts_with(above));
+                directories.extend(new.map(Path::to_path_buf));
+            }
         }
         if directories.len() > MOST_DIRECTORIES {
             return None;
@@ -136,18 +149,22 @@ fn operand_directories(exec: &ExecAccess, places: &[PathBuf]) -> Option<BTreeSet
     Some(directories)
 }
 
-/// Returns the texts in a word that may name a file: the word itself, or the values that are
-/// attached to an option (`--config-path=DIR`, `-CDIR`).
+/// The maximum number of letters of options before a value that is attached to the last of them.
+const MAX_BUNDLED_OPTIONS: usize = 8;
+
+/// Returns the texts in a word that may name a file: the word itself, or the values that are attached
+/// to an option (`--config-path=DIR`, `-CDIR`, `-vCDIR`).
 fn attached_files(word: &str) -> impl Iterator<Item = &str> {
     let is_option = word.starts_with('-');
+    let is_short = is_option && !word.starts_with("--");
     let whole = Some(word).filter(|_| !is_option);
     let after_equals = word.split_once('=').map(|(_, value)| value).filter(|_| is_option);
-    let after_letter = word
+    let after_letters = word
         .char_indices()
-        .nth(2)
-        .and_then(|(at, _)| word.get(at..))
-        .filter(|_| is_option && !word.starts_with("--"));
-    [whole, after_equals, after_letter].into_iter().flatten()
+        .skip(2)
+        .take(if is_short { MAX_BUNDLED_OPTIONS } else { 0 })
+        .filter_map(|(at, _)| word.get(at..));
+    whole.into_iter().chain(after_equals).chain(after_letters)
 }
 
 /// Returns whether a program obeys any steering file.
