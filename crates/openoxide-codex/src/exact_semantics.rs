@@ -1,7 +1,7 @@
 //! Evaluation of Codex's rule files exactly as Codex evaluates them, including its defects.
 //!
 //! [`ExecPolicy::check`] is `codex execpolicy check`: it matches the words of one command against
-//! all rules. [`CallEvaluator`] decides a call of the shell tool as Codex does: run, ask or refuse.
+//! all rules. [`CallEvaluator`] decides a call of the shell tool as Codex does: run, ask or reject.
 //! The facts were observed on Codex 0.169 (`corpus/codex`, and `cargo xtask codex-diff`).
 //! [`translate_rule_file`](super::translate_rule_file) converts the same rules to OpenOxide's.
 

@@ -1,5 +1,4 @@
-//! Codex's decision about a patch before it applies it (reference of 0.169, §6.3): run, ask or
-//! reject.
+//! Codex's decision about a patch before it applies it (0.169): run, ask or reject.
 //!
 //! The files themselves are not read. Codex also rejects a patch whose files are missing or have
 //! unexpected contents. That happens before its policy check, and is not modelled here.
@@ -24,16 +23,16 @@ use super::{
     launch_context::normalize_path,
 };
 
-/// The reason for which a patch is rejected, as the model is told.
+/// The reason for which a patch is rejected. The message is the one that the model is shown.
 #[derive(Debug, Error)]
 enum PatchRejection {
-    /// The patch names a machine, and there is only one.
+    /// The patch names a machine, but there is only one machine.
     #[error("apply_patch environment selection is unavailable for this turn")]
     EnvironmentUnavailable,
     /// The patch is invalid.
     #[error("apply_patch verification failed: {0}")]
     Invalid(#[from] PatchParseError),
-    /// A script is a patch without a call of `apply_patch`.
+    /// A script consists of a patch without a call of `apply_patch`.
     #[error(
         "apply_patch verification failed: patch detected without explicit call to apply_patch. \
          Rerun as [\"apply_patch\", \"<patch>\"]"
@@ -48,7 +47,7 @@ enum PatchRejection {
     /// The patch changes nothing.
     #[error("patch rejected: empty patch")]
     Empty,
-    /// The approval policy forbids the question that the patch would need; the reason for it.
+    /// The patch requires a question, but the approval policy forbids it. Contains the reason.
     #[error("patch rejected: {0}; rejected by user approval settings")]
     PromptDisabled(&'static str),
 }
@@ -107,7 +106,7 @@ impl CallEvaluator<'_> {
         Ok(CallOutcome { changes: Some(changes), ..CallOutcome::new(verdict, None, false) })
     }
 
-    /// Returns an error in the paths. Up to 0.145 a file could occur twice.
+    /// Returns the first error in the paths. Up to 0.145 a file could occur twice.
     fn find_path_error(&self, changes: &[PatchedFile]) -> Option<PatchRejection> {
         let mut seen = BTreeSet::new();
         for change in changes {

@@ -1,5 +1,4 @@
-//! The approvals for the session: Codex's `ApprovalStore` and `with_cached_approval` (reference of
-//! 0.169).
+//! The approvals for the session: Codex's `ApprovalStore` and `with_cached_approval` (0.169).
 
 use std::{
     collections::BTreeSet,
@@ -11,7 +10,7 @@ use serde::Serialize;
 use super::{call_decision::SandboxPermissions, dialect::CodexDialect, script_commands};
 use crate::review_decision::CodexReviewDecision;
 
-/// The keys under which approvals for the session are remembered, as JSON. They last as long as the
+/// The keys, as JSON, under which approvals for the session are stored. They last as long as the
 /// session, and are never written to disk.
 #[derive(Debug, Default)]
 pub struct ApprovalStore {
@@ -30,8 +29,8 @@ impl ApprovalStore {
     }
 }
 
-/// Returns the cached approval, or asks. An approval for the session is remembered under each key
-/// separately. No other answer is remembered.
+/// Returns the cached approval, or asks. An approval for the session is stored under each key
+/// separately. No other answer is stored.
 ///
 /// The store is not locked while a question is open. A second question about the same keys is asked
 /// as well.
@@ -40,7 +39,7 @@ pub async fn with_cached_approval<K: Serialize + Sync>(
     keys: &[K],
     ask: impl AsyncFnOnce() -> CodexReviewDecision,
 ) -> CodexReviewDecision {
-    // What cannot be written as a key is not remembered.
+    // If a key cannot be serialized, nothing is stored.
     let keys: Vec<String> =
         keys.iter().map(serde_json::to_string).collect::<Result<_, _>>().unwrap_or_default();
     if store.contains_all(&keys) {
@@ -105,8 +104,8 @@ impl FileApprovalKey {
     }
 }
 
-/// Returns the words under which a command is remembered: those of the only command of a plain
-/// script, or else the unchanged script.
+/// Returns the words under which a command is stored: those of the only command of a plain script,
+/// or else the unchanged script.
 fn canonical_command(argv: &[String], dialect: CodexDialect) -> Vec<String> {
     let Some(script) = script_commands::extract_script(argv) else { return argv.to_vec() };
     match script_commands::read_plain_commands(script, dialect).as_deref() {
@@ -139,7 +138,7 @@ mod tests {
         serde_json::to_string(&key).unwrap()
     }
 
-    // Observed on 0.169: what hits the cache and what misses it.
+    // Observed on 0.169: which commands hit the cache and which miss it.
     #[test]
     fn blanks_and_quotes_do_not_count_and_places_do() {
         let of = |script| key("/bin/bash", "-lc", script, "/w", false);

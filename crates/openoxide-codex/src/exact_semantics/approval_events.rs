@@ -23,40 +23,40 @@ pub enum ApprovalEvent {
 /// A request to approve a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExecApprovalRequest {
-    /// The call.
+    /// The id of the call.
     pub call_id: String,
-    /// The question, where a call has several.
+    /// The id of the question, if a call has several questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<String>,
-    /// The turn: the person's last prompt.
+    /// The id of the turn, which is the person's last prompt.
     pub turn_id: String,
-    /// In milliseconds since 1970.
+    /// The start time in milliseconds since 1970.
     pub started_at_ms: i64,
-    /// Its words.
+    /// The words of the command.
     pub command: Vec<String>,
-    /// The directory it would run in.
+    /// The directory that the command would run in.
     pub cwd: String,
     /// The reason for the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The host that it is about.
+    /// The host, if the question is about a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_approval_context: Option<Value>,
-    /// The words of a rule that would allow it permanently.
+    /// The words of a rule that would allow the command permanently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed_execpolicy_amendment: Option<Vec<String>>,
-    /// Rules about the host that would answer permanently.
+    /// Rules that would permanently allow or deny the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed_network_policy_amendments: Option<Vec<NetworkPolicyAmendment>>,
-    /// Permissions that the command wants in addition to its sandbox.
+    /// Permissions that the command requests in addition to its sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub additional_permissions: Option<Value>,
     /// The possible answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_decisions: Option<Vec<CodexReviewDecision>>,
-    /// The command as a client shows it.
+    /// The command in the form that a client shows.
     pub parsed_cmd: Vec<ParsedCommand>,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -85,12 +85,12 @@ pub enum ParsedCommand {
     Search {
         /// The command.
         cmd: String,
-        /// For what.
+        /// The text that is searched for.
         query: Option<String>,
         /// The path that is searched.
         path: Option<String>,
     },
-    /// Anything else.
+    /// Any other command.
     Unknown {
         /// The command.
         cmd: String,
@@ -100,12 +100,12 @@ pub enum ParsedCommand {
 /// A request to approve changes of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApplyPatchApprovalRequest {
-    /// The call.
+    /// The id of the call.
     pub call_id: String,
-    /// The turn: the person's last prompt; empty if it is unknown.
+    /// The id of the turn, which is the person's last prompt; empty if it is unknown.
     #[serde(default)]
     pub turn_id: String,
-    /// In milliseconds since 1970.
+    /// The start time in milliseconds since 1970.
     pub started_at_ms: i64,
     /// The files, each with the kind of its change.
     #[serde(with = "file_changes")]
@@ -116,14 +116,14 @@ pub struct ApplyPatchApprovalRequest {
     /// The directory that an approval would make writable for the rest of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant_root: Option<String>,
-    /// All else.
+    /// All other fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// The changes of files as the core writes them: an object with the files as its keys, each with
-/// the content or the difference in a field of its own. Serde attributes on [`FileUpdateChange`]
-/// cannot express that.
+/// The file changes as the core writes them: an object with the files as its keys, each with the
+/// content or the diff in a field of its own. Serde attributes on [`FileUpdateChange`] cannot
+/// express that.
 mod file_changes {
     use std::collections::BTreeMap;
 
@@ -216,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// Messages of the MCP server of 0.145 and its client, recorded; the directory is shortened.
+    /// Recorded messages of the MCP server of 0.145 and its client, with the directory shortened.
     const RECORDED: &str = include_str!("../../../../corpus/codex/events.ndjson");
 
     fn lines(from: &str) -> Vec<Value> {

@@ -13,15 +13,16 @@ use super::dialect::CodexDialect;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AskForApproval {
-    /// About all that no rule allows.
+    /// A person is asked about everything that no rule allows.
     #[serde(rename = "untrusted")]
     UnlessTrusted,
-    /// As `on-request`, but each kind of question can be switched off.
+    /// A person is asked when the model requests a run outside of the sandbox, or when a rule
+    /// prompts.
     #[serde(alias = "on-failure")]
     OnRequest,
-    /// As with `on-request`, and each kind of question can be switched off.
+    /// As with `OnRequest`, but each kind of question can be switched off.
     Granular(GranularApprovalConfig),
-    /// Never.
+    /// A person is never asked.
     Never,
 }
 
@@ -29,17 +30,17 @@ pub enum AskForApproval {
 #[expect(clippy::struct_excessive_bools, reason = "as on the wire")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GranularApprovalConfig {
-    /// About commands outside of the sandbox.
+    /// Questions about commands outside of the sandbox.
     pub sandbox_approval: bool,
-    /// Those of rules.
+    /// Questions that rules require.
     pub rules: bool,
-    /// About skills.
+    /// Questions about skills.
     #[serde(default)]
     pub skill_approval: bool,
-    /// About more permissions.
+    /// Questions about more permissions.
     #[serde(default)]
     pub request_permissions: bool,
-    /// Those of MCP servers.
+    /// Questions of MCP servers.
     #[serde(default)]
     pub mcp_elicitations: bool,
 }
@@ -73,7 +74,7 @@ enum ApprovalPolicyReason {
     /// The text is not an object of the expected form.
     #[error("{0}")]
     InvalidObject(serde_json::Error),
-    /// No approval policy has this name.
+    /// There is no approval policy of this name.
     #[error("there is none of this name")]
     UnknownName,
 }
@@ -98,11 +99,11 @@ impl FromStr for AskForApproval {
 pub enum SandboxMode {
     /// Commands cannot write.
     ReadOnly,
-    /// The project is written to.
+    /// Commands can write in the project.
     WorkspaceWrite,
     /// Commands run without a sandbox.
     DangerFullAccess,
-    /// Something outside of Codex does.
+    /// Commands run in a sandbox outside of Codex.
     #[serde(alias = "external")]
     ExternalSandbox,
 }

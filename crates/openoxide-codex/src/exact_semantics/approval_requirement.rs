@@ -7,12 +7,12 @@ pub enum ExecApprovalRequirement {
     Skip {
         /// True if the call runs without a sandbox because rules allow each of its commands.
         bypass_sandbox: bool,
-        /// The words of the rule that is proposed when the sandbox refuses it.
+        /// The words of the rule that is proposed if the sandbox blocks the call.
         amendment: Option<Vec<String>>,
     },
     /// The call requires an approval.
     NeedsApproval {
-        /// The reason, if a rule of the policy asks.
+        /// The reason, if a rule requires the question.
         reason: Option<String>,
         /// The words of the rule that is proposed.
         amendment: Option<Vec<String>>,
@@ -23,7 +23,7 @@ pub enum ExecApprovalRequirement {
         /// The justification of the administrator's rule.
         reason: String,
     },
-    /// The call does not run.
+    /// The call must not run.
     Forbidden {
         /// The reason that the model is shown.
         reason: String,

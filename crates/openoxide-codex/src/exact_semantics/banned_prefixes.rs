@@ -1,6 +1,6 @@
-//! Prefixes that Codex does not take from a model: they would allow everything.
+//! Prefixes that Codex does not accept from a model because they would allow everything.
 
-/// The banned prefixes, each with single blanks between its words. They are compared literally.
+/// The banned prefixes, with single blanks between their words. They are compared literally.
 const BANNED_PREFIXES: [&str; 88] = [
     "/bin/bash",
     "/bin/bash -c",
@@ -118,7 +118,7 @@ mod tests {
         assert!(BANNED_PREFIXES.is_sorted());
     }
 
-    // `corpus/codex/banned.json` was asked of the program, one by one.
+    // Each row of `corpus/codex/banned.json` was checked with the real program.
     #[test]
     fn just_these_are_banned() {
         let all: Vec<Vec<String>> =

@@ -1,4 +1,4 @@
-//! A call as the model makes it, and what a client sees of the answer.
+//! A call from the model, and the answer as a client sees it.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use crate::{
     review_decision::CodexReviewDecision,
 };
 
-/// The arguments of Codex's shell tool, as far as they decide.
+/// The arguments of Codex's shell tool that matter for the decision.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct ShellToolCall {
     /// The script.
@@ -44,12 +44,12 @@ pub struct ShellToolCall {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxPermissions {
-    /// In the sandbox.
+    /// The call runs in the sandbox.
     #[default]
     UseDefault,
-    /// Outside of it.
+    /// The call runs outside of the sandbox.
     RequireEscalated,
-    /// In the sandbox, with more than it allows.
+    /// The call runs in the sandbox with additional permissions.
     WithAdditionalPermissions,
 }
 
@@ -74,7 +74,7 @@ pub struct CallOutcome {
     pub reason: Option<String>,
     /// The words of the rule that the person is offered.
     pub amend: Option<Vec<String>>,
-    /// True if the call runs outside of the sandbox because rules allow all of it.
+    /// True if the call runs outside of the sandbox because rules allow each of its commands.
     pub bypass_sandbox: bool,
     /// The kind of question, if only a person may answer it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ pub struct CallOutcome {
     /// The possible answers.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "decision_words::serialize")]
     pub avail: Option<Vec<CodexReviewDecision>>,
-    /// The files that are changed, where Codex takes the call for a patch.
+    /// The files that are changed, if Codex treats the call as a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<PatchedFile>>,
 }
@@ -139,7 +139,7 @@ impl CallEvaluator<'_> {
         }
     }
 
-    /// Answers a call that Codex takes for a patch. No rule is asked about it.
+    /// Decides a call that Codex treats as a patch. No rule is applied to it.
     fn decide_patch(&self, call: &ShellInvocation, workdir: Option<&str>) -> Option<CallOutcome> {
         let script = script_commands::extract_script(&call.argv)?;
         let cwd = match workdir {

@@ -1,5 +1,5 @@
-//! The inputs of Codex's decision about one call of its shell tool, and what its rules and
-//! heuristics say about each command of the call.
+//! The inputs of Codex's decision about one call of its shell tool, and the results of its rules
+//! and heuristics for each command of the call.
 
 use super::{
     apply_patch::patch_change::WritableRoots,
@@ -22,11 +22,11 @@ pub struct CallEvaluator<'a> {
     pub approval: AskForApproval,
     /// The confinement of commands.
     pub sandbox: SandboxMode,
-    /// The version.
+    /// The version of Codex.
     pub dialect: CodexDialect,
     /// The launch context; the paths of programs are relative to its directory.
     pub context: LaunchContext<'a>,
-    /// The shell that is configured.
+    /// The configured shell.
     pub shell: &'a str,
     /// The directories that a patch may write to.
     pub writable_roots: WritableRoots<'a>,
@@ -107,7 +107,8 @@ impl CallEvaluator<'_> {
             .collect()
     }
 
-    /// A shell from elsewhere is a program like any other.
+    /// Returns a shell that is neither the configured one nor in `/bin` or `/usr/bin`. It is
+    /// treated as any other program.
     fn find_unknown_shell(&self, call: &ShellInvocation) -> Option<String> {
         let shell = call.argv.first().filter(|_| {
             self.dialect != CodexDialect::V0145

@@ -1,8 +1,9 @@
-//! Commands that Codex takes for dangerous: `rm` that is forced, also behind `sudo`, `env`, `trap` and in scripts.
+//! Commands that Codex treats as dangerous: a forced `rm`, also after `sudo`, `env` or `trap` and
+//! in scripts.
 
 use super::{dialect::CodexDialect, script_commands};
 
-/// Wrappers around wrappers are looked into so deep.
+/// The maximum depth of nested wrappers that are analysed.
 const MAX_DEPTH: usize = 8;
 
 /// The reason why a command is dangerous.
@@ -30,7 +31,7 @@ fn find_danger_at_depth(
         return (dialect != CodexDialect::V0145).then_some(DangerKind::TooDeep);
     }
     let (program, arguments) = argv.split_first()?;
-    // `rm/` is not `rm` here.
+    // `rm/` is not treated as `rm`.
     match program.rsplit('/').next().unwrap_or_default() {
         "rm" if has_force_option(arguments) => Some(DangerKind::ForcedRemoval),
         "sudo" => find_danger_at_depth(arguments, depth + 1, dialect),
@@ -50,7 +51,7 @@ fn find_script_danger(script: &str, depth: usize, dialect: CodexDialect) -> Opti
 
 /// Returns true if a script cannot be dangerous, without parsing it: it does not contain the
 /// letters of `rm`, not even with quotes between them, and it has too few wrappers to be nested too
-/// deeply. One wrapper takes at most two levels. This is so for most scripts.
+/// deeply. One wrapper accounts for at most two levels. The result is true for most scripts.
 fn cannot_be_dangerous(script: &str, depth: usize) -> bool {
     let bare: String = script.chars().filter(|c| !"'\"\\\n".contains(*c)).collect();
     let wrappers: usize =
@@ -58,7 +59,7 @@ fn cannot_be_dangerous(script: &str, depth: usize) -> bool {
     !bare.contains("rm") && depth + 2 + 2 * wrappers <= MAX_DEPTH
 }
 
-/// Only options before the first `--` count; `-f` also among others.
+/// Returns whether an option before the first `--` is `--force` or contains the letter `f`.
 fn has_force_option(arguments: &[String]) -> bool {
     let mut options = arguments.iter().take_while(|word| *word != "--");
     options.any(|word| {

@@ -1,4 +1,4 @@
-//! The versions of Codex whose answers are given to the letter.
+//! The versions of Codex whose decisions are reproduced exactly.
 
 use std::str::FromStr;
 
@@ -7,14 +7,15 @@ use thiserror::Error;
 /// A version of Codex, which also represents the neighbouring versions that decide in the same way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodexDialect {
-    /// 0.145: the last one with a list of harmless commands.
+    /// Version 0.145, the last one with a list of safe commands.
     V0145,
-    /// 0.169: nothing is harmless by its name, and words of scripts have to be literal.
+    /// Version 0.169, which has no list of safe commands and requires the words of scripts to be
+    /// literal.
     #[default]
     V0169,
 }
 
-/// The error for a version that is not known; its name.
+/// The error for an unknown version. Contains its name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("unknown dialect `{0}`: write `0.169` or `0.145`")]
 pub struct UnknownDialectError(String);

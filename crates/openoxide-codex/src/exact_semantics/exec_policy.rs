@@ -18,21 +18,21 @@ pub struct ExecPolicy {
     pub(super) network: Vec<NetworkRule>,
 }
 
-/// The evaluation of a command: the output of `codex execpolicy check`, in its JSON form.
+/// The evaluation of a command: the output of `codex execpolicy check` in its JSON form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandEvaluation {
-    /// Every rule that matched.
+    /// All rules that matched.
     pub matched_rules: Vec<CodexRuleMatch>,
-    /// The most restrictive decision of them; nothing if none matched.
+    /// The most restrictive decision of the matching rules; `None` if no rule matched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<CodexDecision>,
 }
 
-/// A match, under the kind of its rule.
+/// A match, tagged with the kind of its rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum CodexRuleMatch {
-    /// Of a rule about the first words.
+    /// A match of a rule about the first words of a command.
     #[serde(rename = "prefixRuleMatch")]
     Prefix(PrefixRuleMatch),
 }
@@ -54,7 +54,8 @@ impl ExecPolicy {
         }
     }
 
-    /// Returns all rules that are about a command, programs at their paths included.
+    /// Returns all rules that match a command, including rules about a program's name if the
+    /// command gives a path.
     pub(super) fn matching_rules(
         &self,
         command: &[String],
@@ -84,7 +85,7 @@ impl ExecPolicy {
         self.hosts = said.host_executables;
     }
 
-    /// Returns the rules about hosts, in the order in which they were given.
+    /// Returns the rules about hosts in the order in which they were added.
     #[must_use]
     pub fn network_rules(&self) -> &[NetworkRule] {
         &self.network

@@ -1,15 +1,15 @@
 //! A fast parser for plain scripts, which are the majority: bare words, fully quoted words, and
-//! `&&`, `||`, `|`, `;` between commands. It accepts only scripts that the grammar reads in the
+//! `&&`, `||`, `|`, `;` between commands. It accepts only scripts that the grammar parses in the
 //! same way (a test compares them). All others are left to the grammar.
 
-/// Words that mean something else in the place of a program.
+/// Words that have another meaning in the position of a program.
 const RESERVED_WORDS: &[&str] = &[
     "case", "coproc", "declare", "do", "done", "elif", "else", "esac", "export", "fi", "for",
     "function", "if", "in", "let", "local", "readonly", "select", "then", "time", "typeset",
     "unset", "unsetenv", "until", "while",
 ];
 
-/// Returns the commands of a script with their words, if it is as plain as that.
+/// Returns the words of each command of a script, or `None` if the script is not plain.
 pub(super) fn split_plain_script(text: &str) -> Option<Vec<Vec<String>>> {
     let mut commands = vec![Vec::new()];
     let mut rest = text;
@@ -64,7 +64,7 @@ fn skip_operator(rest: &str) -> Option<&str> {
     rest.strip_prefix(operator).filter(|after| !after.starts_with(['&', '|', ';']))
 }
 
-/// Returns a word and what follows it, which is a blank, an operator or the end.
+/// Returns a word and the rest after it, which begins with a blank or an operator, or is empty.
 fn parse_word(rest: &str, is_program: bool) -> Option<(&str, &str)> {
     let (word, after) = match rest.as_bytes().first()? {
         quote @ (b'\'' | b'"') if !is_program => parse_quoted_word(rest, char::from(*quote))?,
@@ -84,7 +84,8 @@ fn parse_bare_word(rest: &str, is_program: bool) -> Option<(&str, &str)> {
     usable.then_some((word, after))
 }
 
-/// The grammar takes `then-x` for `then` and something behind it, and `thenx` for a word.
+/// Returns whether the grammar would read a reserved word at the start of a word. It splits
+/// `then-x` after `then`, but reads `thenx` as one word.
 fn starts_with_reserved_word(word: &str) -> bool {
     let name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     match word.bytes().all(name) {
@@ -125,7 +126,7 @@ mod tests {
         let (mut state, mut read, mut refused) = (7, 0, 0);
         for _ in 0..300_000 {
             let length = 1 + chance(&mut state) % 9;
-            // Most pieces are of the plain kind: the others only have to be noticed.
+            // Most of the pieces are plain. The others only have to be recognized.
             let most = if chance(&mut state).is_multiple_of(3) { PIECES.len() } else { 53 };
             let script: String = (0..length).map(|_| PIECES[chance(&mut state) % most]).collect();
             if has_special_character(&script) {

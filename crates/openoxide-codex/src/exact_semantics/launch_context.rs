@@ -2,18 +2,18 @@
 
 use super::prefix_rule::AbsolutePathBuf;
 
-/// The directory that a program is started in, and its user's home.
+/// The directory that a program is started in, and its user's home directory.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchContext<'a> {
-    /// The directory; an absolute path.
+    /// The absolute path of the directory.
     pub cwd: &'a str,
     /// The home directory, if it is known.
     pub home: Option<&'a str>,
 }
 
 impl LaunchContext<'_> {
-    /// Returns the path that the first word of a command stands for. Codex does not search `PATH`:
-    /// a bare name is a file in the working directory.
+    /// Returns the path that the first word of a command refers to. Codex does not search `PATH`: a
+    /// bare name is a file in the working directory.
     pub(super) fn program_path(&self, program: &str) -> AbsolutePathBuf {
         let from_home =
             program.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -25,7 +25,8 @@ impl LaunchContext<'_> {
     }
 }
 
-/// Returns an absolute path without `.`, `..` and empty parts; nothing is looked up.
+/// Returns an absolute path without `.`, `..` and empty components. The file system is not
+/// accessed.
 pub(super) fn normalize_path(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -38,12 +39,12 @@ pub(super) fn normalize_path(path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// Returns the last part of a normal path; the root has none.
+/// Returns the last component of a normal path; `None` for the root.
 pub(super) fn basename(path: &str) -> Option<&str> {
     path.rsplit('/').next().filter(|name| !name.is_empty())
 }
 
-/// Returns the name of a program that is given as a path; `ls/` names `ls`.
+/// Returns the name of a program that is given as a path; the name of `ls/` is `ls`.
 pub(super) fn program_name(program: &str) -> &str {
     std::path::Path::new(program).file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Answers about hosts in a session: Codex's network approvals (reference of 0.169, §7.2).
+//! Answers about hosts in a session: Codex's network approvals (0.169).
 
 use std::{
     collections::BTreeSet,
@@ -16,18 +16,18 @@ use crate::review_decision::{
 /// The protocol by which a host is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NetworkProtocol {
-    /// HTTP, in the clear.
+    /// HTTP without encryption.
     Http,
     /// HTTPS.
     Https,
-    /// SOCKS5, TCP.
+    /// SOCKS5 over TCP.
     Socks5Tcp,
-    /// SOCKS5, UDP.
+    /// SOCKS5 over UDP.
     Socks5Udp,
 }
 
 impl NetworkProtocol {
-    /// Returns the name in rules.
+    /// Returns the name of the protocol in rules.
     #[must_use]
     pub const fn rule_name(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl NetworkProtocol {
     }
 }
 
-/// The key under which an answer about a host is remembered.
+/// The key under which an answer about a host is stored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostApprovalKey {
     environment_id: String,
@@ -49,7 +49,7 @@ pub struct HostApprovalKey {
 }
 
 impl HostApprovalKey {
-    /// Returns the key of a host, whose letters count without their case.
+    /// Returns the key of a host, which is compared without regard to case.
     #[must_use]
     pub fn new(host: &str, protocol: NetworkProtocol, port: u16) -> Self {
         let (environment_id, host) = ("local".to_owned(), host.to_lowercase());
@@ -68,11 +68,11 @@ pub enum HostDecision {
     Ask,
 }
 
-/// The answers of a session so far. They last as long as the session.
+/// The answers that were given in a session. They last as long as the session.
 #[derive(Debug, Default)]
 pub struct NetworkApprovals {
     decisions: Mutex<SessionHostDecisions>,
-    /// By the turn, and the host.
+    /// The open questions, by turn and host.
     open_prompts: PromptCoalescer<(String, HostApprovalKey), HostDecision>,
 }
 

@@ -1,4 +1,4 @@
-//! A rule about a host.
+//! Rules about hosts.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::{prefix_rule::CodexDecision, rule_errors::RuleCallError};
 /// A rule about a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkRule {
-    /// The host: lower case, without its port.
+    /// The host in lower case, without its port.
     pub host: String,
     /// The decision of the rule.
     pub decision: CodexDecision,
@@ -22,7 +22,7 @@ pub(crate) const PROTOCOLS: &[&str] =
 /// Checks the name of a protocol.
 ///
 /// # Errors
-/// When Codex knows none of this name.
+/// Returns an error if Codex has no protocol of this name.
 pub(super) fn parse_protocol(name: &str) -> Result<(), RuleCallError> {
     if PROTOCOLS.contains(&name) {
         return Ok(());
@@ -31,10 +31,10 @@ pub(super) fn parse_protocol(name: &str) -> Result<(), RuleCallError> {
     Err(RuleCallError::Rule(format!("{known} (got {name})")))
 }
 
-/// Returns the decision that a rule about a host names.
+/// Parses the decision of a rule about a host.
 ///
 /// # Errors
-/// When there is none of this name.
+/// Returns an error if there is no decision of this name.
 pub(super) fn parse_decision(word: &str) -> Result<CodexDecision, RuleCallError> {
     match word {
         "deny" => Ok(CodexDecision::Forbidden),
@@ -45,7 +45,7 @@ pub(super) fn parse_decision(word: &str) -> Result<CodexDecision, RuleCallError>
 /// Returns a host without its port.
 ///
 /// # Errors
-/// When it is none, or more than one.
+/// Returns an error if the text is not exactly one host.
 pub(super) fn normalize_host(text: &str) -> Result<String, RuleCallError> {
     let text = text.trim();
     let wrong = |what: &str| Err(RuleCallError::Rule(format!("network_rule host {what}")));

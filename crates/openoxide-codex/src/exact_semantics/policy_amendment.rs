@@ -15,7 +15,7 @@ use super::{
 };
 use crate::review_decision::{NetworkPolicyAmendment, NetworkPolicyRuleAction};
 
-/// The file that Codex adds rules to, below its folder.
+/// The path, relative to Codex's home, of the file that Codex adds rules to.
 pub const DEFAULT_RULES: &str = "rules/default.rules";
 
 /// The error for a rule without words, which Codex does not write.
@@ -29,7 +29,7 @@ pub enum AmendmentError {
     /// The rule is not the one that was proposed.
     #[error("it is not the rule that was proposed")]
     NotProposed,
-    /// The rule allows everything; its words.
+    /// The rule would allow everything. Contains its words.
     #[error("`{0}` would allow everything")]
     AllowsEverything(String),
 }
@@ -47,7 +47,8 @@ pub fn render_prefix_rule(prefix: &[String]) -> Result<String, EmptyPrefixError>
     Ok(format!("prefix_rule(pattern=[{}], decision=\"allow\")", words.join(", ")))
 }
 
-/// Returns the line about a host that is reached by a protocol (`http`, `https`, `socks5_tcp`, `socks5_udp`).
+/// Returns the line with a rule about a host and a protocol (`http`, `https`, `socks5_tcp`,
+/// `socks5_udp`).
 #[must_use]
 pub fn render_network_rule(amendment: &NetworkPolicyAmendment, protocol: &str) -> String {
     let (decision, verb) = match amendment.action {
@@ -86,19 +87,20 @@ pub struct SessionPolicy {
 }
 
 impl SessionPolicy {
-    /// Starts with these rules.
+    /// Creates a policy with these rules.
     #[must_use]
     pub fn new(policy: ExecPolicy) -> Self {
         Self { current: RwLock::new(Arc::new(policy)) }
     }
 
-    /// Returns the rules of now.
+    /// Returns the current rules.
     #[must_use]
     pub fn snapshot(&self) -> Arc<ExecPolicy> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds a rule that allows what begins with these words, unless rules allow just that already.
+    /// Adds a rule that allows commands with this prefix, unless rules already allow the prefix
+    /// itself.
     pub fn allow_prefix(&self, prefix: &[String], place: &LaunchContext<'_>) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let found = current.matching_rules(prefix, place);
@@ -147,7 +149,7 @@ mod tests {
         text.split(' ').map(str::to_owned).collect()
     }
 
-    // The forms were observed on 0.169.
+    // The format of the lines was observed on 0.169.
     #[test]
     fn lines_are_written_as_codex_writes_them() {
         let line = render_prefix_rule(&["echo".to_owned(), "é\t\"\\\n".to_owned(), String::new()])
@@ -175,7 +177,7 @@ mod tests {
         let push = words("git push origin");
         assert!(before.matching_rules(&push, &PLACE).is_empty());
         assert_eq!(live.snapshot().matching_rules(&push, &PLACE).len(), 1);
-        // What rules allow already is not added again.
+        // A rule is not added if other rules already allow the prefix.
         assert_eq!(apply_amendment(&live, &push, &PLACE, |_| Ok::<_, String>(())), None);
         assert_eq!(live.snapshot().matching_rules(&push, &PLACE).len(), 1);
     }

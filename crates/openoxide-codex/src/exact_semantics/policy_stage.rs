@@ -13,7 +13,7 @@ use super::{
 const FORCED_REMOVAL_REASON: &str = "rm -f style commands are not permitted. Use a safer approach";
 
 impl CallEvaluator<'_> {
-    /// Returns what has to happen before a call runs.
+    /// Returns the approval that a call requires before it runs.
     #[must_use]
     pub fn approval_requirement(&self, call: &ShellInvocation) -> ExecApprovalRequirement {
         if let Some(reason) = self.escalation_rejection(call) {
@@ -35,7 +35,7 @@ impl CallEvaluator<'_> {
     }
 }
 
-/// The call whose requirement is explained, and its commands.
+/// A call and its commands, for the computation of the required approval.
 struct RequirementBuilder<'a> {
     judge: &'a CallEvaluator<'a>,
     call: &'a ShellInvocation,
@@ -62,7 +62,7 @@ impl RequirementBuilder<'_> {
         }
     }
 
-    /// Asks a person, unless that is switched off.
+    /// Requires a question to a person, or forbids the call if such questions are switched off.
     fn build_prompt(&self) -> ExecApprovalRequirement {
         let rule = self.longest_match(CodexDecision::Prompt);
         if let Some(reason) = self.prompt_disabled_reason(rule.is_some()) {
@@ -78,7 +78,8 @@ impl RequirementBuilder<'_> {
         }
     }
 
-    /// Requires an answer that only a person may give, unless questions of rules are switched off.
+    /// Requires an answer that only a person may give, or forbids the call if questions of rules
+    /// are switched off.
     fn build_human_prompt(&self) -> ExecApprovalRequirement {
         match (self.prompt_disabled_reason(true), self.longest_match(CodexDecision::PromptUser)) {
             (None, Some(rule)) => ExecApprovalRequirement::NeedsHumanApproval {
@@ -117,8 +118,8 @@ impl RequirementBuilder<'_> {
         }
     }
 
-    /// Returns whether a dangerous command is asked about although questions about the sandbox are
-    /// switched off. This is so since 0.169.
+    /// Returns whether a dangerous command requires a question although questions about the sandbox
+    /// are switched off. This is the case since 0.169.
     fn asks_without_amendment(&self) -> bool {
         let AskForApproval::Granular(granular) = self.judge.approval else { return false };
         let dangers =
@@ -133,7 +134,7 @@ impl RequirementBuilder<'_> {
             .any(|segment| segment.heuristic.is_some_and(|(_, danger)| danger == forced))
     }
 
-    /// Of those that are equally long, the last.
+    /// Returns the match with the longest prefix; the last one if several are equally long.
     fn longest_match(&self, decision: CodexDecision) -> Option<&PrefixRuleMatch> {
         let matches = self.segments.iter().flat_map(|segment| &segment.matches);
         matches

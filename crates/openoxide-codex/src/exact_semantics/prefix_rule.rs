@@ -1,4 +1,4 @@
-//! A rule about the first words of a command, and what it makes of one.
+//! Rules about the first words of a command, and their matches.
 //!
 //! The names of types and fields are Codex's own: its messages show rules in Rust's `Debug` form.
 
@@ -23,7 +23,7 @@ pub enum CodexDecision {
 }
 
 impl CodexDecision {
-    /// Returns the decision that a rule file names.
+    /// Parses the decision of a rule in a rule file.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Some(match word {
@@ -38,9 +38,9 @@ impl CodexDecision {
 /// The words that are possible at one position after the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PatternToken {
-    /// This word.
+    /// Exactly one word.
     Single(String),
-    /// One of these.
+    /// One of several words.
     Alts(Vec<String>),
 }
 
@@ -72,7 +72,7 @@ impl PrefixPattern {
         pattern == word || self.canonical_matching && canonical_caseless_match_str(pattern, word)
     }
 
-    /// Returns whether a command matches, by the program as it is written.
+    /// Returns whether a command matches, with the program compared as written.
     pub(crate) fn matches(&self, program: &str, arguments: &[String]) -> bool {
         self.words_equal(&self.first, program) && self.rest_matches(arguments)
     }
@@ -90,7 +90,7 @@ impl PrefixPattern {
 /// A rule about commands that begin with some words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrefixRule {
-    /// The words.
+    /// The first words of the commands.
     pub pattern: PrefixPattern,
     /// The decision about these commands.
     pub decision: CodexDecision,
@@ -99,7 +99,7 @@ pub struct PrefixRule {
 }
 
 impl PrefixRule {
-    /// Returns the rule that allows commands that begin with these words.
+    /// Returns the rule that allows commands with this prefix.
     pub(super) fn new_allow(prefix: &[String]) -> Option<Self> {
         let (first, rest) = prefix.split_first()?;
         let rest = rest.iter().cloned().map(PatternToken::Single).collect();
@@ -107,7 +107,8 @@ impl PrefixRule {
         Some(Self { pattern, decision: CodexDecision::Allow, justification: None })
     }
 
-    /// Returns the match with a command of which `program` is the first word; that one was compared before.
+    /// Returns the match with a command whose first word is `program`. The program itself has
+    /// already been compared.
     pub(super) fn to_match(
         &self,
         program: &str,
@@ -131,7 +132,7 @@ impl PrefixRule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PrefixRuleMatch {
-    /// The words that it matched, as the command spells them.
+    /// The words that matched, as written in the command.
     pub matched_prefix: Vec<String>,
     /// The decision of the rule.
     pub decision: CodexDecision,

@@ -11,7 +11,7 @@ use super::{
 /// path.
 pub type HostExecutables = BTreeMap<String, Vec<String>>;
 
-/// Rules by the program that they name.
+/// Rules indexed by the name of the program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PrefixRuleIndex {
     by_program: BTreeMap<String, Vec<PrefixRule>>,
@@ -57,7 +57,8 @@ impl PrefixRuleIndex {
         }
     }
 
-    /// Rules that spell the program as the command does come first. Among the other spellings Codex has no order.
+    /// Returns the rules that match a command. Rules that spell the program exactly as the command
+    /// does come first. Codex does not define an order for other spellings.
     fn match_candidates(
         &self,
         program: &str,

@@ -1,4 +1,5 @@
-//! One question for all who wait for the same: Codex asks once about a host that several requests of a turn want to reach.
+//! One question for all callers that wait for the same answer. Codex asks once about a host that
+//! several requests of a turn want to reach.
 
 use std::{
     collections::BTreeMap,
@@ -7,11 +8,11 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// The questions that are open, by what they are about.
+/// The open questions, by their key.
 #[derive(Debug)]
 pub(super) struct PromptCoalescer<K, A>(Mutex<BTreeMap<K, Arc<SharedPrompt<A>>>>);
 
-/// A question that one caller asks, and that others wait for.
+/// A question that one caller asks, and that other callers wait for.
 #[derive(Debug)]
 struct SharedPrompt<A>(Mutex<SharedPromptState<A>>);
 
@@ -25,11 +26,11 @@ struct SharedPromptState<A> {
 #[derive(Clone, Copy, Debug)]
 enum PromptResult<A> {
     Answered(A),
-    /// The caller that asked has gone away.
+    /// The caller that asked was dropped before there was an answer.
     Abandoned,
 }
 
-/// A guard that ends a question even if its caller goes away.
+/// A guard that ends a question even if its caller is dropped.
 struct PromptGuard<'a, K: Ord, A> {
     questions: &'a PromptCoalescer<K, A>,
     key: K,
@@ -45,7 +46,7 @@ impl<K, A> Default for PromptCoalescer<K, A> {
 
 impl<K: Ord + Clone, A: Copy> PromptCoalescer<K, A> {
     /// Returns the answer to the open question with this key, or asks it. If the caller that asks
-    /// goes away, one of the waiting callers asks again.
+    /// is dropped, one of the waiting callers asks again.
     pub(super) async fn ask_once(&self, key: &K, ask: impl AsyncFnOnce() -> A) -> A {
         loop {
             let (question, is_new) = self.join_prompt(key);
@@ -64,7 +65,7 @@ impl<K: Ord + Clone, A: Copy> PromptCoalescer<K, A> {
         }
     }
 
-    /// Returns the question about this, and whether there was none.
+    /// Returns the question with this key, and whether it is new.
     fn join_prompt(&self, key: &K) -> (Arc<SharedPrompt<A>>, bool) {
         let mut open = lock_ignoring_poison(&self.0);
         if let Some(question) = open.get(key) {
@@ -135,7 +136,7 @@ mod tests {
         assert_eq!(poll(first), Poll::Ready(7));
         answer.set(None);
         assert_eq!(poll(second), Poll::Ready(7));
-        // The answer counted for those who waited, and is not kept.
+        // The answer applied to the callers that waited, and was not stored.
         let mut later = pin!(questions.ask_once(&"a", async || person(&asked, &answer).await));
         assert!(poll(later.as_mut()).is_pending());
         assert_eq!(asked.get(), 3);

@@ -1,6 +1,8 @@
-//! Rules of a `requirements.toml`, which an administrator adds to all others: they restrict and never allow.
+//! Rules of a `requirements.toml`, which an administrator adds to all other rules. They restrict
+//! and never allow.
 //!
-//! Facts: Codex 0.169 and 0.145, observed. With a file that is wrong 0.169 does not start, or starts no conversation.
+//! Facts: Codex 0.169 and 0.145, observed. With an invalid file 0.169 does not start, or does not
+//! start a conversation.
 
 use serde::Deserialize;
 use thiserror::Error;
@@ -11,7 +13,7 @@ use super::{
     prefix_rule::{CodexDecision, PatternToken, PrefixPattern, PrefixRule},
 };
 
-/// The part of the file that is read. The rest is about other settings.
+/// The part of the file that is parsed. The rest contains other settings.
 #[derive(Deserialize)]
 struct ConfigRequirementsToml {
     rules: Option<RequirementsExecPolicyToml>,
@@ -50,7 +52,7 @@ enum RequirementsExecPolicyDecisionToml {
 /// The reason for which Codex rejects a `requirements.toml`, with its message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RequirementsError {
-    /// The text is not TOML, or has values of other types.
+    /// The text is not TOML, or has values of unexpected types.
     #[error("failed to parse requirements layer {name}: {source}")]
     Toml {
         /// The name of the file in messages.
@@ -104,7 +106,7 @@ pub enum ManagedRuleError {
     /// The rule has no decision.
     #[error("is missing a decision")]
     MissingDecision,
-    /// The rule allows; the decisions that are permitted.
+    /// The rule has the decision `allow`. Contains the decisions that are permitted.
     #[error(
         "has decision 'allow', which is not permitted in requirements.toml: Codex merges these \
          rules with other config and uses the most restrictive result (use {0})"
@@ -120,8 +122,7 @@ impl ExecPolicy {
     /// reported if several reasons are equal.
     ///
     /// # Errors
-    /// Returns Codex's message if Codex does not continue with such a file. In that case no rule is
-    /// added.
+    /// Returns Codex's message if Codex does not accept such a file. In that case no rule is added.
     pub fn add_requirements(
         &mut self,
         name: &str,
@@ -140,7 +141,8 @@ impl ExecPolicy {
     }
 }
 
-/// An error names the place in the text, and since 0.169 that in the tables.
+/// Parses a file. Errors contain the location in the text, and since 0.169 the location in the
+/// tables instead.
 fn parse_requirements(
     text: &str,
     dialect: CodexDialect,

@@ -16,7 +16,7 @@ pub struct RuleFileError {
 }
 
 impl RuleFileError {
-    /// Returns that a file goes over a bound of ours, which Codex does not have.
+    /// Returns an error for a file that exceeds a limit of OpenOxide. Codex has no such limit.
     #[must_use]
     pub fn limit_exceeded(what: &str) -> Self {
         let reason = what.to_owned();
@@ -37,26 +37,26 @@ impl std::error::Error for RuleFileError {}
 pub enum RuleCallError {
     /// The decision is unknown.
     Decision(String),
-    /// Of a pattern.
+    /// An error in a pattern.
     Pattern(String),
-    /// Of an example.
+    /// An error in an example.
     Example(&'static str),
     /// An error in an example, with the type of the unexpected value.
     ExampleType(&'static str, &'static str),
-    /// Of anything else in a call.
+    /// Any other error in a call.
     Rule(String),
-    /// An example that must not match does: the match, and the example.
+    /// An example that must not match does match.
     Matches {
-        /// The match.
+        /// The rule that matches.
         matched_rule: String,
         /// The example.
         example: String,
     },
-    /// Examples that must match do not.
+    /// Some examples that must match do not.
     DoesNotMatch {
         /// The rules of the call.
         rules: Vec<String>,
-        /// The examples.
+        /// The examples that do not match.
         examples: Vec<String>,
     },
 }

@@ -1,4 +1,4 @@
-//! Examples in a rule file: commands that a rule is about, or is not.
+//! Examples in a rule file: commands that a rule must match or must not match.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use super::{
     rule_errors::RuleCallError,
 };
 
-/// The examples of one call, and the rules that it made.
+/// The examples of one call, and the rules that the call defines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RuleExamples {
     pub(crate) rules: Vec<PrefixRule>,
@@ -48,10 +48,10 @@ impl RuleExamples {
     }
 }
 
-/// Cuts an example into words, as a shell would.
+/// Splits an example into words as a shell does.
 ///
 /// # Errors
-/// Where a quote is not closed, or no word is there.
+/// Returns an error if a quote is not closed, or if there are no words.
 pub(super) fn split_example(text: &str) -> Result<Vec<String>, RuleCallError> {
     let words = shlex::split(text)
         .ok_or(RuleCallError::Example("example string has invalid shell syntax"))?;

@@ -16,11 +16,11 @@ use super::{
 /// An argument of a call.
 #[derive(Clone, Debug)]
 pub enum RuleArgument {
-    /// A text.
+    /// A string.
     Text(String),
     /// A list.
     List(Vec<Self>),
-    /// Anything else, by the name of its type.
+    /// A value of another type. Contains the name of the type.
     Other(&'static str),
 }
 
@@ -40,8 +40,8 @@ impl RuleArgument {
         }
     }
 
-    /// Returns all strings of a list. `wrong` makes the error for an item of another type, from the
-    /// name of that type.
+    /// Returns all strings of a list. `wrong` creates the error for an item of another type from
+    /// the name of that type.
     fn collect_texts(
         items: &[Self],
         wrong: impl Fn(&'static str) -> RuleCallError,
@@ -56,13 +56,13 @@ impl RuleArgument {
 /// The arguments of `prefix_rule`.
 #[derive(Clone, Debug, Default)]
 pub struct PrefixRuleCall<'a> {
-    /// The first words of commands.
+    /// The first words of the commands.
     pub pattern: Vec<RuleArgument>,
     /// The decision about these commands.
     pub decision: Option<&'a str>,
-    /// Commands that the rule is about.
+    /// Commands that the rule must match.
     pub matching: Vec<RuleArgument>,
-    /// Commands that it is not about.
+    /// Commands that the rule must not match.
     pub not_matching: Vec<RuleArgument>,
     /// The justification of the rule.
     pub justification: Option<&'a str>,
@@ -153,10 +153,10 @@ impl ParsedRuleFile {
         Ok(())
     }
 
-    /// Checks all examples. That is done when the whole file was read.
+    /// Checks all examples, after the whole file has been read.
     ///
     /// # Errors
-    /// With the first that the rules of its call do not fit.
+    /// Returns an error for the first example that contradicts the rules of its call.
     pub fn check_examples(&self, place: &LaunchContext<'_>) -> Result<(), RuleFileError> {
         self.prefix_rules.iter().try_for_each(|(examples, at)| {
             examples.check(&self.host_executables, place).map_err(|refusal| RuleFileError {
@@ -248,7 +248,7 @@ fn host_executable_error(what: &str) -> RuleCallError {
     RuleCallError::Rule(format!("host_executable {what}"))
 }
 
-/// Returns the paths of a program.
+/// Parses the paths of a program.
 fn parse_program_paths(name: &str, paths: &[RuleArgument]) -> Result<Vec<String>, RuleCallError> {
     let wrong = host_executable_error;
     if name.is_empty() {

@@ -12,7 +12,7 @@ use crate::{
     rule_calls::{FunctionCall, LiteralKind, LiteralValue, parse_calls},
 };
 
-/// A longer rule file is not read.
+/// The maximum size of a rule file. A longer file is not read.
 pub const MAX_RULE_FILE_SIZE: usize = 1 << 20;
 
 /// A rule file to evaluate, with the program paths of the files before it.
@@ -34,7 +34,8 @@ impl ExecPolicy {
     /// Adds the rules of a file.
     ///
     /// # Errors
-    /// Where Codex would not take the file, in its words; and where the file goes over a bound of ours.
+    /// Returns an error with Codex's message if Codex would reject the file, or an error if the
+    /// file exceeds a limit of OpenOxide.
     pub fn add_source(
         &mut self,
         name: &str,
@@ -49,10 +50,11 @@ impl ExecPolicy {
 }
 
 impl ParsedRuleFile {
-    /// Reads a file, and checks its examples.
+    /// Parses a file, and checks its examples.
     ///
     /// # Errors
-    /// Where Codex would not take the file, in its words; and where the file goes over a bound of ours.
+    /// Returns an error with Codex's message if Codex would reject the file, or an error if the
+    /// file exceeds a limit of OpenOxide.
     pub(crate) fn parse(
         source: RuleFileSource<'_>,
         place: &LaunchContext<'_>,
@@ -67,10 +69,10 @@ impl ParsedRuleFile {
     }
 }
 
-/// Parses a file that consists only of valid plain calls. Returns `None` for all other files; the
-/// language reports their errors.
+/// Parses a file that consists only of valid plain calls. Returns `None` for all other files, whose
+/// errors the Starlark evaluator reports.
 fn parse_plain_calls(source: RuleFileSource<'_>) -> Option<ParsedRuleFile> {
-    // The language has to decide about a carriage return within a string.
+    // A file with a carriage return is left to the evaluator, because it can be within a string.
     if source.text.contains('\r') {
         return None;
     }
@@ -127,7 +129,7 @@ fn bind_call_arguments<'c, const N: usize>(
     bind_arguments(call, &names).ok()?.try_into().ok()
 }
 
-/// Returns what an argument is read as, nothing where it is not given; and fails where it cannot be read so.
+/// Parses an optional argument. Returns `None` if it is missing, and an error if it is invalid.
 fn parse_optional<'c, T>(
     value: Option<&'c LiteralValue>,
     read: impl Fn(&'c LiteralValue) -> Option<T>,

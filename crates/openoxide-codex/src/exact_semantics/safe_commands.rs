@@ -1,4 +1,4 @@
-//! Commands that Codex 0.145 takes for harmless; later versions know none.
+//! Commands that Codex 0.145 treats as safe. Later versions have no such list.
 
 use super::{dialect::CodexDialect, launch_context::program_name, script_commands};
 
@@ -13,7 +13,7 @@ const READ_ONLY_GIT_COMMANDS: &[&str] = &["status", "log", "diff", "show", "bran
 const SAFE_BRANCH_OPTIONS: &[&str] =
     &["--list", "-l", "--show-current", "-a", "--all", "-r", "--remotes", "-v", "-vv", "--verbose"];
 
-/// Returns whether a command is harmless according to its words.
+/// Returns whether the words of a command make it safe.
 pub(super) fn is_safe_command(argv: &[String]) -> bool {
     match script_commands::extract_script(argv) {
         Some(script) => {
@@ -45,7 +45,7 @@ fn find_runs_commands(word: &str) -> bool {
     ["--search-zip", "-z"].contains(&word) || ["--pre", "--hostname-bin"].contains(&name)
 }
 
-/// `sed -n 3p`, `sed -n 1,80p file`.
+/// Returns whether a command prints lines, as in `sed -n 3p` or `sed -n 1,80p file`.
 fn is_sed_print(words: &[&str]) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let lines = |text: &str| {

@@ -1,5 +1,5 @@
 //! Codex's handling of sandboxed attempts: whether the first attempt is confined, which failures
-//! are treated as denials, and the next step (reference of 0.169, §6.2 and §7).
+//! are treated as denials, and the next step (0.169).
 //!
 //! OpenOxide's own retry logic (`AttemptState::next_step` in `openoxide-engine`) is stricter. It
 //! recognizes a denial by the restriction that caused it and not by words, extends the profile as
@@ -12,9 +12,10 @@ use super::{
 
 /// The question before a retry without the sandbox.
 pub const RETRY_PROMPT: &str = "command failed; retry without sandbox?";
-/// The exit code of a shell for a command that the system call filter has killed.
+/// The exit code that a shell reports for a command killed by the system call filter.
 const SIGSYS_EXIT_CODE: i32 = 128 + 31;
-/// Words by which a failure is taken for a denial, in any case of letters.
+/// Phrases in the output by which a failure is treated as a denial, compared without regard to
+/// case.
 const DENIAL_PHRASES: [&str; 7] = [
     "operation not permitted",
     "permission denied",
@@ -25,7 +26,7 @@ const DENIAL_PHRASES: [&str; 7] = [
     "failed to write file",
 ];
 
-/// The tools that differ in what follows a denial.
+/// The tools for which the step after a denial differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodexRuntime {
     /// A command of the shell tool.
@@ -34,7 +35,7 @@ pub enum CodexRuntime {
     Patch,
 }
 
-/// An attempt that the sandbox has stopped.
+/// An attempt that the sandbox has blocked.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockedAttempt<'a> {
     /// The tool that was run.
@@ -45,7 +46,7 @@ pub struct BlockedAttempt<'a> {
     pub already_approved: bool,
     /// True if the profile denies reading something. In that case nothing runs without the profile.
     pub denies_reading: bool,
-    /// The host that it wanted to reach, if the managed network has stopped it.
+    /// The host that the call wanted to reach, if the managed network has blocked the attempt.
     pub host: Option<&'a str>,
 }
 
@@ -92,7 +93,7 @@ impl ExecApprovalRequirement {
 }
 
 impl BlockedAttempt<'_> {
-    /// Returns what follows. There is one retry at most.
+    /// Returns the next step. There is at most one retry.
     #[must_use]
     pub fn next_step(&self) -> NextStep {
         if self.denies_reading || !self.allows_unsandboxed_retry() {
@@ -150,7 +151,7 @@ mod tests {
         host: None,
     };
 
-    // Each row is a sentence of the reference's §7, steps 4 and 5.
+    // Each row is one statement of a description of Codex 0.169.
     #[test]
     fn the_next_step_after_a_denial_follows_the_reference() {
         let asked = || NextStep::Ask { reason: RETRY_PROMPT.to_owned() };
@@ -209,7 +210,7 @@ mod tests {
         assert!(looks_like_denial(159, ""));
     }
 
-    // §6.2 of the reference.
+    // The rows are from the same description of Codex 0.169.
     #[test]
     fn tools_without_rules_are_asked_about_where_the_sandbox_holds() {
         use SandboxMode::{DangerFullAccess, WorkspaceWrite};

@@ -22,10 +22,10 @@ const PLAIN_NODE_KINDS: &[&str] = &[
     "number",
     "concatenation",
 ];
-/// The tokens between them, besides blanks.
+/// The tokens between the nodes, apart from blanks.
 const PLAIN_TOKENS: &[&str] = &["&&", "||", ";", "|", "\"", "'"];
 
-/// Returns the script that a shell is given, if that is all it is given.
+/// Returns the script of a shell call that has no other arguments.
 pub(super) fn extract_script(argv: &[String]) -> Option<&str> {
     let [shell, flag, script] = argv else { return None };
     let stem = shell.rsplit('/').next().unwrap_or_default().split('.').next().unwrap_or_default();
@@ -33,7 +33,8 @@ pub(super) fn extract_script(argv: &[String]) -> Option<&str> {
     shell.then_some(script)
 }
 
-/// Returns the commands of a plain script in their order, with their words; nothing if it is not plain.
+/// Returns the words of each command of a plain script in order, or `None` if the script is not
+/// plain.
 pub(super) fn read_plain_commands(text: &str, dialect: CodexDialect) -> Option<Vec<Vec<String>>> {
     if dialect == CodexDialect::V0169 && fast_split::has_special_character(text) {
         return None;
@@ -41,7 +42,7 @@ pub(super) fn read_plain_commands(text: &str, dialect: CodexDialect) -> Option<V
     fast_split::split_plain_script(text).or_else(|| parse_plain_commands(text, dialect))
 }
 
-/// Returns the same by the grammar.
+/// Returns the same as `read_plain_commands`, always by the grammar.
 pub(super) fn parse_plain_commands(text: &str, dialect: CodexDialect) -> Option<Vec<Vec<String>>> {
     let script = ParsedScript::parse(text).filter(|script| !script.root_node().has_error())?;
     let odd = script.find_nodes(|node| match node.is_named() {
@@ -58,7 +59,8 @@ pub(super) fn parse_plain_commands(text: &str, dialect: CodexDialect) -> Option<
     (!commands.is_empty()).then_some(commands)
 }
 
-/// Returns the words of the only command of a script, if it is fed with a here-document and writes to no file.
+/// Returns the words of the only command of a script that reads a here-document and writes to no
+/// file.
 pub(super) fn read_heredoc_command(text: &str) -> Option<Vec<String>> {
     let script = ParsedScript::parse(text).filter(|script| !script.root_node().has_error())?;
     let has = |kind| !script.nodes_of_kind(kind).is_empty();
@@ -127,7 +129,7 @@ impl LiteralReader<'_, '_> {
         node.named_child(0).filter(|_| node.named_child_count() == 1)
     }
 
-    /// Returns what a shell makes of a word, if it would make nothing else of it.
+    /// Returns the value of a word, if the word is literal.
     fn read_word(&self, node: Node<'_>) -> Option<String> {
         let text = self.script.node_text(node);
         match node.kind() {

@@ -35,7 +35,7 @@ fn answer(row: &Value) -> Value {
     serde_json::to_value(judge.decide(call)).unwrap()
 }
 
-// Rows of `cargo xtask codex-session --record`, and of observations before it.
+// Rows that were recorded with `cargo xtask codex-session --record`, and earlier observations.
 #[test]
 fn recorded_calls_are_decided_exactly_as_by_codex() {
     let rows = RECORDED.lines().map(|row| serde_json::from_str::<Value>(row).unwrap());

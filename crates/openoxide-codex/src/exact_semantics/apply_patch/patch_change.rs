@@ -5,16 +5,16 @@ use serde::Serialize;
 use super::super::launch_context::normalize_path;
 use crate::file_change::PatchChangeKind;
 
-/// A patch, as far as it decides.
+/// The parts of a patch that matter for the decision.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ParsedPatch<'a> {
-    /// In their order.
+    /// The changes in the order of the patch.
     pub(super) changes: Vec<FileHunk<'a>>,
     /// True if the patch names the machine of its files.
     pub(super) names_environment: bool,
 }
 
-/// A change, as it is written.
+/// A change with its path as written in the patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileHunk<'a> {
     pub(super) path: &'a str,
@@ -24,11 +24,11 @@ pub(super) struct FileHunk<'a> {
 /// A change of one file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PatchedFile {
-    /// The file; an absolute path.
+    /// The absolute path of the file.
     pub path: String,
     /// The kind of change.
     pub kind: PatchChangeKind,
-    /// The paths as the patch has them.
+    /// The paths as written in the patch.
     #[serde(skip)]
     pub(super) patch_paths: Vec<String>,
 }
@@ -50,7 +50,7 @@ impl FileHunk<'_> {
 }
 
 impl PatchedFile {
-    /// Returns all that is written to or goes.
+    /// Returns all paths that are written or removed.
     pub(super) fn collect_affected_paths(&self) -> impl Iterator<Item = &str> {
         let moved = self.kind.move_path().map(String::as_str);
         std::iter::once(self.path.as_str()).chain(moved)
@@ -64,13 +64,14 @@ const PROTECTED_DIRECTORIES: [&str; 3] = [".git", ".agents", ".codex"];
 /// Codex was started.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WritableRoots<'a> {
-    /// Absolute paths: what the settings name, and the directories for temporary files.
+    /// The absolute paths of the directories that the settings name, and of the directories for
+    /// temporary files.
     pub roots: &'a [String],
 }
 
 impl WritableRoots<'_> {
-    /// Returns whether all of these paths are writable. Links are not followed: a write through a
-    /// link is checked by the sandbox.
+    /// Returns whether all of these paths are writable. Links are not followed: the sandbox checks
+    /// writes through a link.
     pub(super) fn contains_all<'p>(
         &self,
         cwd: &str,
@@ -90,8 +91,8 @@ fn is_protected_path(rest: &str) -> bool {
     rest.split('/').next().is_some_and(|first| PROTECTED_DIRECTORIES.contains(&first))
 }
 
-/// Returns the rest of a path after a directory that is the path itself or an ancestor of it. Both
-/// are in normal form.
+/// Returns the rest of a path after a directory, which is the path itself or an ancestor of it.
+/// Both are in normal form.
 fn strip_directory<'p>(path: &'p str, directory: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(directory.trim_end_matches('/'))?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }

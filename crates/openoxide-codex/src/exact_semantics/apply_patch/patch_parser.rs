@@ -13,7 +13,7 @@ const DELETE: &str = "*** Delete File: ";
 const UPDATE: &str = "*** Update File: ";
 const MOVE: &str = "*** Move to: ";
 const END_OF_FILE: &str = "*** End of File";
-/// A patch may come with the marks of the here-document that it was meant for.
+/// The here-document markers that may surround a patch.
 const HEREDOC: [&str; 3] = ["<<EOF", "<<'EOF'", "<<\"EOF\""];
 
 /// An error in a patch, with Codex's message.
@@ -25,7 +25,7 @@ pub(super) enum PatchParseError {
     MissingEnd,
     #[error("invalid patch: apply_patch environment_id cannot be empty")]
     InvalidEnvironment,
-    /// The number of the line, counted from one, and the error.
+    /// The number of the line, counted from one, and the error in the hunk.
     #[error("invalid hunk at line {0}, {1}")]
     InvalidHunk(usize, String),
 }
@@ -52,7 +52,7 @@ impl<'a> ParsedPatch<'a> {
     }
 }
 
-/// Returns the lines if they begin and end as a patch does.
+/// Returns the lines, if they begin and end with the markers of a patch.
 fn find_patch_lines<'l, 'a>(lines: &'l [&'a str]) -> Result<&'l [&'a str], PatchParseError> {
     let is = |line: Option<&&str>, mark| line.is_some_and(|line| line.trim() == mark);
     if !lines.is_empty() && !is(lines.first(), BEGIN) {
@@ -63,7 +63,7 @@ fn find_patch_lines<'l, 'a>(lines: &'l [&'a str]) -> Result<&'l [&'a str], Patch
 
 struct PatchReader<'l, 'a> {
     lines: &'l [&'a str],
-    /// The line that is next, from nought.
+    /// The index of the next line, counted from zero.
     line_index: usize,
     patch: ParsedPatch<'a>,
 }
@@ -83,7 +83,7 @@ impl<'a> PatchReader<'_, 'a> {
         Err(PatchParseError::InvalidHunk(self.line_index + 1, why))
     }
 
-    /// Reads the line that names the machine of the files.
+    /// Parses the line that names the machine of the files.
     fn read_environment(&mut self) -> Result<(), PatchParseError> {
         let Some(name) = self.peek_line().and_then(|line| line.trim().strip_prefix(ENVIRONMENT_ID))
         else {
@@ -94,7 +94,7 @@ impl<'a> PatchReader<'_, 'a> {
         if name.trim().is_empty() { Err(PatchParseError::InvalidEnvironment) } else { Ok(()) }
     }
 
-    /// Reads the changes of one file. Returns whether there was one.
+    /// Parses the changes of one file. Returns whether there was one.
     fn read_hunk(&mut self) -> Result<bool, PatchParseError> {
         let Some(line) = self.peek_line() else { return Ok(false) };
         match parse_header(line.trim()) {
@@ -121,7 +121,7 @@ impl<'a> PatchReader<'_, 'a> {
         }
     }
 
-    /// Behind the end nothing follows.
+    /// Checks that nothing follows the end of the patch.
     fn check_end(&self) -> Result<bool, PatchParseError> {
         let rest = self.lines.get(self.line_index..).unwrap_or_default();
         match rest.iter().all(|line| line.trim() == END) {
@@ -143,7 +143,7 @@ impl<'a> PatchReader<'_, 'a> {
         Some(moved)
     }
 
-    /// Reads the pieces of an update.
+    /// Parses the chunks of an update.
     fn read_update_chunks(&mut self, begun: usize, path: &str) -> Result<(), PatchParseError> {
         let mut piece = ChunkState::Empty;
         while let Some(line) = self.peek_line() {
@@ -157,7 +157,7 @@ impl<'a> PatchReader<'_, 'a> {
                     return self.hunk_error("Update hunk does not contain any lines".to_owned());
                 }
                 (None, ChunkState::Empty | ChunkState::Started) => {
-                    // What would begin the next file is shown without the blanks behind it.
+                    // A line that would begin the next file is shown without trailing blanks.
                     let line = parse_header(line.trim_end()).map_or(line, |_| line.trim_end());
                     return self.hunk_error(format!(
                         "Unexpected line found in update hunk: '{line}'. Every line should start with ' ' (context line), '+' \
@@ -181,21 +181,21 @@ impl<'a> PatchReader<'_, 'a> {
     }
 }
 
-/// The state of the reader within an update.
+/// The state of the parser within an update.
 #[derive(Clone, Copy)]
 enum ChunkState {
     /// There is no marker and no line yet.
     Empty,
-    /// A mark, and no line.
+    /// There is a marker, and no line after it.
     Started,
-    /// A line at least.
+    /// There is at least one line.
     NonEmpty,
-    /// The end of the file.
+    /// The end-of-file marker was read.
     EndOfFile,
 }
 
 impl ChunkState {
-    /// Returns how far it is behind a line that can follow.
+    /// Returns the state after a line, or `None` if the line cannot follow.
     fn advance(self, line: &str) -> Option<Self> {
         let marked = line.trim_end();
         let filled = line.is_empty() || line.starts_with([' ', '+', '-']);

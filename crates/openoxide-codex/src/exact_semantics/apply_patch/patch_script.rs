@@ -1,34 +1,36 @@
-//! Scripts that Codex takes for a call of `apply_patch`, which it answers itself: one here-document, perhaps after one `cd`.
+//! Scripts that Codex treats as a call of `apply_patch`, which it handles itself. Such a script is
+//! one here-document, possibly after one `cd`.
 
 use tree_sitter::Node;
 
 use openoxide_adapters::parsed_script::ParsedScript;
 
-/// The names of the program, which is none.
+/// The names of the command. No program has these names.
 const APPLY_PATCH_NAMES: [&str; 2] = ["apply_patch", "applypatch"];
 
-/// A call of it.
+/// A call of `apply_patch`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PatchCall {
-    /// The directory of the `cd` before it, as it is written, without expansions.
+    /// The directory of the preceding `cd`, as written, without expansions.
     pub(super) directory: Option<String>,
-    /// The patch, as it is written.
+    /// The patch, as written.
     pub(super) patch: String,
 }
 
-/// Returns the call that Codex takes a script for.
+/// Parses a script as a call of `apply_patch`, if Codex treats it as one.
 pub(super) fn parse_call(text: &str) -> Option<PatchCall> {
-    // What names the program nowhere needs no tree.
+    // A script that does not contain the name does not have to be parsed.
     text.contains("apply").then_some(())?;
-    // A here-document that never ends is accepted too: Codex does not check this tree for errors.
+    // An unterminated here-document is accepted too: Codex does not check this tree for errors.
     let script = ParsedScript::parse(text)?;
-    // A statement that follows behind `;` or `&` is not looked at: here is what only a tree makes of `EOF; rm x`, which ends no document.
+    // A statement after `;` or `&` is ignored. The tree can contain one after a line such as `EOF;
+    // rm x`, which does not end a here-document.
     let program = script.root_node();
     let is_last = program.child(1).is_none_or(|next| !next.is_named());
     let statement = program.child(0).filter(|_| is_last)?;
     let [body, heredoc] = find_named_children(statement, "redirected_statement")?;
     let [_start, document, _end] = find_named_children(heredoc, "heredoc_redirect")?;
-    // Behind `cd` more words are not looked at.
+    // Further words after a `cd` are ignored.
     let directory = match find_named_children(body, "list") {
         Some([first, second]) if script.node_text(body.child(1)?) == "&&" => {
             command_arguments(&script, second, &APPLY_PATCH_NAMES)?;
@@ -46,8 +48,8 @@ fn find_named_children<'t, const N: usize>(node: Node<'t>, kind: &str) -> Option
     children.try_into().ok().filter(|_| node.kind() == kind)
 }
 
-/// Returns the arguments of a command that has one of these names, without quotes. Anything before
-/// the name is ignored.
+/// Returns the arguments of a command that has one of these unquoted names. Anything before the
+/// name is ignored.
 fn command_arguments<'t>(
     script: &ParsedScript<'_>,
     command: Node<'t>,
@@ -61,7 +63,7 @@ fn command_arguments<'t>(
     (command.kind() == "command" && named).then(|| children.collect())
 }
 
-/// Returns where `cd` goes, as it is written; of several lines within quotes, the first.
+/// Returns the directory of a `cd`, as written; only the first line of a quoted text.
 fn find_cd_directory(script: &ParsedScript<'_>, command: Node<'_>) -> Option<String> {
     let [place] = command_arguments(script, command, &["cd"])?.try_into().ok()?;
     let text = script.node_text(place);

@@ -32,7 +32,7 @@ fn answer(row: &Value) -> CallOutcome {
     }
 }
 
-/// Returns what Codex shows of the changes: sorted, and of several of one file the last.
+/// Returns the changes as Codex shows them: sorted, and only the last one of each file.
 fn shown(found: &Value) -> Value {
     let changes = found["changes"].as_array().cloned().unwrap_or_default();
     let each = changes.into_iter().map(|change| {
@@ -44,7 +44,8 @@ fn shown(found: &Value) -> Value {
     sorted.into_values().collect()
 }
 
-// Recorded from 0.169.0 and 0.145.0, without the patches whose files do not match them.
+// Recorded from 0.169.0 and 0.145.0, without the patches that do not match the contents of their
+// files.
 #[test]
 fn recorded_patches_are_decided_exactly_as_by_codex() {
     let rows = RECORDED.lines().map(|row| serde_json::from_str::<Value>(row).unwrap());
@@ -66,7 +67,7 @@ fn recorded_patches_are_decided_exactly_as_by_codex() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-// Seen on 0.169.0 by `cargo xtask codex-session`.
+// Observed on 0.169.0 with `cargo xtask codex-session`.
 #[test]
 fn an_unexpected_file_header_is_shown_without_trailing_blanks() {
     let patch = "*** Begin Patch\n*** Update File: /p/n\n@@\n*** Add File: n \n+a\n*** End Patch";
