@@ -1,4 +1,4 @@
-//! The decision on one access, before it is put into words.
+//! The decision on one access, before it is described in words.
 
 use openoxide_protocol::{Effect, PermissionMode};
 
@@ -7,13 +7,14 @@ use crate::layer::RuleMatch;
 /// The reason for the outcome of one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReasonCode {
-    /// A rule spoke.
+    /// A rule matched.
     Rule,
-    /// A rule of the last good version of the policy denies it ([`crate::PolicyStack::with_fallback_denies`]).
+    /// A rule of the last good version of the policy denies it
+    /// ([`crate::PolicyStack::with_fallback_denies`]).
     LastGoodDeny,
     /// A rule that asks or denies may match the unknown parts of the command.
     PartialMatch(Effect),
-    /// No rule spoke.
+    /// No rule matched.
     NoRule,
     /// The command changes nothing. The accesses that it causes are checked separately.
     Harmless,
@@ -30,7 +31,7 @@ pub enum ReasonCode {
     Opaque,
     /// A hook allowed the access.
     Hook,
-    /// The mode decided.
+    /// The permission mode decided.
     Mode(PermissionMode),
     /// The path usually contains secrets.
     SecretFile,
@@ -40,12 +41,12 @@ pub enum ReasonCode {
     SelfApproval,
 }
 
-/// The decision on one access, before it is put into words.
+/// The decision on one access, before it is described in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessOutcome {
-    /// The answer.
+    /// The effect on the access.
     pub effect: Effect,
-    /// The rule that spoke, even if something else decided.
+    /// The rule that matched, even if something else decided.
     pub rule_match: Option<RuleMatch>,
     /// The reason for the effect.
     pub reason: ReasonCode,

@@ -21,14 +21,14 @@ pub struct AdditionalDirectory {
     pub file: String,
     /// The line of the entry, counted from 1.
     pub line: u32,
-    /// The directory as it is written there.
+    /// The directory as it is written in the file.
     pub text: String,
     /// The absolute path; symbolic links are not resolved.
     pub path: AbsPath,
 }
 
 impl AdditionalDirectory {
-    /// Returns it in words that mean the same in any file.
+    /// Returns the directory in a form that means the same in every policy file.
     #[must_use]
     pub fn portable_text(&self) -> &str {
         let fixed = self.text.starts_with(['/', '~']);
@@ -36,10 +36,10 @@ impl AdditionalDirectory {
     }
 }
 
-/// The reason why a text is not a path that a policy file may name there.
+/// The reason why a text is not valid as a directory or as a path to restrict.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyPathError {
-    /// The text is empty, too long or no path.
+    /// The text is empty, too long or not a path.
     #[error("`{0}` is not a valid path")]
     Invalid(String),
     /// The path begins with `~`, and the home directory is not known.
@@ -56,15 +56,15 @@ pub enum PolicyPathError {
     /// The path to restrict is the root of the file system.
     #[error("`{0}` is the whole disk")]
     WholeDisk(String),
-    /// A pattern is in the place of a directory.
+    /// The text is a glob pattern, but a directory is expected.
     #[error("`{0}` is a glob pattern, which is not allowed here; list each directory")]
     DirectoryPattern(String),
-    /// A pattern is in the place of a path to restrict.
+    /// The text is a glob pattern, but a path to restrict is expected.
     #[error("`{0}` is a glob pattern, which is not allowed here; list each path")]
     PathPattern(String),
 }
 
-/// No path is longer (`PATH_MAX`).
+/// The maximum length of a path (`PATH_MAX`).
 const MAX_PATH_LENGTH: usize = 4096;
 
 /// Directories in which the system exposes its own state, such as the environment of every process.
@@ -91,7 +91,7 @@ pub fn parse_directory(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, 
 /// [`parse_directory`]. Every path except the root of the file system is accepted.
 ///
 /// # Errors
-/// Returns the reason why the text is not such a path.
+/// Returns the reason why the text is not a valid path to restrict.
 pub fn parse_protected_path(
     text: &str,
     anchors: PathAnchors<'_>,
@@ -119,8 +119,8 @@ fn resolve_path(text: &str, anchors: PathAnchors<'_>) -> Result<AbsPath, PolicyP
     path.ok_or_else(|| PolicyPathError::Invalid(text.to_owned()))
 }
 
-/// Returns the reason why a directory can never be part of the project, whatever the policy, or
-/// `None` if it can. Such a directory would open more than its author intends.
+/// Returns the reason why a directory can never be part of the project under any policy, or `None`
+/// if it can. Such a directory would make more files accessible than its author intends.
 #[must_use]
 pub fn forbidden_root_reason(path: &AbsPath, home: Option<&AbsPath>) -> Option<&'static str> {
     let at = |place: &str| path.as_str() == place;

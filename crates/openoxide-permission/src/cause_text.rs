@@ -1,4 +1,4 @@
-//! The cause of a question, in words.
+//! Descriptions of the cause of a question.
 
 use openoxide_protocol::{
     Access, AccessRoute, Cause, CauseCode, CommandCause, CommandWord, Effect, ExecAccess,
@@ -34,7 +34,8 @@ const REMOTE_FLAGS: [&str; 20] = [
     "-u",
 ];
 
-/// Returns the cause for which an access is not allowed. `following` are the accesses after it.
+/// Returns the cause for which an access is not allowed. `following` contains the accesses after
+/// it.
 pub(crate) fn find_cause(
     access: &Access,
     outcome: &AccessOutcome,
@@ -99,7 +100,7 @@ fn describe_command(exec: &ExecAccess, following: &[Access]) -> Option<Cause> {
     Some(Cause { code, detail })
 }
 
-/// Returns the phrase with the name of the remote or host, if the words of the command name one.
+/// Returns the phrase, with the name of the remote or host if the words of the command name one.
 fn name_target(phrase: &str, exec: &ExecAccess, following: &[Access]) -> String {
     let rest = phrase.strip_prefix("contacts a remote");
     match (rest, find_remote(exec), find_only_host(following)) {
@@ -121,7 +122,7 @@ fn own_accesses(following: &[Access]) -> impl Iterator<Item = &Access> {
     })
 }
 
-/// Returns the host that a command contacts, if it is a single one.
+/// Returns the host that a command contacts, if there is exactly one.
 fn find_only_host(following: &[Access]) -> Option<&str> {
     let mut hosts = own_accesses(following).filter_map(|access| match access {
         Access::Fetch { host, .. } => Some(host.as_str()),
@@ -131,8 +132,8 @@ fn find_only_host(following: &[Access]) -> Option<&str> {
     hosts.all(|host| host == first).then_some(first)
 }
 
-/// Returns the plain name of the remote of a git command. After an option that may take a value, no
-/// word is certain to be one.
+/// Returns the plain name of the remote of a git command. After an option that may take a value, it
+/// is not certain that a word is the remote.
 fn find_remote(exec: &ExecAccess) -> Option<&str> {
     let words = exec.normalized_argv.as_ref().unwrap_or(&exec.argv);
     let is_git = words.known_word(0)?.rsplit('/').next() == Some("git");
@@ -162,7 +163,7 @@ fn describe_started(outer: &ExecAccess, following: &[Access]) -> String {
     }
 }
 
-/// Returns the effect of a command of which only the files and hosts are known.
+/// Returns the effect of a command if only its files and hosts are known.
 fn describe_effect(following: &[Access]) -> (CauseCode, String) {
     let host = own_accesses(following).find_map(|access| match access {
         Access::Fetch { host, url, .. } => Some(describe_host(host, url)),

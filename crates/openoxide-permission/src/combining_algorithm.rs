@@ -1,28 +1,29 @@
-//! The combining algorithms: how several matches become one answer (DECISIONS 1).
+//! The combining algorithms: how several matches become one effect.
 
 use openoxide_protocol::Effect;
 
 /// The rule by which the matches of one layer become one effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CombiningAlgorithm {
-    /// Deny over ask over allow; the order of the rules does not matter.
+    /// Deny takes precedence over ask, and ask over allow. The order of the rules does not matter.
     #[default]
     Strictest,
-    /// Deny over allow over ask (the letter of seed 004).
+    /// Deny takes precedence over allow, and allow over ask. The order of the rules does not
+    /// matter.
     DenyAllowAsk,
-    /// The last matching rule decides (OpenCode, D027).
+    /// The last matching rule decides, as in OpenCode.
     LastMatch,
 }
 
-/// Ranks leave this many bits for the order.
+/// The number of bits of a rank that contain the order.
 const ORDER_BITS: u32 = 24;
 const ORDERS: u32 = (1 << ORDER_BITS) - 1;
 
 impl CombiningAlgorithm {
-    /// Every algorithm.
+    /// All algorithms.
     pub const ALL: [Self; 3] = [Self::Strictest, Self::DenyAllowAsk, Self::LastMatch];
 
-    /// Returns the word that policies use.
+    /// Returns the name that policies use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -32,7 +33,7 @@ impl CombiningAlgorithm {
         }
     }
 
-    /// Reads the word.
+    /// Parses the name.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|combining| combining.as_str() == word)
@@ -57,7 +58,7 @@ impl CombiningAlgorithm {
         class << (ORDER_BITS + 1) | earlier_first
     }
 
-    /// Returns the order that a rank was made of.
+    /// Returns the order that a rank contains.
     pub(crate) const fn order_from_rank(self, rank: u32) -> u32 {
         match self {
             Self::LastMatch => rank - 1,
@@ -76,7 +77,7 @@ mod tests {
         prop_oneof![Just(Effect::Allow), Just(Effect::Ask), Just(Effect::Deny)]
     }
 
-    /// The effect of the rule that decides, when all of these match.
+    /// Returns the effect of the rule that decides if all of these match.
     fn decides(combining: CombiningAlgorithm, effects: &[Effect]) -> Option<Effect> {
         let ranked = effects
             .iter()

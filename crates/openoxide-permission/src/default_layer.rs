@@ -9,14 +9,15 @@ use crate::{
     rule_syntax,
 };
 
-/// The built-in rules; the last that matches decides, as in OpenCode, where those about `.env` come from.
+/// The built-in rules. The last matching rule decides, as in OpenCode, which is the source of the
+/// rules about `.env`.
 const RULES: &[(Effect, &str, &str)] = &[
     (Effect::Ask, "Read(//**/*.env)", "it usually contains secrets"),
     (Effect::Ask, "Read(//**/*.env.*)", "it usually contains secrets"),
     (Effect::Allow, "Read(//**/*.env.example)", "it is an example without secrets"),
     (Effect::Allow, "Read(//**/*.env.sample)", "it is an example without secrets"),
     (Effect::Allow, "Read(//**/*.env.template)", "it is an example without secrets"),
-    // Tools that only read or only talk to the person: they access no file, host or process.
+    // Tools that only read or only talk to the user: they access no file, host or process.
     (Effect::Allow, "AskUserQuestion", "it asks the person"),
     (Effect::Allow, "BashOutput", "it only reads"),
     (Effect::Allow, "EnterPlanMode", "it changes nothing"),
@@ -29,7 +30,8 @@ const RULES: &[(Effect, &str, &str)] = &[
     (Effect::Allow, "update_plan", "it notes the agent's own plan"),
 ];
 
-/// Returns the text and the reason of each built-in rule, for caches that have to notice another version of them.
+/// Returns the text and the reason of each built-in rule. Caches use them to detect that another
+/// version has different rules.
 pub fn default_rule_texts() -> impl Iterator<Item = [&'static str; 3]> {
     RULES.iter().map(|(effect, text, reason)| [effect.as_str(), *text, *reason])
 }

@@ -1,4 +1,4 @@
-//! From facts to a decision: pure, total, deterministic.
+//! Evaluation of facts: pure, total and deterministic.
 
 mod command;
 mod escalation;
@@ -31,9 +31,10 @@ use crate::{
     suggested_rules,
 };
 
-/// Returns the decision on an operation: the strictest among its accesses, under the safety floor.
+/// Returns the decision on an operation: the strictest of the decisions on its accesses, after the
+/// safety floor.
 ///
-/// An operation without any access does nothing, and is allowed.
+/// An operation without accesses does nothing and is allowed.
 pub fn evaluate(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
@@ -84,7 +85,7 @@ fn collect_obligations(policy: &PolicyStack, outcomes: &[AccessOutcome]) -> Vec<
     human.into_iter().chain(audit).collect()
 }
 
-/// Returns the effect on an operation alone. It allocates nothing.
+/// Returns only the effect on an operation, without allocating.
 #[must_use]
 pub fn evaluate_effect(
     policy: &PolicyStack,
@@ -131,15 +132,16 @@ fn is_allowed_by_catch_all(outcome: &AccessOutcome) -> bool {
         && outcome.effect == Effect::Allow
 }
 
-/// Returns the part that speaks for the whole: among the strictest the first that a rule decided, or else the first.
+/// Returns the part that represents the decision: the first of the strictest parts that a rule
+/// decided, or else the first of the strictest.
 fn find_deciding_part(parts: &[AccessDecision]) -> Option<&AccessDecision> {
     let worst = parts.iter().map(|part| part.decision).max()?;
     let mut strictest = parts.iter().filter(|part| part.decision == worst);
     strictest.clone().find(|part| part.rule.is_some()).or_else(|| strictest.next())
 }
 
-/// Returns the decision on one access. It allocates nothing, but for paths and hosts of unusual length and for commands
-/// that are only partly known.
+/// Returns the decision on one access. Allocates only for paths and hosts of unusual length and for
+/// commands that are only partly known.
 #[must_use]
 pub fn decide_access(
     policy: &PolicyStack,

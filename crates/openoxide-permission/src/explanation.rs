@@ -1,4 +1,5 @@
-//! Every rule that matches an access, also those that lost: slow and complete, for explanations.
+//! Every rule that matches an access, including overridden rules. Slow and complete, for
+//! explanations.
 
 use openoxide_protocol::{
     AbsPath, Access, AccessDecision, Decision, Effect, OverriddenRule, PathAccess, RuleRef,
@@ -91,7 +92,8 @@ fn find_winner(layer: &Layer, rules: &[&Rule]) -> Option<usize> {
         .map(|(at, _)| at)
 }
 
-/// Among the winners of the layers, the first deny decides, then the first that only a person answers, otherwise the first.
+/// Marks the overridden rules. Among the deciding rules of the layers, the first deny decides, then
+/// the first rule that only a person answers, and otherwise the first rule.
 fn mark_overridden(found: &mut [MatchingRule<'_>]) {
     let winners = || 0..found.len();
     let deny = winners()
@@ -119,7 +121,7 @@ fn rule_effect(found: &[MatchingRule<'_>], at: usize) -> Option<Effect> {
     found.get(at).map(|one| one.rule.effect)
 }
 
-/// One way to write a subject down.
+/// One form of a subject.
 struct SubjectForm {
     space: SubjectKind,
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The gate: a state machine without I/O that a session drives.
+//! The permission gate: a state machine without I/O that a session drives.
 //!
 //! `check` allows an operation, refuses it, or asks. `answer` takes a reviewer's answer and returns
 //! the pending requests that it resolves. A change of the mode or the policy and the end of a
@@ -43,21 +43,22 @@ pub struct PermissionGate {
 }
 
 impl PermissionGate {
-    /// Returns a gate without grants and without pending requests. A session has this mode until another is set.
+    /// Returns a gate without grants and without pending requests. Each session has this mode until
+    /// another one is set.
     #[must_use]
     pub fn new(policy: Arc<PolicyStack>, mode: PermissionMode, roots: Vec<AbsPath>) -> Self {
         let (sessions, pending) = (SessionRegistry::new(mode), PendingQueue::default());
         Self { policy, roots, policy_error: None, sessions, pending }
     }
 
-    /// Sets the error that occurred while the policy was loaded. As long as it is set, nothing is
+    /// Sets the error that occurred while the policy was loaded. While it is set, nothing is
     /// allowed without a question.
     #[must_use]
     pub fn with_policy_error(self, doubt: Option<String>) -> Self {
         Self { policy_error: doubt, ..self }
     }
 
-    /// Decides about an operation.
+    /// Decides on an operation.
     pub fn check(&mut self, question: CheckRequest) -> GateOutcome {
         let decision = self.evaluate(&question);
         match decision.effect {
@@ -105,8 +106,8 @@ impl PermissionGate {
         Ok(settled)
     }
 
-    /// Answers the pending requests of a group together (Aider's `ConfirmGroup`, seed 001's `group_id`). A group is one of
-    /// a session: what another calls by the same name is not meant.
+    /// Answers the pending requests of a group together, as Aider's `ConfirmGroup` does. A group
+    /// belongs to one session. A group with the same name in another session is not affected.
     pub fn answer_group(
         &mut self,
         session: SessionId,
@@ -127,7 +128,7 @@ impl PermissionGate {
         self.resolve_each(ids, ResolutionKind::Answered, &response)
     }
 
-    /// Withdraws an obsolete pending request. It is refused; other requests are not affected.
+    /// Withdraws an obsolete pending request. It is refused. Other requests are not affected.
     ///
     /// # Errors
     /// Returns an error if the request is not pending.
@@ -150,14 +151,15 @@ impl PermissionGate {
         self.reevaluate_requests(ids)
     }
 
-    /// Returns the mode in which a session is.
+    /// Returns the mode of a session.
     #[must_use]
     pub fn mode(&self, session: SessionId) -> PermissionMode {
         self.policy.effective_mode(self.sessions.mode(session))
     }
 
-    /// Puts another policy in force, such as that of a file that has changed (`WatchedPolicy` in the store). Grants stay: they lift no deny. Returns the pending requests that end with it, as
-    /// [`Self::set_mode`] does.
+    /// Replaces the policy, for example after its file has changed (`WatchedPolicy` in the store).
+    /// Grants are kept, because they never override a deny. Returns the pending requests that this
+    /// resolves, as [`Self::set_mode`] does.
     pub fn set_policy(
         &mut self,
         policy: Arc<PolicyStack>,
@@ -189,7 +191,8 @@ impl PermissionGate {
         self.sessions.begin_task(session, task);
     }
 
-    /// Ends a session and its subagents': their pending requests are cancelled, their grants and modes forgotten.
+    /// Ends a session and its subagents. Cancels their pending requests and removes their grants
+    /// and modes.
     pub fn end_session(&mut self, session: SessionId) -> Vec<ResolvedRequest> {
         let family = self.sessions.remove(session);
         let ids = family
@@ -200,7 +203,7 @@ impl PermissionGate {
         self.resolve_each(ids, ResolutionKind::Withdrawn, &ApprovalResponse::Cancelled)
     }
 
-    /// Returns the requests that wait for an answer, oldest first.
+    /// Returns the pending requests, oldest first.
     pub fn pending_requests(&self) -> impl Iterator<Item = &ApprovalRequest> {
         self.pending.iter().map(|waiting| &waiting.request)
     }
@@ -236,7 +239,7 @@ impl PermissionGate {
     ///
     /// A grant for exactly this operation covers all of it, except for circuit breakers. A granted
     /// rule covers the accesses that it allows. Keys cover the whole operation, unless it includes
-    /// a question that no rule can answer: in that case nothing was offered to be remembered. A
+    /// a question that no rule can answer: nothing could be remembered for such a question. A
     /// repetition is only covered by a separate rule; otherwise a granted call could be repeated
     /// without limit.
     fn is_granted(
@@ -279,7 +282,8 @@ impl PermissionGate {
         let session = request.session;
         let (mode, cwd) = (self.mode(session), &question.operation.cwd);
         let context = EvaluationContext { mode, cwd, roots: &self.roots, policy_error: None };
-        // Whatever is kept, the session is known from now on, and cannot be put below another one.
+        // The session is registered even if nothing is saved, so that it cannot become a subagent
+        // later.
         let _known = self.sessions.grants_mut(session);
         if *scope == GrantScope::Project {
             let Some(terms) = request.granted_terms(response) else { return Vec::new() };
@@ -318,7 +322,8 @@ impl PermissionGate {
         settled
     }
 
-    /// Ends every request of a session along with one that was rejected (OpenCode's cascading rejection).
+    /// Resolves every request of a session after one of them was rejected (OpenCode's cascading
+    /// rejection).
     fn resolve_session(
         &mut self,
         session: SessionId,

@@ -1,55 +1,57 @@
-//! Byte patterns and their matching: the one matcher for every kind of rule.
+//! Byte patterns and their matching: the one matcher for all kinds of rules.
 //!
 //! A *subject* is a list of parts, each followed by a separator: the words of a command (NUL), the
 //! components of a path (`/`), the labels of a host from the right (`.`). A [`Glob`] is a program
-//! over such bytes. It is stored as one block of memory, so that a compiled policy can be read from
-//! disk and used in place.
+//! that matches such bytes. It is stored as one block of memory, so that a compiled policy can be
+//! read from disk and used in place.
 
-/// Ends the program. The subject must have ended, too.
+/// Ends the program. It only matches at the end of the subject.
 const END: u8 = 0;
-/// These bytes: a `u16` length (little endian), then the bytes.
+/// Matches literal bytes: a `u16` length (little endian), then the bytes.
 const LITERAL: u8 = 1;
-/// Any bytes, separators included.
+/// Matches any bytes, including separators.
 const ANY: u8 = 2;
-/// Any bytes of one part.
+/// Matches any bytes within one part.
 const ANY_IN_PART: u8 = 3;
-/// One character of a part.
+/// Matches one character within a part.
 const ONE: u8 = 4;
-/// Any number of whole parts.
+/// Matches any number of whole parts.
 const ANY_PARTS: u8 = 5;
-/// One character of a part out of ranges: negated (0 or 1), a `u8` count, then pairs of `u32`.
+/// Matches one character within a part by ranges: negated (0 or 1), a `u8` count, then pairs of
+/// `u32`.
 const CLASS: u8 = 6;
-/// At least one byte, and then any.
+/// Matches at least one byte, including separators.
 const SOME: u8 = 7;
 
-/// A pattern under construction, or finished: a program that [`matches()`] runs.
+/// A pattern, which may be under construction: a program that [`matches()`] runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Glob {
     code: Vec<u8>,
-    literal: Option<usize>, // where the length of the literal that is being written stands
+    literal: Option<usize>, // offset of the length of the literal that is being written
 }
 
-/// One instruction, read back.
+/// One decoded instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlobStep<'a> {
-    /// These bytes.
+    /// Matches these bytes.
     Literal(&'a [u8]),
-    /// Any bytes.
+    /// Matches any bytes, including separators.
     Any,
-    /// Any bytes of one part.
+    /// Matches any bytes within one part.
     AnyInPart,
-    /// One character of a part.
+    /// Matches one character within a part.
     AnyChar,
-    /// Any number of whole parts.
+    /// Matches any number of whole parts.
     AnyParts,
-    /// One character of a part that is in one of the ranges, or in none of them if negated.
+    /// Matches one character within a part that is in one of the ranges, or in none of them if
+    /// negated.
     Class {
         /// True if the character must be outside of all ranges.
         negated: bool,
         /// Pairs of `u32`, little endian: first and last character.
         ranges: &'a [u8],
     },
-    /// At least one byte.
+    /// Matches at least one byte, including separators.
     NonEmpty,
 }
 
@@ -60,7 +62,7 @@ impl Glob {
         Self::default()
     }
 
-    /// Adds bytes that must be there.
+    /// Adds a step that matches these bytes.
     pub fn push_literal(&mut self, bytes: &[u8]) {
         for chunk in bytes.chunks(usize::from(u16::MAX)) {
             self.push_literal_chunk(chunk);
@@ -92,35 +94,35 @@ impl Glob {
         }
     }
 
-    /// Adds any bytes, separators included.
+    /// Adds a step that matches any bytes, including separators.
     pub fn push_any(&mut self) {
         self.push_step(ANY);
     }
 
-    /// Adds any bytes of one part.
+    /// Adds a step that matches any bytes within one part.
     pub fn push_any_in_part(&mut self) {
         self.push_step(ANY_IN_PART);
     }
 
-    /// Adds one character of a part.
+    /// Adds a step that matches one character within a part.
     pub fn push_any_char(&mut self) {
         self.push_step(ONE);
     }
 
-    /// Adds any number of whole parts. The step must be at the beginning of a part. A program that
-    /// contains it may use [`Self::push_any`] only at its end, because [`matches()`] backtracks
-    /// only to the last of these steps.
+    /// Adds a step that matches any number of whole parts. The step must be at the beginning of a
+    /// part. A program that contains it may use [`Self::push_any`] only at its end, because
+    /// [`matches()`] backtracks only to the last of these steps.
     pub fn push_any_parts(&mut self) {
         self.push_step(ANY_PARTS);
     }
 
-    /// Adds at least one byte, and then any.
+    /// Adds a step that matches at least one byte, including separators.
     pub fn push_non_empty(&mut self) {
         self.push_step(SOME);
     }
 
-    /// Adds one character that is in one of `ranges`, or in none of them if negated. Only the first
-    /// 255 ranges are used.
+    /// Adds a step that matches one character that is in one of `ranges`, or in none of them if
+    /// negated. Only the first 255 ranges are used.
     pub fn push_class(&mut self, negated: bool, ranges: &[(char, char)]) {
         let count = u8::try_from(ranges.len()).unwrap_or(u8::MAX);
         self.push_step(CLASS);
@@ -149,7 +151,7 @@ trait LastStep {
 }
 
 impl LastStep for Vec<u8> {
-    /// Returns the last instruction if it is a bare one.
+    /// Returns the last instruction if it has no operands.
     fn last_step(&self) -> Option<u8> {
         let mut last = None;
         let mut at = 0;
@@ -171,7 +173,7 @@ pub fn decode_steps(code: &[u8]) -> impl Iterator<Item = GlobStep<'_>> {
     })
 }
 
-/// Returns the length of the program that begins `code`, its end included.
+/// Returns the length of the program at the start of `code`, including its end.
 #[must_use]
 pub fn program_len(code: &[u8]) -> usize {
     let mut at = 0;
@@ -216,7 +218,8 @@ pub struct MatchOptions {
     pub ignores_case: bool,
 }
 
-/// A place to go back to: the step after the wildcard, and how far the wildcard has eaten.
+/// A position to backtrack to: the step after the wildcard, and the end of the bytes that the
+/// wildcard matched.
 #[derive(Clone, Copy)]
 struct BacktrackPoint {
     code: usize,

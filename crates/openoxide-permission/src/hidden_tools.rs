@@ -1,7 +1,9 @@
-//! Tools that a model should not even see: every call of them would be denied (D070, OpenCode's `disabled`).
+//! Tools that are not offered to a model, because every call of them would be denied (OpenCode's
+//! `disabled`).
 //!
-//! OpenCode hides a tool when the last rule about it has the pattern `*` and denies. Here it is hidden when no call of it can
-//! get anything but a deny: a rule of any layer denies it whatever the call, or the mode does and no rule could allow it.
+//! OpenCode hides a tool if the last rule about it has the pattern `*` and denies. Here a tool is
+//! hidden if every call of it is denied: a rule of any layer denies all calls, or the mode denies
+//! them and no rule could allow one.
 
 use openoxide_protocol::{
     Access, Action, Decision, Effect, OperationFacts, PermissionMode, RuleRef,
@@ -18,9 +20,9 @@ use crate::{
 /// The reason why a tool is hidden.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HiddenReason {
-    /// One sentence, lower case, without a full stop.
+    /// The reason as one sentence, lower case, without a full stop.
     pub reason: String,
-    /// The rule that denies every call; none where the mode does.
+    /// The rule that denies every call, or `None` if the mode denies them.
     pub rule: Option<RuleRef>,
 }
 
@@ -57,7 +59,7 @@ pub fn find_hidden_reason(
     }
 }
 
-/// Checks a tool that is matched by its name alone: one decision applies to every call.
+/// Checks a tool that is matched only by its name: one decision applies to every call.
 fn check_tool_name(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
@@ -69,7 +71,8 @@ fn check_tool_name(
     (effect == Effect::Deny).then_some(HiddenReason { reason, rule })
 }
 
-/// Returns the rule of a layer that denies everything in a space, and that no other rule of the layer goes against.
+/// Returns the rule of a layer that denies every subject of a kind, if no other rule of the layer
+/// overrides it.
 fn find_deny_all_rule(layer: &Layer, space: SubjectKind) -> Option<&Rule> {
     let denies = |rule: &&Rule| {
         rule.effect == Effect::Deny && rule.matches_everything && concerns_kind(rule, space)
@@ -194,7 +197,8 @@ mod tests {
     use Effect::{Allow, Deny};
     use PermissionMode::{Default as Normal, DontAsk, Plan};
 
-    /// The first three rows are OpenCode's, by its source: `{bash:{"*":"deny","ls *":"allow"}}` does not remove bash.
+    /// The first three rows follow OpenCode's source: `{bash:{"*":"deny","ls *":"allow"}}` does not
+    /// remove bash.
     #[test]
     fn a_tool_is_hidden_when_every_call_of_it_is_denied() {
         type Row<'a> = (PermissionMode, CombiningAlgorithm, &'a [(Effect, &'a str)], &'a [&'a str]);

@@ -1,4 +1,4 @@
-//! The home directories of one user: `HOME` may name another one than the account has.
+//! The home directories of one user: `HOME` may differ from the home directory of the account.
 
 use openoxide_protocol::{AbsPath, steering_files::protected_home_paths};
 
@@ -6,15 +6,16 @@ use openoxide_protocol::{AbsPath, steering_files::protected_home_paths};
 /// that replace a directory below home, as in the XDG base directory specification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HomeDirectories {
-    /// The directory that `HOME` names, and that of the account where it is another one.
+    /// The directory that `HOME` names, and the home directory of the account if it is another one.
     pub homes: Vec<AbsPath>,
-    /// A directory below home (`.config`), and the one that a variable names instead of it. Both are the user's.
+    /// The directories below home (`.config`) that a variable replaces, each with the directory
+    /// that the variable names. Both contain files of the user.
     pub relocated: Vec<(&'static str, AbsPath)>,
 }
 
 impl HomeDirectories {
-    /// Returns the paths of a path that is relative to home: below each home directory, and in the
-    /// directories that replace a part of it.
+    /// Returns the possible locations of a path that is relative to home: below each home
+    /// directory, and in the directories that replace a part of it.
     ///
     /// ```
     /// # use openoxide_permission::HomeDirectories;
@@ -40,7 +41,7 @@ impl HomeDirectories {
         below_homes.chain(elsewhere).collect()
     }
 
-    /// Returns the files of this user that programs run or obey when they start.
+    /// Returns the user's files that programs execute or read as configuration when they start.
     #[must_use]
     pub fn protected_paths(&self) -> Vec<AbsPath> {
         let relative = protected_home_paths(&AbsPath::root());

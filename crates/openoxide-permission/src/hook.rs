@@ -1,4 +1,4 @@
-//! Hooks: programs that are asked before the rules (DECISIONS 4), and the effect of their answers.
+//! Hooks: programs that are asked before the rules, and the effect of their answers.
 //!
 //! This crate does not run hooks. It defines hooks and applies their answers to a decision. The
 //! strictest answer applies: deny over ask over allow over pass. A deny is final. An ask requires a
@@ -28,12 +28,12 @@ pub use matcher::{HookMatcher, HookMatcherError};
 pub enum HookEvent {
     /// Before a tool runs.
     PreToolUse,
-    /// Before a person is asked.
+    /// Before a person is asked for approval.
     PermissionRequest,
 }
 
 impl HookEvent {
-    /// Returns the word that policies use.
+    /// Returns the name that policies use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -51,7 +51,8 @@ impl HookEvent {
         }
     }
 
-    /// Reads the word of a policy file, in our spelling or in that of Claude Code (`PreToolUse`).
+    /// Parses the name in a policy file, in OpenOxide's spelling or in Claude Code's
+    /// (`PreToolUse`).
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         matches!(word, "pre_tool_use" | "PreToolUse").then_some(Self::PreToolUse)
@@ -63,7 +64,7 @@ impl HookEvent {
 pub enum HookCommand {
     /// A script for the shell.
     Shell(String),
-    /// A program and its arguments, as they are; never empty.
+    /// A program and its arguments, passed unchanged. Never empty.
     Program(Vec<String>),
 }
 
@@ -84,7 +85,7 @@ pub struct Hook {
     pub layer: LayerKind,
     /// The file that defines the hook.
     pub file: String,
-    /// The line that it begins in, from 1.
+    /// The first line of the hook in the file, counted from 1.
     pub line: u32,
     /// The event at which the hook is asked.
     pub event: HookEvent,
@@ -94,13 +95,12 @@ pub struct Hook {
     pub command: HookCommand,
     /// The time limit of a run.
     pub timeout: Duration,
-    /// True if the hook may allow. Its asks and denies always apply.
+    /// True if the hook may allow. Its ask and deny answers always apply.
     pub may_allow: bool,
-    /// True if an allow leaves questions of rules in place, as an allow of Claude Code's hooks
-    /// does.
+    /// True if an allow does not answer the questions of rules, as in Claude Code.
     pub respects_ask_rules: bool,
     /// The project that the hook belongs to. The hook runs there, because the files that a person
-    /// trusted are there. `None` for a hook of the user.
+    /// trusted are there. `None` if the hook belongs to the user.
     pub project: Option<AbsPath>,
     /// True if the hook is trusted or needs no trust. An untrusted hook is not run, and the calls
     /// that it applies to require approval.
@@ -153,7 +153,7 @@ impl Hook {
     }
 }
 
-/// Returns the decision on an operation that these hooks were asked about first.
+/// Returns the decision on an operation about which these hooks were asked first.
 pub fn evaluate_with_hooks(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
@@ -191,7 +191,7 @@ const fn decision_effect(said: HookDecision) -> Option<Effect> {
     }
 }
 
-/// Returns the decision that this answer makes.
+/// Returns the decision after this answer is applied.
 fn apply_answer(decision: Decision, answer: &HookAnswer, effect: Effect) -> Decision {
     let rule = Some(answer.hook.clone());
     Decision {
@@ -203,7 +203,8 @@ fn apply_answer(decision: Decision, answer: &HookAnswer, effect: Effect) -> Deci
     }
 }
 
-/// A hook's question is put to a person, each time anew: a grant would answer in the hook's place.
+/// Turns the decision into a question of a hook. A person has to answer it each time, because a
+/// grant would override the hook.
 fn apply_ask(decision: Decision, answer: &HookAnswer, context: &EvaluationContext<'_>) -> Decision {
     if decision.effect == Effect::Deny {
         return decision;

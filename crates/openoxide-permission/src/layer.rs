@@ -4,25 +4,25 @@ use openoxide_protocol::{Effect, PermissionMode};
 
 use crate::{combining_algorithm::CombiningAlgorithm, rule::Rule};
 
-/// The source of a layer's rules, the most precedent first (DECISIONS 2).
+/// The source of a layer's rules, highest precedence first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LayerKind {
-    /// Administered for the machine.
+    /// The rules that an administrator sets for the machine.
     Managed,
-    /// Given on the command line.
+    /// The rules that are given on the command line.
     Cli,
-    /// The project's, kept by this user.
+    /// The user's own rules for the project.
     Local,
-    /// The project's, shared by all who work on it.
+    /// The rules of the project, shared by everyone who works on it.
     Project,
-    /// The user's.
+    /// The rules of the user for all projects.
     User,
-    /// Built in.
+    /// The built-in rules.
     Default,
 }
 
 impl LayerKind {
-    /// Returns its name.
+    /// Returns the name of the layer.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -46,22 +46,22 @@ impl LayerKind {
 pub struct Layer {
     /// The kind of the layer.
     pub kind: LayerKind,
-    /// The file that it was read from.
+    /// The file that the layer was read from.
     pub file: Option<String>,
-    /// The rule by which the matches of the layer become one effect.
+    /// The algorithm that combines the matches of the layer into one effect.
     pub combining_algorithm: CombiningAlgorithm,
     /// The rules of the layer, in their original order.
     pub rules: Vec<Rule>,
-    /// The mode that it sets.
+    /// The mode that the layer sets.
     pub mode: Option<PermissionMode>,
 }
 
-/// The answer of the rules to one subject: which rule spoke, and what it asks for.
+/// The rule that matched one subject, with the properties that a decision needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleMatch {
     /// The effect of the rule.
     pub effect: Effect,
-    /// Its number, for [`crate::PolicyStack::rule_ref`].
+    /// The number of the rule, for [`crate::PolicyStack::rule_ref`].
     pub rule: u32,
     /// The layer of the rule.
     pub layer: LayerKind,

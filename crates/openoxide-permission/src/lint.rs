@@ -15,7 +15,7 @@ use crate::{
 pub enum LintLevel {
     /// A style problem: the rules are harder to read than necessary.
     Note,
-    /// A rule does nothing, or more than its author probably wants.
+    /// A rule has no effect, or more effect than its author probably intends.
     Warning,
     /// A rule that should restrict has no effect.
     Error,
@@ -33,16 +33,16 @@ impl LintLevel {
     }
 }
 
-/// One thing that is probably wrong.
+/// A probable mistake in a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyLint {
-    /// Its code, which stays the same.
+    /// The code of the lint, which is stable.
     pub code: &'static str,
     /// The severity of the lint.
     pub level: LintLevel,
-    /// The rule, by its place in the layer.
+    /// The index of the rule in the layer.
     pub rule: usize,
-    /// The other rule that it is about.
+    /// The index of the other rule that the lint refers to.
     pub other: Option<usize>,
     /// The description of the problem.
     pub message: String,
@@ -70,7 +70,7 @@ pub fn lint_layer(layer: &Layer) -> Vec<PolicyLint> {
     found
 }
 
-/// A rule that never decides, because another one always does.
+/// Returns a lint if a rule never decides, because another rule always takes precedence.
 fn find_shadowed_rule(layer: &Layer, at: usize, rule: &Rule) -> Option<PolicyLint> {
     let others = layer.rules.iter().enumerate().filter(|(other, _)| *other != at);
     let mut winners = others.filter(|(place, other)| {
@@ -182,7 +182,7 @@ fn is_assignment(word: &[u8]) -> bool {
     name.first().is_some_and(|byte| !byte.is_ascii_digit()) && name.iter().all(letter)
 }
 
-/// An allow that means every command.
+/// Returns a lint if an allow matches every command.
 fn find_catch_all_allow(at: usize, rule: &Rule) -> Option<PolicyLint> {
     let open = |pattern: &crate::Pattern| {
         let first = glob::decode_steps(&pattern.program).next();
@@ -322,7 +322,7 @@ mod tests {
             [(0, Some(1), "OX402")]
         );
         assert_eq!(of(LastMatch, &[rule(Ask, narrow), rule(Deny, wide)]), [(0, Some(1), "OX402")]);
-        // The same twice: the second one goes.
+        // Of two identical rules, the second one is redundant.
         assert_eq!(of(Strictest, &[rule(Ask, wide), rule(Ask, wide)]), [(1, Some(0), "OX401")]);
         assert_eq!(of(LastMatch, &[rule(Ask, wide), rule(Ask, wide)]), [(0, Some(1), "OX401")]);
     }

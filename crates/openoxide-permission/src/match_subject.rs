@@ -5,17 +5,17 @@ use crate::pattern::host;
 /// The maximum length of paths and names that need no heap allocation.
 const STACK_BUFFER_SIZE: usize = 512;
 
-/// Hands over a path without its leading `/` as components, each followed by `/`.
+/// Passes a path without its leading `/` as components, each followed by `/`.
 pub(crate) fn with_path_subject<R>(path: &str, take: impl FnOnce(&[u8]) -> R) -> R {
     if path.is_empty() { take(&[]) } else { with_terminator(path.as_bytes(), b'/', take) }
 }
 
-/// Hands over a name followed by NUL.
+/// Passes a name followed by NUL.
 pub(crate) fn with_name_subject<R>(name: &str, take: impl FnOnce(&[u8]) -> R) -> R {
     with_terminator(name.as_bytes(), 0, take)
 }
 
-/// Hands over a host as labels from the right, each followed by `.`.
+/// Passes a host as labels from the right, each followed by `.`.
 pub(crate) fn with_host_subject<R>(name: &str, take: impl FnOnce(&[u8]) -> R) -> R {
     take(host::to_subject(name).as_bytes())
 }

@@ -11,12 +11,13 @@ use crate::{
     rule_index::{RestrictiveRules, index_builder::leading_literal},
 };
 
-/// Marks of [`openoxide_protocol::CommandWords`]: some text within a word, and any number of words.
+/// The marks in [`openoxide_protocol::CommandWords`] for unknown text within a word and for any
+/// number of unknown words.
 const UNKNOWN_TEXT: u8 = 0xFF;
 const UNKNOWN_WORDS: u8 = 0xFE;
 
-/// Returns the strictest effect among the rules that ask or deny and could match a command, whatever its unknown parts
-/// are; the built-in rules do not count.
+/// Returns the strictest effect among the rules that ask or deny and that match the command for
+/// some value of its unknown parts. Built-in rules are ignored.
 pub(crate) fn find_strictest_effect(policy: &PolicyStack, subject: &[u8]) -> Option<Effect> {
     let unknown = subject.iter().position(|byte| matches!(*byte, UNKNOWN_TEXT | UNKNOWN_WORDS))?;
     let known = subject.get(..unknown).unwrap_or_default();
@@ -31,8 +32,9 @@ pub(crate) fn find_strictest_effect(policy: &PolicyStack, subject: &[u8]) -> Opt
     found
 }
 
-/// Returns the numbers of the programs that can match a text which begins with `known`: what they begin with and
-/// `known` begin the same longer text. They are sorted by that, so each byte of `known` narrows the choice.
+/// Returns the indices of the programs that can match a text that begins with `known`: of the
+/// program's leading text and `known`, one is a prefix of the other. The programs are sorted by
+/// their leading text, so each byte of `known` narrows the range.
 fn candidate_indices(list: RestrictiveRules<'_>, known: &[u8]) -> impl Iterator<Item = usize> {
     let beginning = move |number| leading_literal(list.get(number).0);
     let mut left = 0..list.count;
@@ -51,7 +53,7 @@ fn candidate_indices(list: RestrictiveRules<'_>, known: &[u8]) -> impl Iterator<
     ranges.into_iter().flatten()
 }
 
-/// Returns the first number that does not belong to those at the front.
+/// Returns the first index in the range for which `front` is false.
 fn partition_point(mut range: Range<usize>, front: impl Fn(usize) -> bool) -> usize {
     while !range.is_empty() {
         let middle = range.start.midpoint(range.end);
@@ -125,7 +127,7 @@ fn successors(
             next[3] = atom.filter(|atom| **atom != PartialAtom::Byte(0)).map(|_| (at + 1, place));
         }
         (Some(UNKNOWN_WORDS), _) => {
-            // Without any word, its boundary is skipped too.
+            // If there are no unknown words, the boundary after them is skipped too.
             let after = if subject.get(place + 1) == Some(&0) { place + 2 } else { place + 1 };
             next[2] = Some((at, after));
             next[3] = atom.map(|_| (at + 1, place));

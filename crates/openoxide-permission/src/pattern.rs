@@ -1,4 +1,4 @@
-//! From the text between the parentheses of a rule to programs of [`crate::glob`].
+//! Parsing of the text between the parentheses of a rule into programs of [`crate::glob`].
 
 pub mod command;
 pub mod host;
@@ -7,7 +7,7 @@ pub mod tool;
 
 use crate::glob::Glob;
 
-/// A pattern that was read, and whether it names one thing and no wildcard.
+/// A parsed pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedPattern {
     /// The program.

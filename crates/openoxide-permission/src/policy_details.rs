@@ -7,12 +7,14 @@ use std::{fmt, sync::Arc};
 
 use crate::{layer::Layer, rule::Rule, rule_index::index_builder::append_u32s};
 
-/// Layer, line, text and reason of each rule, the last two as place and length.
+/// The size of a record: layer, line, text and reason of a rule. Text and reason are an offset and
+/// a length.
 const RECORD_SIZE: usize = 24;
 
 /// A source of the details of a policy.
 pub trait PolicyDetailsReader: fmt::Debug + Send + Sync {
-    /// Returns `length` bytes from `at` on; nothing if they cannot be read. They are only shown, never decided by.
+    /// Returns `length` bytes from offset `at`, or `None` if they cannot be read. The bytes are
+    /// only displayed and never influence a decision.
     fn read(&self, at: usize, length: usize) -> Option<Vec<u8>>;
 }
 
@@ -59,13 +61,14 @@ impl PolicyDetails {
         Some(RuleDetails { layer, line, text, reason })
     }
 
-    /// Returns a text by its place and length.
+    /// Returns the text with this offset and length.
     pub(crate) fn read_text(&self, at: u32, length: u32) -> Option<String> {
         String::from_utf8(self.0.read(at as usize, length as usize)?).ok()
     }
 }
 
-/// Writes the details of all rules; returns them with the place and length of each layer's file name.
+/// Encodes the details of all rules. Returns them with the offset and length of each layer's file
+/// name.
 pub(crate) fn encode_details(layers: &[Layer]) -> (Vec<u8>, Vec<[u32; 2]>) {
     let count: usize = layers.iter().map(|layer| layer.rules.len()).sum();
     let (mut texts, mut records, mut files) =
@@ -88,7 +91,7 @@ fn rule_text(rule: &Rule) -> String {
     format!("{} {}", rule.effect.as_str(), rule.text)
 }
 
-/// Texts, one after the other, behind `start` other bytes.
+/// Concatenated texts that follow `start` other bytes.
 struct StringTable {
     start: usize,
     bytes: Vec<u8>,

@@ -12,7 +12,7 @@ use crate::{
     rule_index::MatchSubject,
 };
 
-/// Asks the rules about a command, in each spelling that it has.
+/// Evaluates the rules for each form of a command.
 pub(super) fn decide_command(
     policy: &PolicyStack,
     exec: &ExecAccess,
@@ -42,8 +42,8 @@ pub(super) fn decide_command(
         })
 }
 
-/// Decides an opaque access: it asks, or is denied if a rule denies every command, even one that no
-/// rule could name.
+/// Decides an opaque access. It asks, or is denied if a rule denies every command, even commands
+/// that no rule could name.
 pub(super) fn decide_opaque(policy: &PolicyStack) -> AccessOutcome {
     let subject = MatchSubject { kind: SubjectKind::Exec, bytes: b"\x01\0", is_variadic: false };
     match find_rule_match(policy, subject) {
@@ -56,8 +56,9 @@ pub(super) fn decide_opaque(policy: &PolicyStack) -> AccessOutcome {
     }
 }
 
-/// A rule that restricts a program restricts it in whichever directory it is: `/bin/rm` is `rm`. A rule that allows
-/// does not: `./ls` is not `ls`.
+/// Applies the rules to the program's name without its directory. A rule that restricts a program
+/// restricts it in every directory: `/bin/rm` is `rm`. A rule that allows does not: `./ls` is not
+/// `ls`.
 #[inline]
 fn apply_base_name_rules(
     policy: &PolicyStack,
@@ -71,8 +72,9 @@ fn apply_base_name_rules(
     }
 }
 
-/// A rule that restricts a subcommand restricts it behind whatever options: `git -C . push` is `git push`. The same holds for a
-/// command that another one carries: `npx rm x` is `rm x`.
+/// Applies the rules to alternative words of the command. A rule that restricts a subcommand
+/// restricts it after any options: `git -C . push` is `git push`. The same applies to a command
+/// that another one carries: `npx rm x` is `rm x`.
 fn apply_alternate_words(
     policy: &PolicyStack,
     words: &CommandWords,
@@ -115,7 +117,7 @@ fn apply_partial_matches(
     }
 }
 
-/// Returns a command with its program's name alone, where it is given with a directory.
+/// Returns a command with only the name of its program, if the program is given with a directory.
 pub(crate) fn strip_program_directory(argv: &[u8]) -> Option<&[u8]> {
     let name = argv.split(|byte| *byte == 0).next()?;
     let slash = name.iter().rposition(|byte| *byte == b'/')?;

@@ -1,4 +1,4 @@
-//! The safety floor, and a policy in doubt: an allow becomes a question.
+//! Escalation of an allow to a question: the safety floor and policy errors.
 
 use openoxide_protocol::{
     Access, AccessRoute, Decision, Effect, Finding, FindingKind, PermissionMode,
@@ -10,10 +10,10 @@ use crate::{
     safety_floor,
 };
 
-/// Turns an allow into an ask where a finding wants it.
+/// Turns an allow into an ask if a finding requires it.
 pub(super) fn escalate_findings(decision: Decision, mode: PermissionMode) -> Decision {
     let Some(finding) = find_escalation(&decision.findings, mode) else { return decision };
-    let always = Vec::new(); // A remembered yes would not lift the floor.
+    let always = Vec::new(); // A remembered approval would not lift the safety floor.
     if decision.effect != Effect::Allow {
         return Decision { suggested_rules: always, ..decision };
     }
@@ -55,7 +55,8 @@ pub(super) fn find_escalation(findings: &[Finding], mode: PermissionMode) -> Opt
     findings.iter().filter(escalates).max_by_key(|finding| finding.kind)
 }
 
-/// Turns an allow into an ask where a path wants it. Secrets may be read by a rule that names this very path.
+/// Turns an allow into an ask if a path requires it. A rule that names exactly this path can allow
+/// reading a secret.
 pub(super) fn escalate_access(
     mode: PermissionMode,
     access: &Access,

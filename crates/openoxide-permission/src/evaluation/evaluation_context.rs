@@ -1,14 +1,15 @@
-//! The facts of the moment, in which an operation is evaluated.
+//! The state in which an operation is evaluated.
 
 use openoxide_protocol::{AbsPath, PermissionMode};
 
-/// The facts of the moment.
+/// The state in which an operation is evaluated.
 #[derive(Clone, Copy, Debug)]
 pub struct EvaluationContext<'a> {
     /// The mode in force.
     pub mode: PermissionMode,
-    /// The working directory. Relative rules that ask or deny count from it, from the project, and from the directories of the
-    /// project between them; relative rules that allow count from the project alone.
+    /// The working directory. Relative rules that ask or deny are relative to it, to the project,
+    /// and to the directories of the project between them. Relative rules that allow are only
+    /// relative to the project.
     pub cwd: &'a AbsPath,
     /// The directories of the project.
     pub roots: &'a [AbsPath],
@@ -24,8 +25,8 @@ impl<'a> EvaluationContext<'a> {
         self.roots.first().unwrap_or(self.cwd)
     }
 
-    /// Returns the other directories that relative rules which ask or deny count from: the working directory, and the directories
-    /// of the project above it.
+    /// Returns the other directories that relative rules that ask or deny are relative to: the
+    /// working directory, and the directories of the project above it.
     pub(crate) fn other_bases(&self) -> impl Iterator<Item = &'a AbsPath> {
         let (cwd, roots, base) = (self.cwd, self.roots, self.base());
         let above =

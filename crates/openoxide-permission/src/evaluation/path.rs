@@ -17,7 +17,7 @@ use crate::{
     rule_index::{LayerRanks, MAX_LAYERS, MatchSubject},
 };
 
-/// Evaluates every spelling of a path and returns the strictest outcome.
+/// Evaluates every form of a path and returns the strictest outcome.
 pub(super) fn decide_path(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
@@ -37,7 +37,7 @@ pub(super) fn decide_path(
             (_, false) => by_default(Effect::Ask, ReasonCode::OutsideProject),
         };
         let ruling = find_path_match(policy, context, spelling, space);
-        // The built-in rules about secrets concern the contents of files, not their names.
+        // The built-in rules about secrets apply to the contents of files, not to their names.
         let ruling = ruling.filter(|ruling| {
             path.route != AccessRoute::Metadata || ruling.layer != LayerKind::Default
         });
@@ -49,7 +49,7 @@ pub(super) fn decide_path(
     let written = one(&path.path);
     match path.resolved.as_ref().map(one) {
         Some(resolved) if resolved.effect > written.effect => resolved,
-        // If both spellings ask, the rule of a person takes precedence, because no mode answers it.
+        // If both forms ask, the rule of a person takes precedence, because no mode answers it.
         Some(resolved)
             if resolved.effect == written.effect && takes_precedence(&resolved, &written) =>
         {
@@ -141,8 +141,8 @@ pub(super) fn is_inside_project(roots: &[AbsPath], path: &PathAccess) -> bool {
     path.paths().all(|spelling| roots.iter().any(|root| spelling.strip_prefix(root).is_some()))
 }
 
-/// Returns whether `outcome` takes precedence over `other` when both spellings ask. A rule written
-/// by a person does, unless the other outcome is more binding.
+/// Returns whether `outcome` takes precedence over `other` if both forms ask. An outcome of a rule
+/// written by a person does, unless the other outcome is more binding.
 pub(super) fn takes_precedence(outcome: &AccessOutcome, other: &AccessOutcome) -> bool {
     let binds = |one: &AccessOutcome| {
         one.rule_match

@@ -1,4 +1,4 @@
-//! The outcome of the match of a rule.
+//! The outcome of a rule match.
 
 use openoxide_protocol::Effect;
 
@@ -31,8 +31,8 @@ pub(super) fn outcome_or_default(
     }
 }
 
-/// Returns the stricter outcome. Between two rules that ask, a rule that only a person can answer
-/// takes precedence, and then the rule of the more precedent layer.
+/// Returns the stricter outcome. Among rules that ask, a rule that only a person can answer takes
+/// precedence, and then the rule of the layer with the higher precedence.
 pub(super) fn stricter_outcome(found: RuleMatch, outcome: AccessOutcome) -> AccessOutcome {
     let outranks = |ruling: RuleMatch| {
         ruling.requires_human && !found.requires_human

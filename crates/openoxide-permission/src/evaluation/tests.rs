@@ -75,7 +75,7 @@ fn run(text: &str) -> Access {
     command(text.split(' ').collect())
 }
 
-/// A command with one word that is not known.
+/// Returns a command with one unknown word.
 fn unknown(before: &[&str], after: &[&str]) -> Access {
     let mut words: CommandWords = before.iter().collect();
     words.push_unknown();
@@ -110,7 +110,7 @@ fn ruled(ruling: RuleMatch) -> AccessOutcome {
 fn the_stricter_outcome_of_two_spellings_applies() {
     use LayerKind::{Managed, User};
     let unruled = |effect| AccessOutcome { effect, rule_match: None, reason: ReasonCode::NoRule };
-    // The rule match of the other spelling, the outcome so far, and whether the match replaces it.
+    // The rule match of the other form, the outcome so far, and whether the match replaces it.
     let rows = [
         (ruling(Allow, Managed, false), unruled(Allow), false),
         (ruling(Allow, Managed, false), unruled(Ask), false),
@@ -331,7 +331,7 @@ fn relative_restrictive_rules_apply_from_the_project_and_the_cwd() {
         assert_eq!(effect(cwd, &read("/p/lib/a")), Allow);
         assert_eq!(effect(cwd, &edit("/p/docs/a")), Allow);
     }
-    // What an agent may edit does not follow its `cd`, nor where it leaves the project.
+    // A `cd` does not change which edits are allowed, even if it leaves the project.
     for cwd in [&below, &path("/q"), &path("/added")] {
         assert_eq!(effect(cwd, &edit("/q/docs/a")), Ask);
         assert_eq!(effect(cwd, &edit("/p/docs/a")), Allow);
@@ -380,7 +380,7 @@ fn opaque_accesses_are_denied_if_every_command_is_denied() {
     assert_eq!(of(&[(Allow, "Bash")]), (Ask, ReasonCode::Opaque));
 }
 
-/// A harmless command of a program that was run to check that, or was not.
+/// Returns a harmless command. `unproved` is true if its program was never run to verify that.
 fn harmless(text: &str, unproved: bool) -> Access {
     let (argv, class) = (text.split(' ').collect(), CommandClass::Harmless);
     Access::Exec(ExecAccess {

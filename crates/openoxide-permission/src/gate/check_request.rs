@@ -1,4 +1,4 @@
-//! The input and the result of the gate.
+//! The input and the result of a check by the gate.
 
 use openoxide_protocol::{
     ApprovalId, ApprovalRequest, Decision, HookAnswer, Operation, OperationDigest, OperationFacts,
@@ -22,7 +22,7 @@ pub struct CheckRequest {
     pub presentation: RequestPresentation,
     /// A one-line summary of the request.
     pub title: String,
-    /// Requests of one group can be answered together.
+    /// The name of the group. Requests of one group can be answered together.
     pub group: Option<String>,
     /// True if only an approval of exactly this request is valid. No rule, mode, grant or batch
     /// replaces it.
@@ -33,14 +33,14 @@ pub struct CheckRequest {
     pub coverage: GrantCoverage,
 }
 
-/// The coverage of a grant beyond the exact operation. It is shown to the reviewer.
+/// The coverage of a grant in addition to the exact operation. It is shown to the reviewer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrantCoverage {
     /// The keys for a grant of the session. A later request is covered if all of its keys were
     /// approved (llm-do's payloads, Codex's approval keys).
     pub keys: Vec<String>,
-    /// The rules for a grant of the project, in place of the rules that the gate would offer. Rules
-    /// about commands are left out: the tool does not decide how much of a command line is
+    /// The rules for a project grant, which replace the rules that the gate would suggest. Rules
+    /// about commands are left out, because the tool does not decide how much of a command line is
     /// remembered.
     pub rules: Vec<String>,
 }
@@ -53,7 +53,7 @@ impl CheckRequest {
     }
 }
 
-/// The gate's answer to a question.
+/// The result of a check.
 #[must_use]
 #[derive(Debug)]
 pub enum GateOutcome {
@@ -65,11 +65,12 @@ pub enum GateOutcome {
     Ask(Box<ApprovalRequest>),
 }
 
-/// The right to run one operation, once. Only the gate makes one, it cannot be copied, and running a tool consumes it.
+/// The right to run one operation once. Only the gate creates permits. A permit cannot be copied,
+/// and running a tool consumes it.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub struct Permit {
-    digest: OperationDigest, // INVARIANT: made by the gate, for an operation that was allowed or approved.
+    digest: OperationDigest, // INVARIANT: made by the gate, for an allowed or approved operation.
     decision: Box<Decision>,
 }
 
@@ -78,18 +79,18 @@ impl Permit {
         Self { digest: question.digest, decision: Box::new(decision) }
     }
 
-    /// Returns what it was granted for.
+    /// Returns the digest of the operation that the permit is for.
     #[must_use]
     pub const fn digest(&self) -> OperationDigest {
         self.digest
     }
 
-    /// Returns the decision behind it.
+    /// Returns the decision that led to the permit.
     pub const fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// Consumes the permit. Returns true only for the exact operation that it was granted for.
+    /// Consumes the permit. Returns true only for the exact operation that it is for.
     #[must_use]
     pub fn redeem(self, digest: OperationDigest) -> bool {
         self.digest == digest
@@ -99,11 +100,11 @@ impl Permit {
 /// The reason why an operation may not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperationRefusal {
-    /// A rule or a mode denies it (`DeniedError`).
+    /// A rule or a mode denies the operation (`DeniedError`).
     Denied(Box<Decision>),
-    /// A reviewer rejected it (`RejectedError`), or another request of the session was rejected.
+    /// A reviewer rejected this request (`RejectedError`) or another request of the session.
     Rejected,
-    /// A reviewer rejected it with a correction (`CorrectedError`).
+    /// A reviewer rejected the request with a correction (`CorrectedError`).
     Corrected {
         /// The correction for the agent.
         message: String,
@@ -116,9 +117,9 @@ pub enum OperationRefusal {
 #[must_use]
 #[derive(Debug)]
 pub struct ResolvedRequest {
-    /// For those who watch.
+    /// The resolution, for observers.
     pub resolution: Resolution,
-    /// For the one who waits.
+    /// The permit or the refusal, for the caller that waits for the answer.
     pub outcome: Result<Permit, OperationRefusal>,
 }
 
@@ -128,11 +129,11 @@ pub enum GroupAnswer {
     /// Approves each request once, except for those that require explicit approval, which stay
     /// pending.
     All,
-    /// No to all of them, and to nothing else of the session.
+    /// Rejects all requests of the group. Other requests of the session are not affected.
     Skip,
 }
 
-/// No such request is pending: it was answered already, or never asked.
+/// The error for a request that is not pending: it was already answered, or never existed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotPendingError(pub ApprovalId);
 

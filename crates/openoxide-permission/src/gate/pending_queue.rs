@@ -1,7 +1,7 @@
 //! The pending requests, oldest first.
 //!
-//! A flood of requests must not slow the gate down. Every request is found by its id, its session
-//! or the keys of a session grant, without a scan of the others.
+//! Many requests must not slow the gate down. Every request is found by its id, its session or the
+//! keys of a session grant, without a scan of the others.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,17 +10,17 @@ use openoxide_protocol::{ApprovalId, ApprovalRequest, SessionId};
 use super::CheckRequest;
 use crate::session_grants::GrantKey;
 
-/// No more requests of one session wait at once.
+/// The maximum number of pending requests of one session.
 const MAX_PENDING_PER_SESSION: usize = 1 << 16;
 
-/// One request that waits.
+/// A pending request.
 #[derive(Debug)]
 pub(super) struct QueuedRequest {
     pub(super) check_request: CheckRequest,
     pub(super) request: ApprovalRequest,
 }
 
-/// The waiting line.
+/// The queue of pending requests.
 #[derive(Debug, Default)]
 pub(super) struct PendingQueue {
     requests: BTreeMap<u64, QueuedRequest>,
@@ -75,7 +75,7 @@ impl PendingQueue {
         self.requests.get_mut(self.ids.get(&id)?)
     }
 
-    /// Returns what waits of a session.
+    /// Returns the pending requests of a session.
     pub(super) fn find_by_session(
         &self,
         session: SessionId,
@@ -84,7 +84,7 @@ impl PendingQueue {
         numbers.filter_map(|number| self.requests.get(number))
     }
 
-    /// Returns what waits of a session and would be remembered under one of these keys.
+    /// Returns the pending requests of a session that would be remembered under one of these keys.
     pub(super) fn find_by_keys<'a>(
         &'a self,
         session: SessionId,
@@ -100,7 +100,7 @@ impl PendingQueue {
     }
 }
 
-/// Takes a number out of the set under `key`, and the set away with the last.
+/// Removes a number from the set under `key`, and removes the set if it is then empty.
 fn remove_from_set<K: std::hash::Hash + Eq>(
     sets: &mut HashMap<K, BTreeSet<u64>>,
     key: K,

@@ -1,4 +1,4 @@
-//! From a question to a request, and from a request to its end.
+//! Creation and resolution of approval requests.
 
 use openoxide_protocol::{
     Access, ApprovalRequest, ApprovalResponse, Decision, Effect, Finding, FindingKind, GrantScope,
@@ -22,7 +22,8 @@ pub(super) fn is_circuit_breaker(finding: &Finding) -> bool {
     finding.kind == FindingKind::CircuitBreaker
 }
 
-/// A circuit breaker, and a rule that only a person answers, is answered for this once: no batch and no grant covers it.
+/// Returns whether an approval is only valid for this request: for circuit breakers and rules that
+/// only a person answers. No batch and no grant covers such a request.
 pub(super) fn requires_explicit_approval(decision: &Decision) -> bool {
     decision.findings.iter().any(is_circuit_breaker)
         || decision.obligations.contains(&Obligation::Human)
@@ -47,7 +48,7 @@ pub(super) fn build_request(
     task: Option<String>,
 ) -> ApprovalRequest {
     let mut presentation = question.presentation.clone();
-    presentation.metadata.remove(COVERAGE_KEY); // Only what the gate remembers may stand here.
+    presentation.metadata.remove(COVERAGE_KEY); // Only what the gate remembers is shown.
     if has_extended_coverage(question, &decision) {
         let keys = question.coverage.keys.clone().into();
         presentation.metadata.insert(COVERAGE_KEY.to_owned(), keys);
@@ -79,7 +80,7 @@ fn has_extended_coverage(question: &CheckRequest, decision: &Decision) -> bool {
     !decision.suggested_rules.is_empty() && !question.coverage.keys.is_empty()
 }
 
-/// Returns the keys of a session grant: those that were shown.
+/// Returns the keys of a session grant: those that were shown to the reviewer.
 pub(super) fn session_keys(question: &CheckRequest, request: &ApprovalRequest) -> Vec<GrantKey> {
     if has_extended_coverage(question, &request.decision) {
         question.grant_keys()
@@ -88,7 +89,8 @@ pub(super) fn session_keys(question: &CheckRequest, request: &ApprovalRequest) -
     }
 }
 
-/// Returns the rules that "always" adds: the tool's own in the place of others, but for that about a repetition.
+/// Returns the rules that "always" adds. The tool's own rules replace the others, except for a rule
+/// about repetition.
 fn suggested_rules(question: &CheckRequest, always: Vec<String>) -> Vec<String> {
     let anchors = PathAnchors { home: None, base: &question.operation.cwd };
     let fits = |text: &&String| {
@@ -102,8 +104,7 @@ fn suggested_rules(question: &CheckRequest, always: Vec<String>) -> Vec<String> 
     others.into_iter().chain(loops).collect()
 }
 
-/// Returns the rules that a session grant for a repetition saves: that tool may be repeated
-/// (DECISIONS 12).
+/// Returns the rules that a session grant for a repetition saves: the tool may be repeated.
 pub(super) fn repetition_rules(request: &ApprovalRequest) -> Vec<String> {
     let tool = |access: &Access| match access {
         Access::Repetition { tool } => Some(format!("DoomLoop({tool})")),
@@ -112,7 +113,7 @@ pub(super) fn repetition_rules(request: &ApprovalRequest) -> Vec<String> {
     request.decision.parts.iter().filter_map(|part| tool(&part.access)).collect()
 }
 
-/// Ends a request with a response.
+/// Resolves a request with a response.
 pub(super) fn resolve_request(
     waiting: QueuedRequest,
     kind: ResolutionKind,
@@ -133,7 +134,7 @@ pub(super) fn resolve_request(
     ResolvedRequest { resolution, outcome }
 }
 
-/// Ends a request that is decided without an answer now.
+/// Resolves a request that is now decided without an answer.
 pub(super) fn resolve_without_answer(
     waiting: &QueuedRequest,
     decision: Decision,

@@ -6,10 +6,10 @@ use openoxide_protocol::{GrantTerms, PermissionMode, SessionId};
 
 use crate::{session_grants::SessionGrants, subagent_mode::inherit_mode};
 
-/// One session.
+/// The state of one session.
 #[derive(Debug, Default)]
 struct SessionState {
-    /// The mode that was chosen for it.
+    /// The mode that was set for the session.
     mode: Option<PermissionMode>,
     parent: Option<SessionId>,
     subagents: Vec<SessionId>,
@@ -24,10 +24,10 @@ struct TaskGrants {
     grants: SessionGrants,
 }
 
-/// The sessions of which there is anything to know.
+/// The sessions that have a state.
 #[derive(Debug)]
 pub(super) struct SessionRegistry {
-    /// The mode of a session for which none was chosen.
+    /// The mode of a session for which none was set.
     default_mode: PermissionMode,
     sessions: HashMap<SessionId, SessionState>,
 }
@@ -37,7 +37,7 @@ impl SessionRegistry {
         Self { default_mode, sessions: HashMap::new() }
     }
 
-    /// Returns the mode of a session: that of the first agent above it, handed down step by step.
+    /// Returns the mode of a session: the mode of its topmost ancestor, inherited step by step.
     pub(super) fn mode(&self, session: SessionId) -> PermissionMode {
         let mut line = Vec::new();
         let mut at = self.sessions.get(&session);
@@ -53,8 +53,8 @@ impl SessionRegistry {
         self.sessions.entry(session).or_default().mode = Some(mode);
     }
 
-    /// Adds a new session below another one. Returns false if the session is already known, so that
-    /// no session can leave its parent.
+    /// Adds a new session as a subagent of another one. Returns false if the session is already
+    /// known, so that no session can leave its parent.
     pub(super) fn add_subagent(
         &mut self,
         parent: SessionId,
@@ -70,7 +70,7 @@ impl SessionRegistry {
         true
     }
 
-    /// Returns a session and all that were started below it.
+    /// Returns a session and all of its direct and indirect subagents.
     pub(super) fn session_tree(&self, session: SessionId) -> Vec<SessionId> {
         let mut family = vec![session];
         let mut at = 0;
@@ -82,7 +82,7 @@ impl SessionRegistry {
         family
     }
 
-    /// Forgets a session and all below it; returns them.
+    /// Removes a session and its subagents, and returns them.
     pub(super) fn remove(&mut self, session: SessionId) -> Vec<SessionId> {
         let family = self.session_tree(session);
         let parent = self.sessions.get(&session).and_then(|session| session.parent);
@@ -95,7 +95,7 @@ impl SessionRegistry {
         family
     }
 
-    /// Starts another task and drops the grants of the previous one.
+    /// Starts another task and removes the grants of the previous one.
     pub(super) fn begin_task(&mut self, session: SessionId, name: Option<String>) {
         if name.is_none() && !self.sessions.contains_key(&session) {
             return;
@@ -118,8 +118,8 @@ impl SessionRegistry {
     }
 
     /// Returns the grants in which an approval with these terms is remembered. Returns `None` if
-    /// the task is over, or if the terms include an expiry, a use limit or a directory. Such grants
-    /// are stored elsewhere, and here the approval is valid once.
+    /// the task has ended, or if the terms include an expiry, a use limit or a directory. Such
+    /// grants are stored elsewhere, and the approval is valid once here.
     pub(super) fn grants_for_terms(
         &mut self,
         session: SessionId,

@@ -425,7 +425,8 @@ fn a_subagent_that_has_ended_is_none_any_more() {
     assert!(gate.start_subagent(session(1), session(2), None));
     assert!(gate.start_subagent(session(1), session(3), None));
     drop(gate.end_session(session(2)));
-    // The number is free again, and below another session now: the end of the first one is not its end.
+    // The id can be used again. The session is now a subagent of another one, so the end of the
+    // first session does not end it.
     assert!(gate.start_subagent(session(4), session(2), None));
     let of = |number, of| CheckRequest {
         operation: Operation { session: session(of), ..run(number, "npm a").operation },

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The meaning of each step, by recursion and without any care for speed.
+/// Matches by the definition of each step, recursively and without regard to speed.
 fn naive(steps: &[GlobStep<'_>], subject: &[u8], manner: MatchOptions) -> bool {
     let Some((step, rest)) = steps.split_first() else { return subject.is_empty() };
     let tail = |from: usize| naive(rest, &subject[from..], manner);
@@ -24,8 +24,8 @@ fn naive(steps: &[GlobStep<'_>], subject: &[u8], manner: MatchOptions) -> bool {
     }
 }
 
-/// Programs of the two kinds that patterns are made of: texts with `ANY` anywhere, and parts with `ANY_PARTS` where a part
-/// begins and `ANY` at most at the end.
+/// Generates programs of the two forms that patterns have: texts with `ANY` anywhere, and parts
+/// with `ANY_PARTS` at the beginning of a part and `ANY` only at the end.
 fn glob() -> impl Strategy<Value = Glob> {
     let step = prop_oneof![
         4 => "[ab/A]{1,3}".prop_map(Some),

@@ -7,7 +7,7 @@ use crate::{
     layer::LayerKind,
 };
 
-/// The questions that allowing hooks may answer.
+/// The questions that the allow answers of hooks may answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HookAllowScope {
     /// The layer of the hooks.
@@ -16,7 +16,7 @@ pub(crate) struct HookAllowScope {
     answers_ask_rules: bool,
 }
 
-/// Returns what the hooks that allow may answer: the most that one of them may.
+/// Returns the widest scope among the hooks that allow.
 pub(super) fn hook_allow_scope(answers: &[HookAnswer]) -> HookAllowScope {
     let above =
         |answer: &&HookAnswer| answer.decision == HookDecision::Allow && !answer.respects_ask_rules;
@@ -29,8 +29,9 @@ pub(super) fn hook_allow_scope(answers: &[HookAnswer]) -> HookAllowScope {
     }
 }
 
-/// Takes a question away that hooks may answer. What an administrator wants asked, only a hook of the
-/// administrator answers; what the built-in layer asks about is part of the safety floor; and a hook sees one call, no loop.
+/// Turns an ask into an allow if hooks may answer the question. Only a hook of an administrator
+/// answers a question of a managed rule. Questions of the built-in layer are part of the safety
+/// floor. A hook cannot answer a question about repetition, because it sees a single call.
 pub(crate) fn apply_hook_allow(
     hook: HookAllowScope,
     access: &Access,
@@ -51,6 +52,7 @@ pub(crate) fn apply_hook_allow(
     if outcome.effect != Effect::Ask || bound || !open || a_loop {
         return outcome;
     }
-    // No rule has allowed it: what the safety floor leaves to an exact rule is not left to a hook.
+    // No rule allowed the access. Hooks do not get the exceptions from the safety floor that
+    // literal rules get.
     AccessOutcome { effect: Effect::Allow, rule_match: None, reason: ReasonCode::Hook }
 }

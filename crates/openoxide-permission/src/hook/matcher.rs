@@ -1,9 +1,9 @@
 //! The tools that a hook is asked about: names, as in Claude Code's matchers.
 
-/// Names of one tool: Claude Code calls it by the second now.
+/// The names of one tool in Claude Code. The second is the current one.
 const TASK_TOOL_ALIASES: [&str; 2] = ["Task", "Agent"];
 
-/// The tools that a hook is asked about.
+/// A matcher for the tools that a hook is asked about.
 ///
 /// Names are compared case-insensitively. Otherwise a hook would never run, and restrict nothing,
 /// if an agent writes `bash`.
@@ -16,17 +16,17 @@ pub struct HookMatcher {
 /// The reason why a text is not a matcher.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HookMatcherError {
-    /// There is no name next to a separator.
+    /// A separator has no name before or after it.
     #[error("expected a tool name next to `|`")]
     EmptyName,
-    /// A name has characters that no name of a tool has.
+    /// A name contains characters that are not valid in tool names.
     #[error("`{0}` is not a valid tool name")]
     InvalidName(String),
 }
 
 impl HookMatcher {
-    /// Parses a matcher: names separated by `|` or `,`, with `*` in a name for any text. `*` alone
-    /// or an empty text matches every tool.
+    /// Parses a matcher: names separated by `|` or `,`, with `*` in a name for any text. `*` as the
+    /// only name or an empty text matches every tool.
     ///
     /// # Errors
     /// Returns an error if the text contains anything else, such as a regular expression.

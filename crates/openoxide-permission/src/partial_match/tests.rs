@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{CombiningAlgorithm, Layer, LayerKind, PathAnchors, parse_rule, pattern::command};
 
-/// Rules, and the strictest effect of one that could match.
+/// The rules, and the strictest effect of a rule that could match.
 type Row<'a> = (&'a [(Effect, &'a str)], Option<Effect>);
 
 fn may(pattern: &str, build: impl Fn(&mut CommandWords)) -> bool {
@@ -129,7 +129,7 @@ fn the_strictest_rule_that_may_match_applies() {
     );
 }
 
-/// The walk without its memory: every way is gone, however often.
+/// Searches without memoization: every path is walked, however often.
 fn may_naively(atoms: &[PartialAtom], subject: &[u8], (at, place): (usize, usize)) -> bool {
     let done = at == atoms.len() && place == subject.len();
     let next: Vec<_> = successors(atoms.get(at), subject, at, place).collect();

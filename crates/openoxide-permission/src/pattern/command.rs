@@ -7,10 +7,10 @@
 use super::ParsedPattern;
 use crate::{glob::Glob, rule::RuleError};
 
-/// Reads a command pattern.
+/// Parses a command pattern.
 ///
 /// # Errors
-/// An unclosed quote, a lone backslash at the end, or a NUL.
+/// Returns an error for an unclosed quote, a single backslash at the end, or a NUL.
 pub fn parse(text: &str) -> Result<ParsedPattern, RuleError> {
     let mut reader = CommandPatternBuilder {
         glob: Glob::new(),
@@ -30,10 +30,10 @@ pub fn parse(text: &str) -> Result<ParsedPattern, RuleError> {
     Ok(reader.finish())
 }
 
-/// The words of an example command, cut as a shell would cut a plain one.
+/// Splits an example command into words, as a shell splits a plain command.
 ///
 /// # Errors
-/// As [`parse`].
+/// Returns the same errors as [`parse`].
 pub fn split_words(text: &str) -> Result<Vec<String>, RuleError> {
     let mut words = Vec::new();
     let mut chars = text.char_indices().peekable();
@@ -49,7 +49,7 @@ pub fn split_words(text: &str) -> Result<Vec<String>, RuleError> {
     Ok(words)
 }
 
-/// Takes the pieces of one word.
+/// A receiver of the pieces of one word.
 trait WordSink {
     fn push_text(&mut self, piece: &str);
     fn push_star(&mut self);
@@ -72,7 +72,7 @@ struct CommandPatternBuilder {
     glob: Glob,
     words: usize,
     is_literal: bool,
-    is_lone_star: bool, // the last word is a star and nothing else
+    is_lone_star: bool, // the last word is a single star
 }
 
 impl CommandPatternBuilder {
@@ -84,7 +84,8 @@ impl CommandPatternBuilder {
         self.is_lone_star = false;
     }
 
-    /// A last word that is a bare star matches nothing, too; a star at the very end takes the last boundary with it.
+    /// Finishes the pattern. If the last word is a single star, it also matches no words. If a star
+    /// is the last character, it also matches the last boundary.
     fn finish(mut self) -> ParsedPattern {
         let ends_open = matches!(self.glob.steps().last(), Some(crate::glob::GlobStep::Any));
         if !ends_open && self.words > 0 {
@@ -175,7 +176,7 @@ fn parse_double_quoted(
     }
 }
 
-/// Writes a word so that [`parse`] gives back just this word, without wildcards.
+/// Quotes a word so that [`parse`] returns exactly this word, without wildcards.
 #[must_use]
 pub fn quote(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=,@+%^~!?[]{}#&|;<>$()".contains(c);
@@ -213,7 +214,7 @@ mod tests {
         command.split(' ').collect()
     }
 
-    // Rows of the documented grammar (code.claude.com, permissions; measured on the client 2.1.330).
+    // Rows of the documented grammar (code.claude.com, permissions; measured with client 2.1.330).
     #[test]
     fn stars_follow_the_documented_table() {
         let rows: &[(&str, &[&str], &[&str])] = &[

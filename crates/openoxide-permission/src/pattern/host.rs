@@ -3,12 +3,14 @@
 use super::ParsedPattern;
 use crate::{glob::Glob, rule::RuleError};
 
-/// Reads a host pattern: what follows `domain:`.
+/// Parses a host pattern: the text after `domain:`.
 ///
-/// `*.h` matches the hosts below `h`, not `h` itself; elsewhere `*` stays within a label. Letters match in either case.
+/// `*.h` matches the hosts below `h`, but not `h` itself. In other positions, `*` matches within a
+/// label. Case is ignored.
 ///
 /// # Errors
-/// Anything that no host can be: an empty text, a scheme, a port, a path, or letters outside ASCII.
+/// Returns an error for every text that cannot match a host: an empty text, a scheme, a port, a
+/// path, or letters outside ASCII.
 pub fn parse(text: &str) -> Result<ParsedPattern, RuleError> {
     let host = text.trim_end_matches('.');
     validate(text, host)?;
@@ -55,7 +57,7 @@ fn validate(text: &str, host: &str) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// Returns a host in the form of subjects: labels from the right, each followed by `.`.
+/// Returns a host in the form of a subject: labels from the right, each followed by `.`.
 #[must_use]
 pub fn to_subject(host: &str) -> String {
     let mut parts = String::with_capacity(host.len() + 1);

@@ -13,20 +13,21 @@ use crate::{
     rule::{PathAnchors, RuleError},
 };
 
-/// A path pattern that was read, and what its subjects count from.
+/// A parsed path pattern, and the base of its subjects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedPathPattern {
-    /// The program.
+    /// The pattern.
     pub pattern: ParsedPattern,
     /// True if subjects are relative to the working directory. Otherwise they are relative to the
     /// root.
     pub is_cwd_relative: bool,
 }
 
-/// Reads a path pattern.
+/// Parses a path pattern.
 ///
 /// # Errors
-/// An empty pattern, a negation, braces, `..`, a broken class, or `~` where no home is known.
+/// Returns an error for an empty pattern, a negation, braces, `..`, an invalid class, or `~` if no
+/// home directory is known.
 pub fn parse(
     text: &str,
     effect: Effect,
@@ -140,7 +141,7 @@ fn split_anchor<'t>(
     Ok((String::new(), text.strip_prefix("./").unwrap_or(text), true))
 }
 
-/// Returns a path in the form of subjects: components, each followed by `/`; nothing for the root.
+/// Returns a path in the form of a subject: components, each followed by `/`. The root is empty.
 #[must_use]
 pub fn to_subject(path: &AbsPath) -> String {
     match path.as_str() {
@@ -232,7 +233,7 @@ fn parse_class(
     if negated {
         found = next()?;
     }
-    let mut members = Vec::new(); // A member, and whether it is a dash that makes a range.
+    let mut members = Vec::new(); // The members, each with whether it is a dash that makes a range.
     while found != ']' || members.is_empty() {
         if found == '[' && name.get(start..).is_some_and(|class| class.contains("[:")) {
             let error =
@@ -264,7 +265,7 @@ fn parse_ranges(members: &[(char, bool)]) -> Vec<(char, char)> {
     ranges
 }
 
-/// Writes a path so that [`parse`] gives back just this path, from the root.
+/// Quotes an absolute path so that [`parse`] returns exactly this path.
 #[must_use]
 pub fn quote(path: &AbsPath) -> String {
     let mut quoted = String::from("/");
@@ -302,7 +303,7 @@ mod tests {
         )
     }
 
-    // Rows of gitignore(5) and of the four anchors (seed 004).
+    // Rows of gitignore(5) and of the four anchors.
     #[test]
     fn patterns_follow_gitignore_and_the_four_anchors() {
         let rows: &[(&str, &[&str], &[&str])] = &[

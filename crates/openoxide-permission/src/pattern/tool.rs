@@ -1,4 +1,4 @@
-//! Names of tools: `mcp__github__get_*`, `mcp__github`, `TodoWrite`.
+//! Patterns for tool names: `mcp__github__get_*`, `mcp__github`, `TodoWrite`.
 
 use super::ParsedPattern;
 use crate::{glob::Glob, rule::RuleError};
@@ -29,7 +29,8 @@ pub fn parse(text: &str) -> Result<ParsedPattern, RuleError> {
     Ok(ParsedPattern { glob, is_literal: !text.contains('*') })
 }
 
-/// Returns the pattern for every tool of a server when `text` is the bare name of one: `mcp__github`.
+/// Returns the pattern for every tool of a server if `text` is the name of a server without a tool:
+/// `mcp__github`.
 #[must_use]
 pub fn parse_server(text: &str) -> Option<ParsedPattern> {
     let server = text.strip_prefix("mcp__")?;

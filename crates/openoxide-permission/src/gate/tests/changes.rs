@@ -1,4 +1,4 @@
-//! Tests of the events other than answers that resolve requests, and of the coverage of grants.
+//! Tests of events other than answers that resolve requests, and of the coverage of grants.
 
 use super::*;
 
@@ -225,7 +225,7 @@ fn a_group_is_answered_together_but_for_explicit_yeses() {
     assert_eq!(gate.pending_requests().count(), 2);
 }
 
-/// Ten thousand requests of one session.
+/// Creates ten thousand requests of one session.
 fn crowd(gate: &mut PermissionGate) -> Vec<ApprovalId> {
     let number = |number: u64| ApprovalId::from_parts(number, [0; 10]);
     for each in 0..10_000 {

@@ -1,4 +1,4 @@
-//! Tests of approvals with terms: rules other than those offered first, and limits.
+//! Tests of approvals with terms: rules other than the suggested ones, and limits.
 
 use openoxide_protocol::{GrantTerms, RuleBreadth};
 
@@ -16,7 +16,8 @@ fn keeping(rules: &[&str]) -> GrantTerms {
     GrantTerms { rules: rules.iter().map(ToString::to_string).collect(), ..GrantTerms::default() }
 }
 
-/// Returns which of three further calls pass after `npm run build` was approved with these terms.
+/// Returns which of three further calls are allowed after `npm run build` was approved with these
+/// terms.
 fn passing(terms: GrantTerms) -> [bool; 3] {
     let mut gate = gate(&[]);
     asked(gate.check(npm(1, "npm run build")));
@@ -63,7 +64,7 @@ fn an_approval_with_limits_is_valid_once_without_a_clock() {
     );
 }
 
-/// Returns whether a call passes in each of these tasks in turn, after an approval for the first
+/// Returns whether a call is allowed in each of these tasks in turn, after an approval in the first
 /// one.
 fn in_tasks(tasks: &[Option<&str>]) -> Vec<bool> {
     let mut gate = gate(&[]);
