@@ -1,4 +1,4 @@
-//! The policy: every layer that is in force, compiled into one piece of memory.
+//! The policy: all layers in force, compiled into one block of memory.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// More layers or rules than one policy can hold.
+/// The error for more layers or rules than one policy can contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicyLimitError;
 
@@ -31,7 +31,7 @@ impl std::error::Error for PolicyLimitError {}
 /// The error for bytes that are not a compiled policy of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompiledPolicyError {
-    /// Another version wrote them.
+    /// The bytes have the format of another version.
     OtherFormat,
     /// The bytes are damaged.
     Damaged,
@@ -49,36 +49,37 @@ impl std::fmt::Display for CompiledPolicyError {
 impl std::error::Error for CompiledPolicyError {}
 
 const MAX_RULES: usize = 1 << 24;
-/// Marks the kind of a rule that names one thing and no wildcard.
+/// The flag in a rule's kind for a rule without a wildcard.
 const LITERAL_FLAG: u8 = 0x80;
-/// Marks the kind of a rule about every path there is.
+/// The flag in a rule's kind for a rule that matches every path.
 const CATCH_ALL_FLAG: u8 = 0x40;
-/// Marks the kind of a rule that only a person answers.
+/// The flag in a rule's kind for a rule that only a person answers.
 const HUMAN_FLAG: u8 = 0x20;
-/// All marks of a kind.
+/// All flags in a rule's kind.
 const RULE_FLAGS: u8 = 0xE0;
-/// Marks the mode of a policy that takes `bypass_permissions` away.
+/// The flag of a policy that disables the mode `bypass_permissions`.
 const NO_BYPASS_FLAG: u32 = 0x100;
 /// The flag of a policy under which an allow is only valid if it is recorded in the audit log.
 const AUDIT_FLAG: u32 = 0x200;
-/// Marks the mode of a policy that asks about harmless commands of programs that were not run to check that.
+/// The flag of a policy that asks about harmless commands of programs that were never run to verify
+/// that.
 const ASK_UNPROVED_FLAG: u32 = 0x400;
-/// All marks of a mode.
+/// All flags in the word of the mode.
 const MODE_FLAGS: u32 = 0x700;
-/// File name (place and length), kind, combining algorithm, first rule.
+/// The size of a layer: file name (offset and length), kind, combining algorithm, first rule.
 const LAYER_SIZE: usize = 20;
 
-/// Everything in force. It is immutable, and the same question always gets the same answer.
-/// The default is without any rule, the built-in ones included: it allows only what needs no rule.
+/// The compiled policy. It is immutable, and the same input always gives the same result. The
+/// default has no rules, not even the built-in ones: it only allows accesses that need no rule.
 #[derive(Clone, Default)]
 pub struct PolicyStack {
-    bytes: Vec<u8>, // INVARIANT: laid out by `compile`, or its checksum was found right.
+    bytes: Vec<u8>, // INVARIANT: written by `compile`, or the checksum is valid.
     details: PolicyDetails,
     last_good: Option<Arc<Self>>,
 }
 
 impl PartialEq for PolicyStack {
-    /// Two policies are the same when they decide the same.
+    /// Returns true if two policies make the same decisions.
     fn eq(&self, other: &Self) -> bool {
         self.bytes == other.bytes && self.last_good == other.last_good
     }
@@ -93,10 +94,10 @@ impl std::fmt::Debug for PolicyStack {
 }
 
 impl PolicyStack {
-    /// Compiles layers, the most precedent first.
+    /// Compiles layers, highest precedence first.
     ///
     /// # Errors
-    /// When there are more than a policy can hold.
+    /// Returns an error if there are more layers or rules than a policy can contain.
     pub fn compile(layers: &[Layer]) -> Result<Self, PolicyLimitError> {
         let rules: usize = layers.iter().map(|layer| layer.rules.len()).sum();
         if !is_within_limits(layers.len(), rules) {
@@ -118,7 +119,7 @@ impl PolicyStack {
         Ok(Self { bytes, details: PolicyDetails(Arc::new(details)), last_good: None })
     }
 
-    /// Returns the bytes that are needed to decide, for [`Self::from_parts`].
+    /// Returns the bytes that decisions need, for [`Self::from_parts`].
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
@@ -133,11 +134,12 @@ impl PolicyStack {
             .unwrap_or_default()
     }
 
-    /// Takes a compiled policy back. Its details are read when a rule has spoken.
+    /// Loads a compiled policy. Its details are only read after a rule has matched.
     ///
     /// # Errors
-    /// When another version wrote it or it was damaged. Malice is not noticed: who can write the file could as well
-    /// write the policy.
+    /// Returns an error if another version wrote the policy or if it is damaged. Deliberate
+    /// manipulation is not detected, because a program that can write this file could also change
+    /// the policy.
     pub fn from_parts(
         bytes: Vec<u8>,
         details: Arc<dyn PolicyDetailsReader>,
@@ -160,7 +162,7 @@ impl PolicyStack {
         self.index().read_offset(header_layout::RULE_COUNT)
     }
 
-    /// Returns the mode that the most precedent layer sets.
+    /// Returns the mode that the layer with the highest precedence sets.
     #[must_use]
     pub fn mode(&self) -> Option<PermissionMode> {
         let code = self.index().read_offset(header_layout::MODE) & !MODE_FLAGS as usize;
@@ -180,8 +182,9 @@ impl PolicyStack {
         self.with_flag(AUDIT_FLAG)
     }
 
-    /// Returns the policy that asks about a harmless command whose program was never run to check that it is harmless
-    /// ([`openoxide_protocol::ExecAccess::unproved`]), where no rule allows it.
+    /// Returns the policy with questions about harmless commands whose program was never run to
+    /// verify that they are harmless ([`openoxide_protocol::ExecAccess::unproved`]), if no rule
+    /// allows them.
     #[must_use]
     pub fn with_unproved_asks(self) -> Self {
         self.with_flag(ASK_UNPROVED_FLAG)
@@ -204,7 +207,8 @@ impl PolicyStack {
         self.has_flag(AUDIT_FLAG)
     }
 
-    /// Returns whether harmless commands of programs that were not run to check that are asked about.
+    /// Returns whether the policy asks about harmless commands of programs that were never run to
+    /// verify that.
     #[must_use]
     pub fn asks_about_unproved(&self) -> bool {
         self.has_flag(ASK_UNPROVED_FLAG)
@@ -220,16 +224,16 @@ impl PolicyStack {
         }
     }
 
-    /// Returns the policy with the denies of an older one, the last good version of the same files:
-    /// an access that one of its rules denies stays denied. The allows and the mode of the older
-    /// policy and the policies before it have no effect.
+    /// Returns the policy with the denies of an older one, the last good version of the same files.
+    /// An access that one of its rules denies stays denied. The allows and the mode of the older
+    /// policy and of the policies before it have no effect.
     #[must_use]
     pub fn with_fallback_denies(mut self, before: Self) -> Self {
         self.last_good = Some(Arc::new(Self { last_good: None, ..before }));
         self
     }
 
-    /// Returns the older policy whose denies hold.
+    /// Returns the older policy whose denies still apply.
     pub(crate) fn last_good(&self) -> Option<&Self> {
         self.last_good.as_deref()
     }
@@ -245,7 +249,7 @@ impl PolicyStack {
     }
 
     /// Combines the ranks of all layers. A deny in any layer is final. Otherwise a rule that only a
-    /// person can answer takes precedence, and then the most precedent layer decides.
+    /// person can answer takes precedence, and then the layer with the highest precedence decides.
     #[inline]
     pub(crate) fn combine_ranks(&self, ranks: &LayerRanks) -> Option<RuleMatch> {
         let (mut first, mut human) = (None, None);
@@ -323,7 +327,7 @@ const fn is_within_limits(layers: usize, rules: usize) -> bool {
     layers <= MAX_LAYERS && rules <= MAX_RULES
 }
 
-/// Puts the checksum where it belongs.
+/// Writes the checksum into the header.
 fn write_checksum(bytes: &mut [u8]) {
     let sum = compute_checksum(bytes).to_le_bytes();
     if let Some(field) = bytes.get_mut(header_layout::CHECKSUM..header_layout::CHECKSUM + 8) {

@@ -12,10 +12,9 @@
 //! | `bypass_permissions` | the same | `WorkspaceWrite` |
 //!
 //! `bypass_permissions` removes questions, but not the last line of defence: denies and circuit
-//! breakers still apply (DECISIONS 6), and commands are confined by default (DECISIONS 13). Codex
-//! also drops both only with a switch that names both. `DangerFullAccess` and `NetworkAccess::On`
-//! are therefore never derived from rules: they are separate settings
-//! ([`ProfileInput::host_network`]).
+//! breakers still apply, and commands are confined by default. Codex also drops both only with a
+//! switch that names both. `DangerFullAccess` and `NetworkAccess::On` are therefore never derived
+//! from rules: they are separate settings ([`ProfileInput::host_network`]).
 
 mod confine_input;
 mod git_repositories;
@@ -32,7 +31,8 @@ pub use self::{
     protected_names::{GIT_STEERING_NAMES, PROTECTED_ROOT_NAMES},
 };
 
-/// Returns the profile of an operation that may run: each of its accesses was allowed by the policy or by a person.
+/// Returns the profile of an operation that may run: the policy or a person allowed each of its
+/// accesses.
 #[must_use]
 pub fn derive_profile(ground: &ProfileInput<'_>, decision: &Decision) -> SandboxProfile {
     if decision.effect == Effect::Deny {

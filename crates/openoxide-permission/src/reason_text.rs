@@ -1,4 +1,4 @@
-//! Decisions in words.
+//! Descriptions of decisions.
 
 use openoxide_protocol::{Access, AccessDecision, Cause, Effect, RuleRef};
 
@@ -8,7 +8,7 @@ use crate::{
     policy_stack::PolicyStack,
 };
 
-/// Returns the part of a decision that this outcome is. `following` are the accesses after it.
+/// Returns the part of a decision for this outcome. `following` contains the accesses after it.
 pub(crate) fn to_access_decision(
     policy: &PolicyStack,
     access: &Access,

@@ -1,15 +1,15 @@
-//! Repetition: the same call again and again (a doom loop; seeds 003 and 004, D031, DECISIONS 12).
+//! Detection of repetition: the same call several times in a row (a doom loop).
 
 use std::collections::VecDeque;
 
 use openoxide_protocol::OperationDigest;
 
-/// The number of identical calls in a row that make a loop (OpenCode's `DOOM_LOOP_THRESHOLD`).
+/// The number of identical calls in a row that are a repetition (OpenCode's `DOOM_LOOP_THRESHOLD`).
 pub const DOOM_LOOP_THRESHOLD: usize = 3;
 
-/// The last calls of one session: a ring that holds as many as make a loop.
+/// The last calls of one session: a ring buffer as long as a repetition.
 ///
-/// A call is its tool and its input; who knows both takes the digest of them.
+/// A call consists of a tool and its input. The caller passes the digest of both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecentCalls {
     last: VecDeque<OperationDigest>,
@@ -26,13 +26,13 @@ impl RecentCalls {
         self.is_loop(call)
     }
 
-    /// Returns whether the last calls were all identical to this one and make a loop.
+    /// Returns whether the last calls are all identical to this one and form a repetition.
     #[must_use]
     pub fn is_loop(&self, call: OperationDigest) -> bool {
         self.last.len() == DOOM_LOOP_THRESHOLD && self.last.iter().all(|each| *each == call)
     }
 
-    /// Returns the last calls, the oldest first.
+    /// Returns the last calls, oldest first.
     pub fn calls(&self) -> impl Iterator<Item = OperationDigest> {
         self.last.iter().copied()
     }
@@ -42,7 +42,7 @@ impl RecentCalls {
 mod tests {
     use super::*;
 
-    /// Returns which of these calls are loops.
+    /// Returns which of these calls are repetitions.
     fn loops(calls: &[u8]) -> Vec<bool> {
         let mut repeats = RecentCalls::default();
         calls.iter().map(|call| repeats.record(OperationDigest([*call; 32]))).collect()

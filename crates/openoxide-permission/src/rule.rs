@@ -1,4 +1,4 @@
-//! One rule: what it matches and what it asks for.
+//! A rule: its patterns and its effect.
 
 use std::ops::Range;
 
@@ -12,26 +12,26 @@ use crate::glob::MatchOptions;
 pub enum SubjectKind {
     /// Commands: words, each followed by NUL.
     Exec,
-    /// Paths that are read, from the root: components, each followed by `/`.
+    /// Paths that are read, relative to the root: components, each followed by `/`.
     Read,
-    /// Paths that are read, from the working directory.
+    /// Paths that are read, relative to the working directory.
     ReadFromCwd,
-    /// Paths that are changed, from the root.
+    /// Paths that are changed, relative to the root.
     Edit,
-    /// Paths that are changed, from the working directory.
+    /// Paths that are changed, relative to the working directory.
     EditFromCwd,
     /// Hosts: labels from the right, each followed by `.`.
     Fetch,
-    /// Names of tools, followed by NUL.
+    /// Tool names, followed by NUL.
     Tool,
     /// Types of subagents, followed by NUL.
     Delegate,
-    /// Tools that are repeated, followed by NUL.
+    /// Names of repeated tools, followed by NUL.
     DoomLoop,
-    /// Paths outside the project, from the root.
+    /// Paths outside the project, relative to the root.
     External,
-    /// Paths outside the project, from the working directory (never matched: these paths are
-    /// inside).
+    /// Paths outside the project, relative to the working directory. Never matched, because these
+    /// paths are inside the project.
     ExternalFromCwd,
 }
 
@@ -51,7 +51,7 @@ impl SubjectKind {
         }
     }
 
-    /// Every space, in order.
+    /// All kinds, in order.
     pub const ALL: [Self; 11] = [
         Self::Exec,
         Self::Read,
@@ -66,10 +66,10 @@ impl SubjectKind {
         Self::ExternalFromCwd,
     ];
 
-    /// Returns how subjects of this space are cut, and whether the letters' case is looked through.
+    /// Returns how subjects of this kind are separated, and whether their case is ignored.
     ///
-    /// Rules that ask or deny match paths in either case, because some file systems do (CVE-2025-59944); rules that
-    /// allow match the very letters.
+    /// Rules that ask or deny ignore the case of paths, because some file systems do
+    /// (CVE-2025-59944). Rules that allow are case-sensitive.
     #[must_use]
     pub const fn match_options(self, effect: Effect) -> MatchOptions {
         MatchOptions {
@@ -100,7 +100,7 @@ impl SubjectKind {
     }
 }
 
-/// One alternative of a rule: a program for one kind of subject.
+/// One pattern of a rule: a program for one kind of subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// The kind of subject that the program matches.
@@ -133,10 +133,10 @@ pub struct Rule {
 /// The directories that the anchors of path patterns refer to.
 #[derive(Clone, Copy, Debug)]
 pub struct PathAnchors<'a> {
-    /// `~`.
+    /// The home directory, to which `~` refers.
     pub home: Option<&'a AbsPath>,
-    /// `/`: the project for its own files, otherwise the directory of the file that contains the
-    /// rule.
+    /// The directory to which `/` refers: the project for its own policy files, otherwise the
+    /// directory of the file that contains the rule.
     pub base: &'a AbsPath,
 }
 

@@ -1,4 +1,5 @@
-//! Narrower and wider rules than those that "always" offers: a reviewer sees them before the choice.
+//! Narrower and wider alternatives to the rules that "always" saves. They are shown to the reviewer
+//! before the choice.
 
 use openoxide_protocol::{
     Access, AccessDecision, Effect, ExecAccess, PermissionMode, RuleBreadth, RuleChoice,
@@ -9,7 +10,7 @@ use crate::{
     session_grants::SessionGrants, suggested_rules,
 };
 
-/// A longer rule is not read before it is chosen.
+/// The maximum length of a suggested rule, because a reviewer would not read a longer one.
 const MAX_RULE_LENGTH: usize = 400;
 
 /// The prefixes that may be widened by one word. The word after such a prefix names one thing of a
@@ -79,7 +80,8 @@ pub(crate) fn find_alternatives(
 
 type RuleGenerator = fn(&ExecAccess) -> Option<String>;
 
-/// Returns the rules with another one for each command; nothing if one of the commands has none that is narrower.
+/// Returns the rules with a replacement for each command, or `None` if there is no narrower rule
+/// for one of the commands.
 fn replace_command_rules(
     always: &[String],
     asked: &[&AccessDecision],
@@ -118,7 +120,7 @@ fn narrower_rule(exec: &ExecAccess) -> Option<String> {
     suggested_rules::exact_command_rule(&exec.argv).filter(|rule| rule.len() <= MAX_RULE_LENGTH)
 }
 
-/// Returns the rule for one word less, or else the one that is offered.
+/// Returns the rule with one word less, or else the suggested rule.
 fn wider_rule(exec: &ExecAccess) -> Option<String> {
     let kept = usize::from(exec.arity).checked_sub(1)?;
     let words: Option<Vec<_>> = (0..kept).map(|index| exec.argv.known_word(index)).collect();

@@ -1,4 +1,4 @@
-//! The examples that a rule brings along: does it match what its author thinks it matches?
+//! Examples in rules: a check that a rule matches what its author expects.
 
 use openoxide_protocol::{AbsPath, CommandWords};
 
@@ -27,7 +27,7 @@ pub fn matches_example(
     Ok(false)
 }
 
-/// Returns the example in the form of subjects; nothing when it cannot be one of this space.
+/// Returns the example in the form of a subject, or `None` if it cannot be one of this kind.
 fn to_subject(
     space: SubjectKind,
     example: &str,
@@ -63,7 +63,7 @@ fn resolve_path(example: &str, anchors: PathAnchors<'_>) -> AbsPath {
     }
 }
 
-/// Returns the host of an example that may be a whole address.
+/// Returns the host of an example, which may be a whole URL.
 fn extract_host(example: &str) -> &str {
     let rest = example.split_once("://").map_or(example, |(_, rest)| rest);
     rest.split(['/', ':']).next().unwrap_or_default()

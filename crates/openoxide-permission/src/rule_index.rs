@@ -26,11 +26,11 @@ use node_hash::NodeHash;
 /// The maximum number of layers of a policy.
 pub const MAX_LAYERS: usize = 16;
 
-/// The best rank that matched in each layer; 0 where nothing did.
+/// The best rank of a matching rule in each layer, or 0 if no rule matched.
 pub(crate) type LayerRanks = [u32; MAX_LAYERS];
 
 pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"OXPC");
-/// Grows with every change of the form below.
+/// The version of the format below. It increases with every change.
 pub(crate) const FORMAT: u32 = 6;
 
 /// The byte offsets of the header's fields.
@@ -41,7 +41,7 @@ pub(crate) mod header_layout {
     pub(crate) const TABLE: usize = 16;
     pub(crate) const SLOTS: usize = 20;
     pub(crate) const FILTER: usize = 24;
-    /// For each rule one byte: its effect, and whether it is exact.
+    /// One byte for each rule: its effect and its flags.
     pub(crate) const KINDS: usize = 28;
     pub(crate) const RULE_COUNT: usize = 32;
     pub(crate) const LAYERS: usize = 36;
@@ -49,8 +49,8 @@ pub(crate) mod header_layout {
     pub(crate) const MODE: usize = 44;
     pub(crate) const FILTER_BITS: usize = 48;
     pub(crate) const DETAILS_LEN: usize = 52;
-    /// For each space: its root (0 if it has no rules), whether pieces are looked up, and the list of rules that hold
-    /// back.
+    /// For each kind of subject: its root (0 if it has no rules), whether pieces are looked up, and
+    /// the list of its restrictive rules.
     pub(crate) const SUBJECT_KINDS: usize = 56;
     pub(crate) const SUBJECT_KIND_SIZE: usize = 16;
     pub(crate) const SIZE: usize =
@@ -58,7 +58,7 @@ pub(crate) mod header_layout {
 }
 
 /// The layout of a node: its flags and the number of its hits in one word, then the hits, then the
-/// masks of lengths if it has any. Its hash is stored before it.
+/// masks of lengths if it has any. The node's hash is stored before it.
 pub(crate) mod node_layout {
     pub(crate) const HEAD: usize = 0;
     pub(crate) const COUNT_SHIFT: u32 = 8;
@@ -67,8 +67,8 @@ pub(crate) mod node_layout {
     pub(crate) const HASH_SIZE: usize = 8;
 }
 
-/// A node's flags: whether there are nodes with one more leading part, and whether the beginnings of the next part or
-/// later parts are looked up.
+/// The flags of a node: whether there are nodes with one more leading part, and whether prefixes of
+/// the next part or later parts are looked up.
 pub(crate) const HAS_CHILDREN: u32 = 1;
 pub(crate) const HAS_PREFIXES: u32 = 2;
 pub(crate) const HAS_LATER_PARTS: u32 = 4;
@@ -82,7 +82,7 @@ pub(crate) const LATER_PART: u64 = 0xB2;
 pub(crate) const LATER_PREFIX: u64 = 0xB3;
 pub(crate) const PIECE: u64 = 0xB4;
 
-/// Something to look up.
+/// A subject to look up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MatchSubject<'a> {
     pub(crate) kind: SubjectKind,
@@ -123,7 +123,7 @@ impl<'a> RuleIndex<'a> {
         self.bytes.get(at..).unwrap_or_default()
     }
 
-    /// Notes the best rank of each layer whose rules match the subject.
+    /// Records the best rank of each layer whose rules match the subject.
     #[inline]
     pub(crate) fn look_up(self, subject: MatchSubject<'_>, ranks: &mut LayerRanks) {
         let info =
@@ -171,7 +171,7 @@ impl<'a> RuleIndex<'a> {
         }
     }
 
-    /// Looks up every part from `start` on, and its beginnings of the lengths in the mask.
+    /// Looks up every part from `start` on, and its prefixes of the lengths in the mask.
     fn match_later_parts(
         self,
         mask: u64,
@@ -193,7 +193,7 @@ impl<'a> RuleIndex<'a> {
         }
     }
 
-    /// Looks up the beginnings of a part whose lengths are in the mask.
+    /// Looks up the prefixes of a part whose lengths are in the mask.
     #[inline]
     fn match_prefixes(
         self,
@@ -252,7 +252,8 @@ impl<'a> RuleIndex<'a> {
             let slot = self.read_u64(table + 8 * ((hash.0 as usize + step) & mask));
             match (slot >> 32) as usize {
                 0 => return None,
-                // Another node may have the same fingerprint: who writes rules could have made it so, to hide this one.
+                // Another node may have the same fingerprint. An author of rules could cause this
+                // to hide a node.
                 node if slot as u32 == print && self.node_hash(node) == hash => return Some(node),
                 _ => {}
             }
@@ -289,7 +290,7 @@ impl<'a> RuleIndex<'a> {
         }
     }
 
-    /// Returns the rules of this space that restrict (ask or deny).
+    /// Returns the restrictive rules of this kind: those that ask or deny.
     pub(crate) fn restrictive_rules(self, space: SubjectKind) -> RestrictiveRules<'a> {
         let info = header_layout::SUBJECT_KINDS + header_layout::SUBJECT_KIND_SIZE * space as usize;
         RestrictiveRules {
@@ -300,7 +301,7 @@ impl<'a> RuleIndex<'a> {
     }
 }
 
-/// The programs of restrictive rules, sorted by the text that they begin with.
+/// The programs of restrictive rules, sorted by their leading text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RestrictiveRules<'a> {
     index: RuleIndex<'a>,
@@ -309,7 +310,7 @@ pub(crate) struct RestrictiveRules<'a> {
 }
 
 impl<'a> RestrictiveRules<'a> {
-    /// Returns a program, and the effect of its rule.
+    /// Returns a program and the effect of its rule.
     pub(crate) fn get(self, number: usize) -> (&'a [u8], Effect) {
         let at = self.list + 8 * number;
         let code = self.index.program_at(self.index.read_offset(at));

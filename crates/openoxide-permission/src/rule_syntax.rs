@@ -20,7 +20,8 @@ enum RuleSubject {
     Everything,
 }
 
-/// The names of tools that rules use, ours and the agents', and the permission names of the long form.
+/// The tool names that rules use, from OpenOxide and from agents, and the permission names of the
+/// long form.
 const NAMES: &[(&str, RuleSubject)] = &[
     ("*", RuleSubject::Everything),
     ("Agent", RuleSubject::Delegate),
@@ -271,7 +272,7 @@ fn parse_tool_patterns(
     Ok((patterns, exact && one))
 }
 
-/// Returns the known name that was probably meant: one that differs in case or in one letter.
+/// Returns the known name that was probably intended: one that differs in case or in one letter.
 fn find_similar_name(name: &str) -> Option<&'static str> {
     if name.starts_with("mcp__") {
         return None;

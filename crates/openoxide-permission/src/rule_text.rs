@@ -1,4 +1,4 @@
-//! From compiled patterns back to texts: how a rule that came from elsewhere is written in our own words.
+//! Conversion of compiled patterns to rule texts, for rules of other programs.
 
 use openoxide_protocol::{AbsPath, Effect};
 
@@ -9,17 +9,17 @@ use crate::{
     subsumption::{pattern_subsumes, subsumes},
 };
 
-/// A text for a pattern.
+/// The text for a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleText {
-    /// The short form. Its paths count from the root or from the working directory.
+    /// The short form. Its paths are relative to the root or to the working directory.
     pub text: String,
     /// True if the text is equivalent to the pattern. Otherwise a rule that allows becomes
     /// narrower, and a rule that asks or denies becomes wider.
     pub is_equivalent: bool,
 }
 
-/// Writes one pattern of a rule as a text that is never looser; nothing if there is none.
+/// Returns a text for one pattern of a rule that is never less strict, or `None` if there is none.
 #[must_use]
 pub fn to_rule_text(rule: &Rule, pattern: &Pattern) -> Option<RuleText> {
     let root = AbsPath::root();
@@ -55,10 +55,10 @@ fn render_pattern(pattern: &Pattern) -> Option<String> {
     Some(format!("{name}({inside})"))
 }
 
-/// Returns words with a blank between them; a star is a star.
+/// Returns the words with a space between them. A wildcard becomes `*`.
 fn render_command(code: &[u8]) -> Option<String> {
     let (mut text, mut word) = (String::new(), String::new());
-    let mut begun = false; // whether the word has anything in it
+    let mut begun = false; // whether the word is not empty
     for step in glob::decode_steps(code) {
         match step {
             GlobStep::Literal(bytes) => {
@@ -122,7 +122,7 @@ fn render_path(code: &[u8], here: bool) -> Option<String> {
     Some(bare.unwrap_or(trimmed).to_owned())
 }
 
-/// Returns labels in the order in which people write them.
+/// Returns the labels in the usual order.
 fn render_host(code: &[u8]) -> Option<String> {
     let mut text = String::new();
     for step in glob::decode_steps(code) {

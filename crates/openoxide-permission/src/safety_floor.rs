@@ -1,19 +1,19 @@
-//! The safety floor: escalation that no setting lifts (DECISIONS 6; seed 003, command injection override).
+//! The safety floor: escalations to ask that no setting lifts.
 //!
-//! It looks at paths here; what it looks at in commands comes as findings from the shell analysis.
+//! This module checks paths. The shell analysis reports problems of commands as findings.
 
 use openoxide_protocol::{AbsPath, CommandWord, CommandWords, steering_files::is_protected_path};
 
 pub use crate::secret_files::{contains_secrets, is_secret};
 
-/// Returns whether a path controls shells, tools, agents or OpenOxide. Changing it asks in every
-/// mode.
+/// Returns whether a path controls shells, tools, agents or OpenOxide. Changing such a path asks in
+/// every mode.
 #[must_use]
 pub fn is_protected(path: &AbsPath) -> bool {
     is_protected_path(path)
 }
 
-/// The subcommands that any program may run: they only read, or evaluate operations again.
+/// The subcommands of OpenOxide that any program may run. They only read, or evaluate operations.
 const READ_ONLY_VERBS: &[&str] = &[
     "audit",
     "check",
@@ -28,11 +28,13 @@ const READ_ONLY_VERBS: &[&str] = &[
     "run",
     "schema",
 ];
-/// The same of `rules`.
+/// The same for the subcommands of `rules`.
 const READ_ONLY_RULES_VERBS: &[&str] = &["convert", "diff", "export", "lint", "list", "test"];
-/// The same for `sandbox`: its other subcommands start a program that was not evaluated.
+/// The same for the subcommands of `sandbox`. The other ones start a program that was not
+/// evaluated.
 const READ_ONLY_SANDBOX_VERBS: &[&str] = &["status"];
-/// With these `run` judges by a policy of the caller's own, or holds less than the policy wants.
+/// The options of `run` that select a policy of the caller, or that enforce less than the policy
+/// requires.
 const LOOSENING_OPTIONS: &[&str] =
     &["--policy", "--mode", "--allow", "--add-dir", "--sandbox", "--env", "--session"];
 

@@ -1,5 +1,5 @@
-//! Files that usually hold secrets: the one table, from which the safety floor takes what asks before it is read, and the
-//! sandbox what it hides.
+//! Files that usually contain secrets. The safety floor and the sandbox use the same table: the
+//! safety floor asks before such a file is read, and the sandbox hides it.
 
 mod known_secret_files;
 
@@ -11,7 +11,7 @@ use self::known_secret_files::KNOWN_SECRET_FILES;
 pub use self::known_secret_files::SecretFile;
 use crate::HomeDirectories;
 
-/// Returns all places of the table.
+/// Returns all entries of the table.
 #[must_use]
 pub const fn all_secret_files() -> &'static [SecretFile] {
     KNOWN_SECRET_FILES
@@ -77,7 +77,8 @@ fn is_below_secret_file(path: &AbsPath) -> bool {
     }
 }
 
-/// The places by their first letter: a walk asks about every file of a project, and few names begin as a place does.
+/// The entries by their first letter. A scan asks about every file of a project, and few names have
+/// the same first letter as an entry.
 struct SecretFileIndex(Vec<Vec<&'static str>>);
 
 impl SecretFileIndex {
@@ -95,7 +96,7 @@ impl SecretFileIndex {
         })
     }
 
-    /// Returns the places that a path with this beginning can be.
+    /// Returns the entries that a path with this first letter can match.
     fn candidates(&self, path: &str) -> &[&'static str] {
         self.0.get(first_letter(path)).map_or(&[], Vec::as_slice)
     }
@@ -105,7 +106,7 @@ fn first_letter(path: &str) -> usize {
     path.bytes().next().unwrap_or_default().to_ascii_lowercase().into()
 }
 
-/// Returns whether the path starts with the components of this place. Case is ignored, as on some
+/// Returns whether the path starts with the components of this entry. Case is ignored, as on some
 /// file systems.
 fn starts_with_path(path: &str, place: &str) -> bool {
     let head = path.get(..place.len());
@@ -113,7 +114,7 @@ fn starts_with_path(path: &str, place: &str) -> bool {
         && path.as_bytes().get(place.len()).is_none_or(|next| *next == b'/')
 }
 
-/// Files that only look like secrets.
+/// Returns whether a file only looks like a secret.
 fn is_example(name: &str) -> bool {
     const ENDINGS: &[&str] = &[".example", ".sample", ".template", ".dist", ".pub"];
     ENDINGS.iter().any(|ending| ends_with_ignore_case(name, ending))
@@ -213,8 +214,8 @@ const SECRET_ENDINGS: &[&str] = &[
     ".tfvars",
 ];
 
-/// Directories of a home directory that hold secrets among other files. Caches are not among them: their secrets are
-/// hidden one by one.
+/// Directories in a home directory that contain secrets among other files. Caches are not in this
+/// list, because their secrets are hidden individually.
 const MIXED_DIRECTORIES: &[&str] = &[
     ".cargo",
     ".claude",
@@ -227,7 +228,7 @@ const MIXED_DIRECTORIES: &[&str] = &[
     ".terraform.d",
 ];
 
-/// Directories and files that hold secrets wherever they are.
+/// Directories and files that contain secrets at any location.
 const SECRET_PATH_ENDINGS: &[&str] =
     &["1Password", "Keychains", "keyrings", "opencode/auth.json", "state/openoxide"];
 

@@ -33,7 +33,7 @@ pub struct SessionGrants {
 }
 
 impl SessionGrants {
-    /// Remembers that exactly this operation may pass.
+    /// Remembers an approval of exactly this operation.
     pub fn add_operation(&mut self, digest: OperationDigest) {
         self.add_keys(&[GrantKey::Operation(digest)]);
     }
@@ -44,7 +44,7 @@ impl SessionGrants {
         self.keys.extend(keys.iter().cloned());
     }
 
-    /// Remembers the rules that "always" showed. A text that is not a valid rule is left out and
+    /// Remembers the rules that "always" displayed. A text that is not a valid rule is ignored and
     /// grants nothing.
     pub fn add_rules(&mut self, texts: &[String], context: &EvaluationContext<'_>) {
         let anchors = PathAnchors { home: None, base: context.cwd };

@@ -4,9 +4,9 @@ use openoxide_protocol::PermissionMode;
 
 /// Returns the mode of a subagent: its parent's mode, unless its own is stricter.
 ///
-/// `bypass_permissions` passes to every subagent and cannot be replaced by another mode (DECISIONS
-/// 9). In the other modes, a subagent can request more restrictions, but never more permissions
-/// than its parent.
+/// `bypass_permissions` passes to every subagent and cannot be replaced by another mode. In the
+/// other modes, a subagent can request more restrictions, but never more permissions than its
+/// parent.
 #[must_use]
 pub const fn inherit_mode(
     parent: PermissionMode,

@@ -22,7 +22,8 @@ pub fn subsumes(wide: &Rule, narrow: &Rule) -> bool {
     narrow.patterns.iter().all(covered)
 }
 
-/// As [`subsumes`], for one pattern of each; how letters match depends on what their rules ask for.
+/// Does the same as [`subsumes`] for one pattern of each rule. The effects determine whether case
+/// is ignored.
 pub(crate) fn pattern_subsumes(wide: (&Pattern, Effect), narrow: (&Pattern, Effect)) -> bool {
     let (wide, wide_effect) = wide;
     let (narrow, narrow_effect) = narrow;
@@ -44,7 +45,8 @@ pub(crate) fn pattern_subsumes(wide: (&Pattern, Effect), narrow: (&Pattern, Effe
     .run()
 }
 
-/// Every path from the working directory is a path from the root, too.
+/// Returns the kind for paths relative to the root, if this kind is relative to the working
+/// directory. A path below the working directory also has a path from the root.
 const fn to_root_kind(space: SubjectKind) -> Option<SubjectKind> {
     match space {
         SubjectKind::ReadFromCwd => Some(SubjectKind::Read),
@@ -58,7 +60,7 @@ const fn to_root_kind(space: SubjectKind) -> Option<SubjectKind> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum GlobAtom<'a> {
     Byte(u8),
-    /// One byte of any kind, behind which any may follow.
+    /// One byte of any value, after which any bytes may follow.
     AnyByte,
     AnyChar,
     Class(bool, &'a [u8]),
@@ -67,7 +69,8 @@ enum GlobAtom<'a> {
     Any,
 }
 
-/// Returns the pieces. A subject ends with its separator, so any text at the end is the rest of a part and whole parts.
+/// Returns the pieces of a program. A subject ends with its separator, so any text at the end is
+/// the rest of a part followed by whole parts.
 fn to_atoms(code: &[u8], manner: MatchOptions) -> Vec<GlobAtom<'_>> {
     let mut atoms = Vec::new();
     for step in glob::decode_steps(code) {
@@ -164,7 +167,7 @@ impl SubsumptionSearch<'_> {
         }
     }
 
-    /// Returns whether a piece stays within one part.
+    /// Returns whether a piece matches only within one part.
     fn is_within_part(&self, atom: &GlobAtom<'_>) -> bool {
         match atom {
             GlobAtom::Byte(byte) => *byte != self.manner.separator,

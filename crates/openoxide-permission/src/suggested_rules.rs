@@ -1,4 +1,4 @@
-//! The rules that "always" would save. They are shown before it is chosen (DECISIONS 7).
+//! The rules that "always" would save. They are shown before it is chosen.
 
 use openoxide_protocol::{Access, CommandWords, Effect, ExecAccess};
 
@@ -49,7 +49,7 @@ fn suggest_rule(access: &Access, why: ReasonCode) -> Option<String> {
     }
     match access {
         Access::Exec(exec) => prefix_rule(exec),
-        // A secret is worth a question each time, unless a person writes the rule down.
+        // Reading a secret is asked about each time, unless a person writes a rule for it.
         Access::Read(place) if place.paths().any(is_secret) => None,
         Access::Read(place) => Some(format!("Read({})", path::quote(&place.path))),
         Access::Edit(place) if place.paths().any(is_protected) => None,
@@ -77,7 +77,7 @@ pub(crate) fn prefix_rule(exec: &ExecAccess) -> Option<String> {
     Some(format!("Bash({} *)", words.join(" ")))
 }
 
-/// Returns the rule that matches this very command and no other.
+/// Returns the rule that matches only this exact command.
 #[must_use]
 pub fn exact_command_rule(argv: &CommandWords) -> Option<String> {
     let words: Option<Vec<_>> = (0..argv.len()).map(|index| argv.known_word(index)).collect();

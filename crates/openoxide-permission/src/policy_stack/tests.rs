@@ -253,7 +253,7 @@ fn details_are_read_back_from_a_details_reader() {
         PolicyStack::from_parts(policy.as_bytes().to_vec(), Arc::new(details.clone())).unwrap();
     assert_eq!(back.details(), details);
     assert_eq!(back.rule_ref(0).text, "deny Bash(a)");
-    // What follows behind the details is none of them.
+    // Bytes after the details are not part of them.
     let longer = [details.clone(), vec![7; 9]].concat();
     let back = PolicyStack::from_parts(policy.as_bytes().to_vec(), Arc::new(longer)).unwrap();
     assert_eq!(back.details(), details);

@@ -12,15 +12,17 @@ use crate::{
 /// The input of a profile, in addition to the decision. All paths are resolved.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileInput<'a> {
-    /// Everything in force.
+    /// The policy in force.
     pub policy: &'a PolicyStack,
-    /// The layers that it was compiled from, for the hosts that they allow; without them these are asked about.
+    /// The layers that the policy was compiled from, for the hosts that they allow. Without them,
+    /// the hosts are asked about.
     pub layers: &'a [Layer],
-    /// The facts of the moment.
+    /// The state in which the operation is evaluated.
     pub context: EvaluationContext<'a>,
-    /// The user's home.
+    /// The home directory that `~` refers to.
     pub home: Option<&'a AbsPath>,
-    /// All home directories of the user: secrets in them are hidden, and their start-up files are kept.
+    /// All home directories of the user. Secrets in them are hidden, and start-up files are
+    /// protected.
     pub home_directories: &'a HomeDirectories,
     /// The directories of OpenOxide's settings and state. No command can change them, and no
     /// command can read them without a rule that allows it.
@@ -37,7 +39,8 @@ pub struct ProfileInput<'a> {
     /// True if a setting allows all internet hosts. It has no effect if a rule about hosts asks or
     /// denies, because a profile cannot express exceptions.
     pub all_hosts: bool,
-    /// True if a setting allows the network of the host machine. The same condition applies.
+    /// True if a setting allows the network of the host machine. It has no effect under the same
+    /// condition as `all_hosts`.
     pub host_network: bool,
 }
 
@@ -46,7 +49,8 @@ impl ProfileInput<'_> {
     /// caller that scans a directory adds these files to [`ProfileInput::restricted_paths`].
     #[must_use]
     pub fn restricts_read(&self, path: &AbsPath) -> bool {
-        // Under a rule about every path, which is about tools, no program could start.
+        // A rule that matches every path is about tools. If it applied here, no program could
+        // start.
         self.find_restricting_match(Access::Read, path)
             .is_some_and(|ruling| !ruling.matches_everything)
     }
@@ -66,13 +70,14 @@ impl ProfileInput<'_> {
         policies.any(path_patterns::has_pattern_rules)
     }
 
-    /// Returns whether opening a directory would open more than intended.
+    /// Returns whether a directory is forbidden as a root, because it would make more files
+    /// accessible than intended.
     pub(super) fn is_forbidden_root(&self, path: &AbsPath) -> bool {
         let homes = self.home.into_iter().chain(&self.home_directories.homes).map(Some);
         homes.chain([None]).any(|home| forbidden_root_reason(path, home).is_some())
     }
 
-    /// The directories that are the project's or that a setting makes writable.
+    /// Returns the directories of the project and those that a setting makes writable.
     pub(super) fn writable_roots(&self) -> impl Iterator<Item = &AbsPath> {
         self.context.roots.iter().chain(self.writable)
     }
@@ -97,7 +102,8 @@ impl ProfileInput<'_> {
         decide_access(self.policy, &self.context, &access).effect == Effect::Allow
     }
 
-    /// Returns whether a rule asks or denies when a file in a directory changes that no rule names.
+    /// Returns whether a rule asks about or denies a change of a file in a directory that no rule
+    /// names.
     pub(super) fn restricts_all_edits(&self, directory: &AbsPath) -> bool {
         self.is_restricted(Access::Edit, &directory.join("nobody-named-this"))
     }

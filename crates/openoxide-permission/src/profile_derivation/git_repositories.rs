@@ -1,4 +1,4 @@
-//! Committing: a widening of `.git` that keeps what makes the next `git` run something.
+//! Write access to `.git` for commits, except for the files that make the next `git` run a program.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,9 @@ use super::{
     protected_names::{GIT_POINTER_NAMES, GIT_STEERING_NAMES},
 };
 
-/// Subcommands that change references, objects and the index of a repository. `config`, `remote`, `init`, `submodule`,
-/// `worktree` and their like write what steers; `rebase` and `am` keep lists of commands to run.
+/// The subcommands that change references, objects and the index of a repository. `config`,
+/// `remote`, `init`, `submodule`, `worktree` and similar ones write steering files. `rebase` and
+/// `am` save lists of commands to run.
 const WRITING_SUBCOMMANDS: [&str; 19] = [
     "add",
     "branch",
@@ -34,7 +35,7 @@ const WRITING_SUBCOMMANDS: [&str; 19] = [
     "update-index",
 ];
 
-/// Opens the repositories that the decision commits to, but for what steers.
+/// Makes the repositories writable that the decision commits to, except for their steering files.
 pub(super) fn unprotect_repositories(
     ground: &ProfileInput<'_>,
     decision: &Decision,

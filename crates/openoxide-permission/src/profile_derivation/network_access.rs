@@ -11,8 +11,8 @@ use crate::{
     rule::{Pattern, SubjectKind},
 };
 
-/// Derives the network access of a profile: the hosts that rules allow or that the decision
-/// reaches. Other hosts are asked about when a program connects to them, unless every unnamed host
+/// Derives the network access of a profile: the hosts that rules allow or that the operation
+/// contacts. Other hosts are asked about when a program connects to them, unless every unnamed host
 /// is denied anyway.
 ///
 /// Access to the whole network is never derived from rules, not even from a rule that allows every
@@ -106,9 +106,9 @@ fn allowed_pattern_host(ground: &ProfileInput<'_>, pattern: &Pattern) -> Option<
     }
 }
 
-/// A host pattern that a profile can express: one name, or all names below one.
+/// A host pattern that a profile can express: one name, or all subdomains of a name.
 struct ProfileHost {
-    /// From the right, each followed by `.`.
+    /// The labels from the right, each followed by `.`.
     labels: Vec<u8>,
     includes_subdomains: bool,
 }
@@ -127,7 +127,7 @@ impl ProfileHost {
     }
 }
 
-/// The labels in the order in which people write them.
+/// Returns the host name with its labels in the usual order.
 fn to_host_name(labels: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(labels.strip_suffix(b".")?).ok()?;
     let mut labels: Vec<_> = text.split('.').collect();

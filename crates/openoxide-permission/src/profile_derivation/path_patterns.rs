@@ -6,7 +6,7 @@ use crate::{
     rule::SubjectKind,
 };
 
-/// Returns whether a rule that is not built in, and that asks or denies, names paths by a wildcard.
+/// Returns whether a rule that asks or denies, and that is not built in, names paths by a wildcard.
 pub(super) fn has_pattern_rules(policy: &PolicyStack) -> bool {
     [SubjectKind::Read, SubjectKind::ReadFromCwd, SubjectKind::Edit, SubjectKind::EditFromCwd]
         .into_iter()
@@ -23,7 +23,8 @@ fn is_partial_pattern(code: &[u8]) -> bool {
     literal_path(code).is_none() && !glob::decode_steps(code).all(every)
 }
 
-/// Returns the one path that a pattern names, with all below it; nothing for a pattern with a wildcard.
+/// Returns the path that a pattern without wildcards names. The pattern also covers everything
+/// below it. Returns `None` for a pattern with a wildcard.
 pub(super) fn literal_path(code: &[u8]) -> Option<String> {
     let mut text = Vec::new();
     for step in glob::decode_steps(code) {

@@ -1,4 +1,4 @@
-//! The files of a profile.
+//! The path restrictions of a profile.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ type PathSet = BTreeSet<AbsPath>;
 
 /// Returns the writable paths: the roots and the directories that a setting adds, unless a rule
 /// restricts every edit in them, and exactly the paths outside of them that were granted by name.
-/// Paths that would open more than intended (the whole disk, home, secrets, system directories)
-/// stay closed and are asked about when they are accessed.
+/// Paths that would make more files accessible than intended (the whole disk, home, secrets, system
+/// directories) are not included and are asked about when they are accessed.
 pub(super) fn writable_paths(ground: &ProfileInput<'_>, decision: &Decision) -> PathSet {
     if ground.is_read_only() {
         return PathSet::new();
@@ -104,8 +104,9 @@ fn reveal_path(paths: &mut PathSet, path: &AbsPath, seen: &[AbsPath]) {
     }
 }
 
-/// The paths that rules which ask or deny name without a wildcard, those of the last good version included. A rule about every path
-/// is about tools: under a profile that hid everything no program could start.
+/// Returns the paths that rules that ask or deny name without a wildcard, including rules of the
+/// last good version. A rule that matches every path is about tools: if a profile hid every path,
+/// no program could start.
 fn literal_rule_paths(
     ground: &ProfileInput<'_>,
     rooted: SubjectKind,
@@ -140,7 +141,7 @@ fn as_edit(access: &Access) -> Option<&PathAccess> {
     }
 }
 
-/// Returns the path of an access that reads contents. Access to names alone does not include the
+/// Returns the path of an access that reads contents. Access to metadata does not include the
 /// contents of files.
 fn as_content_read(access: &Access) -> Option<&PathAccess> {
     match access {
@@ -157,7 +158,8 @@ fn program_name(access: &Access) -> Option<&str> {
     }
 }
 
-/// Returns the files with secrets that belong to a program, unless a rule keeps them from being read.
+/// Returns the secret files that belong to a program, except for those that a rule restricts from
+/// being read.
 fn program_secret_files(ground: &ProfileInput<'_>, program: &str) -> impl Iterator<Item = AbsPath> {
     let own = program_secret_paths(ground.home_directories, program).into_iter();
     own.filter(|path| !ground.is_restricted(Access::Read, path))

@@ -1,6 +1,6 @@
 //! The names of files and directories that stay protected inside writable directories.
 
-/// Names at the top of each root whose content steers tools, agents or this program (issue 5 §1).
+/// The names at the top of each root whose content steers tools, agents or OpenOxide.
 pub const PROTECTED_ROOT_NAMES: [&str; 9] = [
     ".agents",
     ".claude",
@@ -24,5 +24,6 @@ pub const PROTECTED_ROOT_NAMES: [&str; 9] = [
 pub const GIT_STEERING_NAMES: [&str; 5] =
     ["config", "config.worktree", "hooks", "modules", "worktrees"];
 
-/// The same, but only where they are: any placeholder at these names breaks every `git` (it would be read).
+/// The names that are only protected where they exist: a placeholder at one of them would break
+/// every `git`, which reads them.
 pub(super) const GIT_POINTER_NAMES: [&str; 2] = ["commondir", "gitdir"];

@@ -17,7 +17,7 @@ fn path(text: &str) -> AbsPath {
     AbsPath::new(text).unwrap()
 }
 
-/// A project at /h/p in the home /h, under these rules and the built-in ones.
+/// A project at /h/p in the home directory /h, under these rules and the built-in ones.
 struct World {
     layers: Vec<Layer>,
     policy: PolicyStack,
@@ -143,7 +143,7 @@ fn texts(paths: &std::collections::BTreeSet<AbsPath>) -> Vec<&str> {
 
 use Effect::{Allow, Ask, Deny};
 
-/// Seed 002 (`ReadOnly`, `WorkspaceWrite`) and DECISIONS 6, 9, 13: what may be written in each mode.
+/// Tests the writable paths in each mode, which are equivalent to `ReadOnly` and `WorkspaceWrite`.
 #[test]
 fn each_mode_has_its_profile() {
     for mode in PermissionMode::ALL {
@@ -172,7 +172,7 @@ fn a_denied_operation_gets_no_access() {
     assert_eq!(world.confined(&[exec("make x"), edit("/srv/x")]), SandboxRestrictions::default());
 }
 
-/// Seed 001: what the configuration denies the operating system denies, whatever else is allowed.
+/// Tests that the operating system denies what the configuration denies, whatever else is allowed.
 #[test]
 fn paths_that_rules_restrict_are_restricted_in_the_profile() {
     let world = World::new(&[
@@ -239,7 +239,7 @@ fn a_root_in_which_every_edit_is_restricted_is_not_writable() {
     assert_eq!(texts(&tools.confined(&[exec("make")]).writable), ["/h/.claude/worktrees/w"]);
 }
 
-/// A pattern is held for what a look at the disk has turned up, and so are secrets by name.
+/// Patterns and secrets by name are enforced for the paths that a scan found.
 #[test]
 fn scanned_paths_are_checked_one_by_one() {
     let seen = ["/h/p/.env", "/h/p/a/b.pem", "/h/p/a/x.gen.rs", "/h/p/sub/.git", "/h/p/readme"];
@@ -325,7 +325,8 @@ fn where_home_is_a_root_start_up_files_are_protected() {
     assert!(elsewhere.protected.iter().all(|kept| kept.strip_prefix(&path("/h/p")).is_some()));
 }
 
-/// A setting opens a directory as a root is open: rules, what steers tools, and the mode still count in it.
+/// A setting makes a directory writable like a root: rules, steering files and the mode still apply
+/// in it.
 #[test]
 fn a_directory_that_a_setting_opens_is_held_as_a_root() {
     let open = |rules: &[(Effect, &str)], mode| {
@@ -394,7 +395,7 @@ fn only_pattern_rules_that_are_not_built_in_need_a_scan() {
     }
 }
 
-/// Asks about the ground of a world that has nothing but its rules.
+/// Calls a function with the input of a world that contains only its rules.
 fn on_ground<R>(world: &World, ask: impl FnOnce(&ProfileInput<'_>) -> R) -> R {
     let context = EvaluationContext {
         mode: world.mode,
@@ -428,7 +429,8 @@ fn rules_that_are_not_built_in_restrict_reads_and_writes() {
         (Deny, "Edit(*.sql)"),
     ];
     let world = World::new(&rules);
-    // The path; whether reading it is ruled out, changing it as a file, and changing it as a directory.
+    // The path, and whether reading it, changing it as a file, and changing it as a directory are
+    // restricted.
     for (text, reads, file, directory) in [
         ("/srv/a/x", true, true, true),
         ("/h/p/x.key", true, false, false),

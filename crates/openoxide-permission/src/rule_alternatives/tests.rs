@@ -128,7 +128,7 @@ fn allows(rules: &[String], argv: &[String]) -> bool {
 }
 
 proptest! {
-    /// Narrower ⊆ as offered ⊆ wider: by proof, and by the matcher on commands that differ a little.
+    /// Narrower ⊆ suggested ⊆ wider: by proof, and by the matcher on commands that differ slightly.
     /// Guards I16.
     #[test]
     fn each_choice_allows_everything_that_narrower_ones_allow(

@@ -1,4 +1,4 @@
-//! Lays the rules out as [`super::RuleIndex`] reads them.
+//! Builds the memory layout that [`super::RuleIndex`] reads.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,10 +18,10 @@ use crate::{
 /// key.
 const MAX_PATTERNS_PER_NODE: u32 = 8;
 
-/// The longest beginning of a part that is looked up by its length.
+/// The maximum length of a prefix of a part that is looked up by its length.
 const MAX_PREFIX_LENGTH: usize = 63;
 
-/// One pattern of one rule, ready to be laid out.
+/// One pattern of one rule, ready for the layout.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IndexEntry<'a> {
     pub(crate) pattern: &'a Pattern,
@@ -35,15 +35,15 @@ pub(crate) struct IndexEntry<'a> {
 /// The key under which a pattern is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum IndexKey {
-    /// Under its leading parts alone.
+    /// Only the leading parts.
     Leading,
-    /// Under the beginning of the part after them.
+    /// The prefix of the part after the leading parts.
     Beginning(Vec<u8>),
-    /// Under a later part.
+    /// A later part.
     LaterPart(Vec<u8>),
-    /// Under the beginning of a later part.
+    /// The prefix of a later part.
     LaterBeginning(Vec<u8>),
-    /// Under a four-byte piece.
+    /// A four-byte piece.
     Piece([u8; 4]),
 }
 
@@ -52,7 +52,7 @@ struct IndexNode {
     beginnings: u64,
     later_beginnings: u64,
     flags: u32,
-    /// By program, layer and manner (what allows matches more narrowly): the best rank.
+    /// The best rank by program, layer and whether the rule allows (allows match more narrowly).
     hits: BTreeMap<(u32, u8, bool), (u32, Effect, bool)>,
 }
 
@@ -63,12 +63,13 @@ struct IndexBuilder {
     programs: Vec<u8>,
     program_offsets: HashMap<Vec<u8>, u32>,
     kinds_with_pieces: [bool; SubjectKind::ALL.len()],
-    /// The nodes that the filter knows: all but those of leading parts.
+    /// The nodes in the filter: all except those of leading parts.
     filter_hashes: Vec<NodeHash>,
     restrictive_rules: [Vec<(Vec<u8>, u32, u32)>; SubjectKind::ALL.len()],
 }
 
-/// Appends table, nodes, programs and lists to `out`, which holds the header, and fills the header in.
+/// Appends table, nodes, programs and lists to `out`, which already contains the header, and fills
+/// in the header's fields.
 pub(crate) fn write_index(entries: &[IndexEntry<'_>], out: &mut Vec<u8>) {
     let mut builder = IndexBuilder::default();
     let crowds = KeyFrequencies::from_entries(entries);
@@ -107,7 +108,7 @@ impl IndexBuilder {
         })
     }
 
-    /// Returns the hash of the node that the key names, noting it in every node above.
+    /// Returns the hash of the node that the key names, and records it in every parent node.
     fn insert_path(&mut self, space: SubjectKind, leading: &[u8], key: &IndexKey) -> NodeHash {
         if let IndexKey::Piece(piece) = key {
             return self.insert_piece(space, *piece);
@@ -175,7 +176,7 @@ impl IndexBuilder {
         self.write_subject_kinds(out, codes);
     }
 
-    /// Writes sixteen bits for each node that is probably not there when it is looked up.
+    /// Writes a filter with sixteen bits for each node that is often looked up without existing.
     fn write_filter(&self, out: &mut Vec<u8>) {
         let bits = (self.filter_hashes.len() * 16).next_power_of_two().max(8);
         let bits = u32::try_from(bits).unwrap_or(1 << 31);
@@ -191,9 +192,9 @@ impl IndexBuilder {
         overwrite_u32(out, header_layout::FILTER_BITS, bits);
     }
 
-    /// Writes the nodes; returns the table that finds them.
+    /// Writes the nodes and returns the table that finds them.
     fn write_nodes(&self, out: &mut Vec<u8>, codes: u32) -> Vec<u64> {
-        // At most three quarters full: lookups of missing nodes are mostly prevented by the filter.
+        // At most three quarters full, because the filter prevents most lookups of missing nodes.
         let slots = (self.order.len() * 4 / 3 + 1).next_power_of_two();
         let mut table = vec![0_u64; slots];
         for hash in &self.order {
@@ -237,7 +238,7 @@ impl IndexNode {
     fn write_to(&self, out: &mut Vec<u8>, codes: u32) {
         let count = u32::try_from(self.hits.len()).unwrap_or(0);
         out.extend_from_slice(&(count << node_layout::COUNT_SHIFT | self.flags).to_le_bytes());
-        // The best ranks first: what cannot better them need not be compared.
+        // Best ranks first: a hit that cannot improve the rank is not compared.
         let mut hits: Vec<_> = self.hits.iter().collect();
         hits.sort_by_key(|((code, ..), (rank, ..))| (std::cmp::Reverse(*rank), *code));
         for ((code, layer, _), (rank, effect, open)) in hits {
@@ -274,7 +275,7 @@ pub(crate) fn overwrite_u32(out: &mut [u8], at: usize, value: u32) {
     }
 }
 
-/// Returns the text that a program begins with.
+/// Returns the literal text at the start of a program.
 pub(crate) fn leading_literal(code: &[u8]) -> &[u8] {
     match glob::decode_steps(code).next() {
         Some(GlobStep::Literal(bytes)) => bytes,
@@ -282,15 +283,15 @@ pub(crate) fn leading_literal(code: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns whether the program is a literal followed by any text. It then matches whatever the
-/// unknown parts are.
+/// Returns whether the program is a literal followed by any text. Such a program matches for every
+/// value of the unknown parts.
 fn is_prefix_pattern(code: &[u8]) -> bool {
     let mut steps =
         glob::decode_steps(code).skip_while(|step| matches!(step, GlobStep::Literal(_)));
     matches!((steps.next(), steps.next()), (Some(GlobStep::Any), None))
 }
 
-/// A pattern's leading parts, and the most telling thing behind them.
+/// The leading parts of a pattern, and the most selective key after them.
 type NodeAddress = (Vec<u8>, IndexKey);
 
 /// The number of patterns that share a key, and the number of patterns that contain each four-byte
@@ -314,7 +315,8 @@ impl KeyFrequencies {
         Self { places, pieces }
     }
 
-    /// Chooses where a pattern is filed: in its own place, but under its rarest piece where that place is crowded.
+    /// Chooses the address of a pattern: its own node, or the node of its rarest piece if its own
+    /// node has too many patterns.
     fn choose_address(&self, pattern: &Pattern) -> NodeAddress {
         let own = (pattern.kind, default_address(pattern));
         let telling = own.1 != (Vec::new(), IndexKey::Leading);
@@ -359,7 +361,7 @@ fn default_address(pattern: &Pattern) -> NodeAddress {
     (leading, IndexKey::Leading)
 }
 
-/// A piece of text behind the first wildcard, without separators.
+/// A piece of text after the first wildcard, without separators.
 struct TrailingLiteral<'a> {
     text: &'a [u8],
     /// True if the text must be at the beginning of a part.
@@ -370,7 +372,7 @@ struct TrailingLiteral<'a> {
 
 fn trailing_literals(code: &[u8], separator: u8) -> Vec<TrailingLiteral<'_>> {
     let mut parts = Vec::new();
-    let mut at_start = true; // Where the program begins, or whole parts were skipped.
+    let mut at_start = true; // At the start of the program, or after skipped whole parts.
     let mut seen_wildcard = false;
     for step in glob::decode_steps(code) {
         if let GlobStep::Literal(bytes) = step {

@@ -1,17 +1,17 @@
 //! Hashes of parts, eight bytes at a time, without allocation.
 //!
-//! They only choose where to look: whatever is found is compared with the subject itself, so that a collision costs time
-//! and never a wrong answer.
+//! Hashes only choose where to look. Every result is compared with the subject itself, so a
+//! collision costs time but never gives a wrong answer.
 
-/// An odd constant without pattern: the fraction of the golden ratio.
+/// An odd constant without a pattern: the fraction of the golden ratio.
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A hash in the making.
+/// An unfinished hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NodeHash(pub(crate) u64);
 
 impl NodeHash {
-    /// Returns the hash of nothing in this space.
+    /// Returns the hash of the empty subject of this kind.
     pub(crate) const fn from_subject_kind(space: u8) -> Self {
         Self(MIX.wrapping_mul(space as u64 + 1))
     }
@@ -23,7 +23,8 @@ impl NodeHash {
         Self((wide as u64) ^ ((wide >> 64) as u64))
     }
 
-    /// Adds one part, without its separator; ASCII letters count as small ones if `fold`.
+    /// Adds one part without its separator. If `fold` is true, ASCII letters are hashed as lower
+    /// case.
     #[inline]
     pub(crate) fn with_part(self, part: &[u8], fold: bool) -> Self {
         let (mut hash, mut at) = (self, 0);
@@ -36,7 +37,8 @@ impl NodeHash {
         }
     }
 
-    /// Adds the part that begins at `start`; returns where it ends, too. There is none where no separator follows.
+    /// Adds the part that begins at `start` and returns its end too. Returns `None` if no separator
+    /// follows.
     #[inline]
     pub(crate) fn with_next_part(
         self,
@@ -60,7 +62,7 @@ impl NodeHash {
         None
     }
 
-    /// Adds four bytes: the same as the part that they are.
+    /// Adds four bytes, with the same result as for a part of these bytes.
     #[inline]
     pub(crate) const fn with_piece(self, piece: [u8; 4], fold: bool) -> Self {
         self.with_word(u32::from_le_bytes(piece) as u64, fold)
@@ -75,7 +77,7 @@ impl NodeHash {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x80 * ONES;
 
-/// Returns the position of the first such byte, or 8 if there is none.
+/// Returns the position of the first byte with this value, or 8 if there is none.
 #[inline]
 const fn find_byte(word: u64, byte: u8) -> usize {
     let zero_where_found = word ^ (ONES * byte as u64);
@@ -83,7 +85,7 @@ const fn find_byte(word: u64, byte: u8) -> usize {
     marks.trailing_zeros() as usize / 8
 }
 
-/// Returns the eight bytes at a place, filled up with zeros behind the end.
+/// Returns the eight bytes at an offset, padded with zeros after the end.
 #[inline]
 fn read_word(bytes: &[u8], at: usize) -> u64 {
     if let Some(eight) = bytes.get(at..at + 8).and_then(|eight| eight.try_into().ok()) {
@@ -104,7 +106,7 @@ fn read_short_word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-/// Makes small letters of the large ASCII letters among eight bytes.
+/// Converts the upper-case ASCII letters among eight bytes to lower case.
 #[inline]
 const fn to_ascii_lowercase(value: u64) -> u64 {
     let low = value & !HIGH;
@@ -114,7 +116,8 @@ const fn to_ascii_lowercase(value: u64) -> u64 {
     value | (large >> 2)
 }
 
-/// Returns a checksum that notices damage (not malice): four lanes, eight bytes each.
+/// Returns a checksum that detects damage, but not deliberate manipulation: four lanes, eight bytes
+/// each.
 pub(crate) fn compute_checksum(bytes: &[u8]) -> u64 {
     let mut lanes = [NodeHash(1), NodeHash(2), NodeHash(3), NodeHash(4)];
     let mut chunks = bytes.chunks_exact(32);
@@ -174,6 +177,7 @@ mod tests {
         all.sort_unstable();
         let before = all.len();
         all.dedup();
-        assert!(before - all.len() <= 4, "{}", before - all.len()); // `xx`, `xxy`, `xyx`… stand there twice or thrice.
+        // `xx`, `xxy`, `xyx` and others occur twice or three times.
+        assert!(before - all.len() <= 4, "{}", before - all.len());
     }
 }

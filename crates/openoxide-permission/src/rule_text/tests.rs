@@ -85,7 +85,7 @@ fn a_pattern_from_elsewhere_is_written_only_where_the_text_is_never_looser() {
         // The text is wider, because it covers everything below: valid for a deny, but not for an
         // allow.
         (Edit, &[Literal(b"a/")], None, Some(("Edit(//a)", false))),
-        // A deny of reading is a deny of changing, too.
+        // A deny of reads also denies edits.
         (Read, &[Literal(b"a/"), Any], Some(("Read(//a)", true)), Some(("Read(//a)", false))),
         (Edit, &[Literal(b"a/"), Any], Some(("Edit(//a)", true)), Some(("Edit(//a)", true))),
         (
@@ -136,7 +136,7 @@ fn a_pattern_from_elsewhere_is_written_only_where_the_text_is_never_looser() {
         (
             Fetch,
             &[
-                Literal(b"io."), // `*.io` is wider, but of that no proof is found.
+                Literal(b"io."), // `*.io` is wider, but no proof of that is found.
                 AnyInPart,
                 Literal(b"."),
             ],

@@ -1,17 +1,17 @@
-//! The places, with the programs whose own files they are and where each is documented.
+//! The known secret files, with the programs that own them and the source that documents each.
 
-/// A file or directory that usually holds secrets.
+/// A file or directory that usually contains secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecretFile {
-    /// The path below a home directory, or from the root if it begins with `/`.
+    /// The path relative to a home directory, or an absolute path if it begins with `/`.
     pub path: &'static str,
-    /// The programs whose own file it is, and which do not work without it: for these it is not hidden.
+    /// The programs that own the file and do not work without it. It is not hidden from them.
     pub programs: &'static [&'static str],
     /// The source that documents the location.
     pub source: &'static str,
 }
 
-/// All places, by what they belong to.
+/// All known secret files, grouped by what they belong to.
 pub(super) const KNOWN_SECRET_FILES: &[SecretFile] = &[
     secret_file(".aws", "AWS CLI, Configuration and credential file settings"),
     secret_file(".azure", "Azure CLI, configuration"),

@@ -68,7 +68,7 @@ fn secrets_of_both_homes_and_of_named_directories_are_hidden() {
     }
 }
 
-/// Every path that the sandbox hides is one that the safety floor asks about.
+/// The safety floor asks about every path that the sandbox hides.
 #[test]
 fn every_hidden_path_is_a_secret() {
     let home = path("/home/ann");

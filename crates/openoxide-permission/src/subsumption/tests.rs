@@ -40,7 +40,7 @@ fn a_wider_rule_covers_a_narrower_one() {
         assert_eq!(subsumes(&rule(wide, Allow), &rule(narrow, Allow)), expected, "{wide} {narrow}");
         assert_eq!(subsumes(&rule(wide, Deny), &rule(narrow, Deny)), expected, "{wide} {narrow}");
     }
-    // What denies looks through the case of letters; what allows does not.
+    // A rule that denies ignores case. A rule that allows does not.
     assert!(subsumes(&rule("Read(//A)", Deny), &rule("Read(//a)", Allow)));
     assert!(!subsumes(&rule("Read(//a)", Allow), &rule("Read(//a)", Deny)));
 }
@@ -82,7 +82,7 @@ proptest! {
     }
 }
 
-/// The two rules with what they ask for, and whether the first covers the second.
+/// The two rules with their effects, and whether the first subsumes the second.
 type Row = (Effect, &'static str, Effect, &'static str, bool);
 
 #[test]
@@ -129,7 +129,7 @@ fn each_piece_covers_exactly_its_matches() {
     }
 }
 
-/// The walk without its memory: every way is gone, however often.
+/// Searches without memoization: every path is walked, however often.
 fn goes_naively(walk: &SubsumptionSearch<'_>, (at, place, inside): SubsumptionState) -> bool {
     let done = at == walk.wide.len() && place == walk.narrow.len();
     let next = walk.successors(at, place, inside);

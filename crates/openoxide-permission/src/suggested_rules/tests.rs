@@ -22,7 +22,7 @@ fn place(path: &str) -> PathAccess {
     PathAccess::new(AbsPath::new(path).unwrap())
 }
 
-/// A link from one place to another.
+/// Returns a symbolic link from one path to another.
 fn link(path: &str, to: &str) -> PathAccess {
     PathAccess { resolved: AbsPath::new(to).ok(), ..place(path) }
 }

@@ -1,4 +1,4 @@
-//! Committing as a widening of `.git`.
+//! Tests of write access to `.git` for commits.
 
 use super::*;
 

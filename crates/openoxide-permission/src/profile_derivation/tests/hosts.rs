@@ -1,8 +1,8 @@
-//! Table of the hosts that a profile names.
+//! Tests of the hosts that a profile names.
 
 use super::*;
 
-/// (rules of the user, what a program reaches, the hosts)
+/// Each row: the rules of the user, the accesses of a program, and the expected hosts.
 #[test]
 fn hosts_come_from_rules_and_grants_and_denies_win() {
     type Row<'a> = (&'a [(Effect, &'a str)], &'a [Access], &'a [&'a str]);

@@ -1,4 +1,5 @@
-//! A profile permits nothing that would be asked about or denied, whatever the rules and the mode.
+//! Tests that a profile permits nothing that would be asked about or denied, under any rules and
+//! mode.
 
 use proptest::{prelude::*, sample::select};
 
@@ -56,7 +57,7 @@ const HOSTS: [&str; 7] = ["x.io", "a.x.io", "b.x.io", "b.a.x.io", "ab.x.io", "y.
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
-    /// A profile permits only accesses that need no question, whatever the rules and the mode.
+    /// A profile permits only accesses that need no question, under any rules and mode.
     ///
     /// Guards I30.
     #[test]

@@ -80,7 +80,7 @@ fn patterns_under_a_crowded_key_use_their_rarest_piece() {
     assert_eq!(filed(&many(9, |number| format!("Bash(git *same*{number}*)"))), own());
     assert_eq!(filed(&many(9, |number| format!("Bash(git *same{number}*)"))), piece(b"ame0"));
     assert_eq!(filed(&many(9, |number| format!("Bash(git *{}*)", 10 + number))), own());
-    // One that nothing else tells is always filed under a piece.
+    // A pattern without another key is always stored under a piece.
     assert_eq!(filed(&["Bash(*danger*)".into()]), piece(b"ange"));
     assert_eq!(filed(&["Bash(*abc*)".into()]), (Vec::new(), IndexKey::Leading));
 }
