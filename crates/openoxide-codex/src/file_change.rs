@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 /// A change of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileUpdateChange {
-    /// The file.
+    /// The path of the file.
     pub path: String,
     /// The kind of change.
     pub kind: PatchChangeKind,
-    /// The difference; for a file that is added or deleted, its content.
+    /// The diff, or the content of a file that is added or deleted.
     pub diff: String,
 }
 
@@ -23,14 +23,14 @@ pub enum PatchChangeKind<P = String> {
     Delete,
     /// The content changes, and possibly the name.
     Update {
-        /// The new name, if it changes.
+        /// The new path, if the file is moved.
         #[serde(default = "Option::default")]
         move_path: Option<P>,
     },
 }
 
 impl<P> PatchChangeKind<P> {
-    /// Returns the new name of the file, if it changes.
+    /// Returns the new path of the file, if it is moved.
     #[must_use]
     pub const fn move_path(&self) -> Option<&P> {
         match self {

@@ -1,4 +1,4 @@
-//! The hooks of Codex: one answer to each payload (measured on 0.169).
+//! The hooks of Codex, with one answer to each payload (observed on 0.169).
 //!
 //! Codex continues as if there were no hook when the hook fails, when it prints nothing, and also
 //! when it answers `ask` or a bare `allow` before a tool. Therefore a call that requires a question
@@ -24,14 +24,15 @@ use openoxide_adapters::{
 /// The program that asks a person if the policy requires it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptOwner {
-    /// No program does so reliably: a call that requires a question is blocked.
+    /// No program reliably asks a person. A call that requires a question is blocked.
     Unavailable,
-    /// Codex does, about all that its own rules do not allow: its approval policy is `untrusted`.
+    /// Codex asks about everything that its own rules do not allow. Its approval policy is
+    /// `untrusted`.
     Codex,
 }
 
-/// Returns the answer to a call, as one line of JSON, or nothing where Codex shall go on: then its own approval and its
-/// sandbox come, which no hook skips.
+/// Returns the answer to a call as one line of JSON, or `None` if Codex should continue with its
+/// own approval and sandbox, which no hook skips.
 #[must_use]
 pub fn render_hook_answer(
     call: &AgentHookCall,
@@ -43,7 +44,8 @@ pub fn render_hook_answer(
         (AgentHookEvent::PermissionRequest, Effect::Allow) if is_host_request(call) => None,
         (_, Effect::Allow | Effect::Ask) if is_user_prompt_tool(&call.tool) => None,
         // With `PromptOwner::Codex` the call may have been left to Codex before the tool ran.
-        // Otherwise the files have been checked there, with their directories.
+        // Otherwise the files have already been checked before the tool ran, with their
+        // directories.
         (AgentHookEvent::PermissionRequest, Effect::Allow)
             if asks == PromptOwner::Codex && has_unknown_base(call) =>
         {
@@ -66,15 +68,15 @@ pub fn render_hook_answer(
     }
 }
 
-/// Returns the answer for when nothing could be decided, and perhaps not even the event is known: before a tool it blocks, and
-/// a person who is asked is left to answer.
+/// Returns the answer for the case that no decision was possible, even if the event is unknown. It
+/// blocks a call before the tool runs, and leaves a permission request to the person.
 #[must_use]
 pub fn render_undecided(why: &str) -> String {
     render_pre_tool_use(Effect::Deny, &format!("OpenOxide could not decide: {why}"))
 }
 
-/// Returns whether Codex asks for a host rather than for the command that contacts it, or whether
-/// the model claims so.
+/// Returns whether Codex asks about a host rather than about the command that contacts it, or
+/// whether the model claims so.
 fn is_host_request(call: &AgentHookCall) -> bool {
     let about = call.input.get("description").and_then(Value::as_str);
     about.is_some_and(|about| about.trim_start().starts_with("network-access "))
@@ -154,7 +156,7 @@ mod tests {
         assert!(said("/p/a", PromptOwner::Codex));
     }
 
-    /// Codex does not accept `ask`, or `allow` without a changed input, as an answer: it would
+    /// Codex does not accept `ask`, or `allow` without a changed input, as an answer. It would
     /// continue.
     #[test]
     fn before_a_tool_there_is_a_deny_or_nothing() {

@@ -1,27 +1,27 @@
-//! Codex's modes as settings of the gate: its two axes and its presets (DECISIONS 9).
+//! Codex's modes as settings of the gate: its two axes and its presets.
 //!
-//! The tables are data; docs/modes.md shows them, and a test walks them.
+//! The tables are data. `docs/modes.md` shows them, and a test checks every row.
 
 use openoxide_adapters::mode_tables::{ConfinementMode, GateSettings};
 use openoxide_protocol::{Effect, PermissionMode};
 
 use crate::exact_semantics::SandboxMode;
 
-/// Codex's approval policy in the table. It differs from `AskForApproval`, which reads `on-failure`
+/// An approval policy in Codex's table. It differs from `AskForApproval`, which parses `on-failure`
 /// as `on-request` and has `Granular`, which no single setting expresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CodexApprovalPolicy {
     /// Only commands that are known to be safe run without a question.
     UnlessTrusted,
-    /// Confined; a person is asked when that stopped the command.
+    /// Commands run in the sandbox. A person is asked if the sandbox has blocked a command.
     OnFailure,
-    /// A person is asked when the model wants more than the confinement gives.
+    /// A person is asked if the model requests more than the sandbox allows.
     OnRequest,
-    /// Questions are never asked.
+    /// A person is never asked.
     Never,
 }
 
-/// One row of Codex's table: its two axes and ours.
+/// One row of Codex's table: a position on its two axes, and the settings of the gate.
 pub type CodexModeRow = (CodexApprovalPolicy, SandboxMode, GateSettings);
 
 const fn attended(
@@ -63,14 +63,14 @@ pub const CODEX_MODE_TABLE: [CodexModeRow; 16] = [
     (Never, Sandbox::ExternalSandbox, unattended(External, Allow)),
 ];
 
-/// Codex's presets: each a name, a label and a place on the two axes (seed 004).
+/// Codex's presets: a name, a label and a position on the two axes.
 pub const CODEX_PRESETS: [(&str, &str, CodexApprovalPolicy, SandboxMode); 3] = [
     ("read-only", "Read Only", OnRequest, Sandbox::ReadOnly),
     ("auto", "Default", OnRequest, Sandbox::WorkspaceWrite),
     ("full-access", "Full Access", Never, Sandbox::DangerFullAccess),
 ];
 
-/// Returns the settings for a place on Codex's axes.
+/// Returns the settings for a position on Codex's axes.
 #[must_use]
 pub fn codex_gate_settings(
     approval: CodexApprovalPolicy,

@@ -24,7 +24,7 @@ struct SpannedExample {
     span: Range<usize>,
 }
 
-/// A file that is being read.
+/// The state of parsing a rule file.
 #[derive(Default)]
 struct PlainRuleReader {
     file: ParsedRuleFile,
@@ -32,7 +32,7 @@ struct PlainRuleReader {
     examples: Vec<Vec<SpannedExample>>,
 }
 
-/// Reads plain calls. Examples are checked when all calls are known, as in Codex.
+/// Parses plain calls. Examples are checked when all calls are known, as in Codex.
 ///
 /// # Errors
 /// Returns all errors for which Codex skips the file.
@@ -109,8 +109,8 @@ fn matches_any(rules: &[PrefixRule], words: &[String]) -> bool {
     rules.iter().any(|rule| rule.pattern.matches(program, arguments))
 }
 
-/// Returns the rules of a call, one for each program, and its examples. The rules hold no examples:
-/// these are checked here, where their locations are known.
+/// Returns the rules of a call, one for each program, and its examples. The rules contain no
+/// examples, which are checked where their locations are known.
 fn parse_prefix_rule(
     call: &FunctionCall,
 ) -> Result<(RuleExamples, Vec<SpannedExample>), PolicyTextError> {
@@ -220,7 +220,7 @@ fn parse_pattern(
     Ok((places.remove(0), places))
 }
 
-/// Returns a word of a command, which holds no NUL.
+/// Parses a word of a command, which must not contain a NUL.
 fn parse_word(value: &LiteralValue) -> Result<String, PolicyTextError> {
     let word = parse_text(value)?;
     if word.contains('\0') {

@@ -11,42 +11,42 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodexReviewDecision {
-    /// Once.
+    /// Approves the request once.
     Approved,
-    /// And a rule is written that allows what begins with these words.
+    /// Approves the request and writes a rule that allows commands with this prefix.
     ApprovedExecpolicyAmendment {
-        /// The words.
+        /// The words of the prefix.
         proposed_execpolicy_amendment: Vec<String>,
     },
-    /// As long as the session lasts, for the same call or the same files.
+    /// Approves the same call or the same files until the session ends.
     ApprovedForSession,
-    /// And this tool of an MCP server is allowed permanently.
+    /// Approves the request and allows this tool of an MCP server permanently.
     ApprovedMcpPolicyAmendment,
-    /// A rule about the host is written.
+    /// Writes a rule about the host.
     NetworkPolicyAmendment {
         /// The rule.
         network_policy_amendment: NetworkPolicyAmendment,
     },
-    /// No, and the model goes on.
+    /// Denies the request. The model continues.
     Denied {
-        /// The message that the model is shown; empty where the server writes it.
+        /// The message that the model is shown; empty if the server writes it.
         rejection: String,
     },
-    /// There was no answer in time.
+    /// No answer was given in time.
     TimedOut,
-    /// No, and the turn ends.
+    /// Denies the request and ends the turn.
     Abort,
 }
 
 impl CodexReviewDecision {
-    /// Returns the denial after which the model goes on, without a message.
+    /// Returns a denial without a message. The model continues after it.
     #[must_use]
     pub const fn new_denial() -> Self {
         Self::Denied { rejection: String::new() }
     }
 }
 
-/// A rule about a host that a person wants.
+/// A rule about a host, as part of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkPolicyAmendment {
     /// The host.

@@ -1,4 +1,4 @@
-//! Tokens to calls: a function's name and its arguments.
+//! Parsing of tokens into calls, each with the name of a function and its arguments.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub(super) enum LiteralKind {
 }
 
 impl LiteralValue {
-    /// Returns the text, if the value is one.
+    /// Returns the text, if the value is a string.
     pub(super) fn as_text(&self) -> Option<&str> {
         match &self.kind {
             LiteralKind::Text(text) => Some(text),
@@ -40,7 +40,7 @@ impl LiteralValue {
         }
     }
 
-    /// Returns the truth value, if the value is `True` or `False`.
+    /// Returns the value as a `bool`, if it is `True` or `False`.
     pub(super) fn as_bool(&self) -> Option<bool> {
         match &self.kind {
             LiteralKind::Word(word) if word == "True" => Some(true),

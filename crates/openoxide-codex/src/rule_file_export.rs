@@ -1,4 +1,4 @@
-//! Our rules as a rule file of Codex: the first words of commands, and hosts.
+//! Rendering of OpenOxide rules as a rule file of Codex: the first words of commands, and hosts.
 
 use openoxide_permission::{Layer, Pattern, Rule, SubjectKind};
 use openoxide_protocol::Effect;
@@ -9,7 +9,7 @@ use openoxide_adapters::policy_export::{
     word_prefix,
 };
 
-/// Returns a layer as a rule file. There the most restrictive rule decides.
+/// Renders a layer as a rule file, in which the most restrictive rule decides.
 #[must_use]
 pub fn render_rule_file(layer: &Layer) -> PolicyExport {
     let mut export = PolicyExport::default();
@@ -61,7 +61,7 @@ fn render_call(export: &mut PolicyExport, rule: &Rule, pattern: &Pattern) -> Opt
     }
 }
 
-/// Codex itself writes its words as JSON does.
+/// Renders a string. Codex itself writes the words of its rules as JSON strings.
 fn render_string(text: &str) -> String {
     Value::from(text).to_string()
 }

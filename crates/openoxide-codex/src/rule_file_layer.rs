@@ -29,10 +29,11 @@ use openoxide_adapters::policy_translation::{
 /// The maximum number of commands that one rule expands to.
 const MAX_PATTERNS: usize = 4096;
 
-/// Returns a rule file as a layer.
+/// Translates a rule file into a layer.
 ///
 /// # Errors
-/// Where Codex itself would leave it out: a wrong argument, an example that is not met; or where the language fails.
+/// Returns an error if Codex itself would skip the file because of a wrong argument or an unmet
+/// example, or if the evaluation of the file fails.
 pub fn translate_rule_file(
     text: &str,
     kind: LayerKind,
@@ -45,7 +46,7 @@ pub fn translate_rule_file(
     for (call, span) in &rules.prefix_rules {
         to.translate_prefix_rules(&call.rules, span, &rules);
     }
-    // A later rule about a host takes the place of an earlier one; one that prompts does not.
+    // A later rule about a host replaces an earlier one, unless the later rule prompts.
     let mut said = BTreeSet::new();
     for (rule, span) in rules.network_rules.iter().rev() {
         if to_effect(rule.decision) == Effect::Ask || said.insert(&rule.host) {
@@ -142,7 +143,7 @@ fn render_alternatives(words: &[String]) -> String {
     }
 }
 
-/// Returns every choice of one word for each place; nothing if there are too many.
+/// Returns every combination of one word for each position; `None` if there are too many.
 fn cartesian_product(places: &[Vec<String>]) -> Option<Vec<Vec<&str>>> {
     let mut all: Vec<Vec<&str>> = vec![Vec::new()];
     for words in places {

@@ -1,4 +1,4 @@
-//! The rules of a file: of plain calls, or of a program that is evaluated as Codex does.
+//! The rules of a file that consists of plain calls, or of one that is evaluated as Codex does.
 
 use openoxide_permission::PathAnchors;
 
@@ -18,7 +18,7 @@ use openoxide_adapters::policy_translation::PolicyTextError;
 /// The functions that a rule file can call.
 const RULE_FUNCTIONS: &[&str] = &["prefix_rule", "host_executable", "network_rule"];
 
-/// Reads a file. A file that contains more than plain calls is evaluated.
+/// Parses a file. A file that contains more than plain calls is evaluated.
 ///
 /// # Errors
 /// Returns all errors for which Codex skips the file.

@@ -1,4 +1,4 @@
-//! A rule file as tokens, each with its place.
+//! The lexer for rule files.
 
 use std::ops::Range;
 
@@ -10,17 +10,18 @@ use openoxide_adapters::policy_translation::PolicyTextError;
 pub(super) enum StarlarkToken {
     Name(String),
     Text(String),
-    /// One of `( ) [ ] , =`; `;`, also for the end of a line between two statements; or what no call holds.
+    /// One of `( ) [ ] , =`, a `;` (also for the end of a line between two statements), or a
+    /// character that no call contains.
     Mark(char),
 }
 
 /// A token with its location.
 pub(super) type SpannedToken = (StarlarkToken, Range<usize>);
 
-/// Cuts a text. Inside parentheses and brackets the ends of lines mean nothing.
+/// Splits a text into tokens. Line ends inside parentheses and brackets are ignored.
 ///
 /// # Errors
-/// At a text that does not end, or an escape that means nothing.
+/// Returns an error for an unterminated string or an unknown escape.
 pub(super) fn tokenize(source: &str) -> Result<Vec<SpannedToken>, PolicyTextError> {
     let mut lexer = StarlarkLexer { source, offset: 0, depth: 0, tokens: Vec::new() };
     while let Some(found) = lexer.peek_char() {
@@ -76,7 +77,7 @@ impl StarlarkLexer<'_> {
         Ok(())
     }
 
-    /// A statement begins where its line begins: blanks before it are a mark that no call has.
+    /// Skips blanks. Blanks at the start of a statement's line become a mark that no call contains.
     fn skip_whitespace(&mut self) {
         let rest = self.rest();
         let length = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();

@@ -1,19 +1,19 @@
-//! Patches in scripts. Codex applies them itself, or else its program of that name does (observed
-//! on 0.169).
+//! Patches in scripts. Codex applies them itself, or runs its own program of that name (observed on
+//! 0.169).
 //!
-//! `exact_semantics` knows exactly what Codex treats as a patch. It uses a grammar whose time is
-//! quadratic for some scripts, and Codex continues without a hook that takes too long. Therefore
+//! `exact_semantics` determines exactly what Codex treats as a patch. It uses a grammar whose time
+//! is quadratic for some scripts, and Codex continues without a hook that takes too long. Therefore
 //! only the text is checked here: more scripts are treated as patches, and anything other than a
-//! plain `cd` is a doubt.
+//! plain `cd` makes the call opaque.
 
 use openoxide_protocol::Action;
 
 use openoxide_adapters::{agent_hook::AgentHookCall, patch_files, tool_action::parse_action};
 
-/// The names of the program in Codex.
+/// The names of Codex's program that applies patches.
 const APPLY_PATCH_NAMES: [&str; 2] = ["apply_patch", "applypatch"];
 
-/// Returns the files that a patch in a script changes. The script analysis does not see them,
+/// Returns the files that a patch in a script changes. The script analysis does not find them,
 /// because it treats `apply_patch` as any other program. The script itself is checked as well.
 #[must_use]
 pub fn find_patched_files(call: &AgentHookCall) -> Option<Action> {
@@ -39,7 +39,8 @@ pub fn find_patched_files(call: &AgentHookCall) -> Option<Action> {
     Some(Action::Edit { paths: files.into_iter().map(at).collect() })
 }
 
-/// Returns where a script goes before it calls the program: to a directory that is written as it is, or nowhere (then it is empty).
+/// Returns the directory that a script changes to before it calls the program, or an empty string
+/// if it does not change the directory. Returns `None` unless the directory is a plain literal.
 fn find_cd_directory(before: &str) -> Option<&str> {
     let before = before.trim();
     if before.is_empty() {
@@ -99,7 +100,7 @@ mod tests {
         assert_eq!(edits(home), ["./~/a"]);
     }
 
-    // Whatever Codex 0.169 takes for a patch is a patch here, or a doubt.
+    // Everything that Codex 0.169 treats as a patch must be recognized as a patch or be opaque.
     #[test]
     fn everything_that_codex_treats_as_a_patch_is_found() {
         let recorded = include_str!("../../../corpus/codex/patches.ndjson");

@@ -6,12 +6,12 @@ use openoxide_shell::{AnalysisContext, ScriptProperties};
 
 use openoxide_adapters::{agent_hook::AgentHookCall, tool_action::parse_action};
 
-/// Variables that zsh ties to the search path, or takes the name of a program from.
+/// Variables that zsh ties to the search path, or from which it takes the name of a program.
 const ZSH_STEERING: [&str; 8] =
     ["path", "cdpath", "fpath", "module_path", "NULLCMD", "READNULLCMD", "ZDOTDIR", "argv"];
 
-/// Returns a doubt about a script that bash, a POSIX shell and zsh do not read in the same way,
-/// because it is unknown which shell the model has chosen.
+/// Returns an opaque action for a script that bash, a POSIX shell and zsh do not read in the same
+/// way, because it is unknown which shell the model has chosen.
 #[must_use]
 pub fn find_shell_difference(call: &AgentHookCall) -> Option<Action> {
     let Action::Command { script } = parse_action(&call.tool, &call.input) else { return None };

@@ -1,4 +1,5 @@
-//! Texts, as Starlark writes them: quotes of either kind, once or three times, `r` before them, and escapes.
+//! Parsing of Starlark string literals: single or triple quotes of either kind, the prefix `r`, and
+//! escapes.
 
 use openoxide_adapters::policy_translation::PolicyTextError;
 
@@ -8,10 +9,10 @@ pub(super) fn starts_string(rest: &str) -> bool {
     rest.starts_with(['"', '\''])
 }
 
-/// Reads the text that begins here; returns it and its length in the source.
+/// Parses the string literal that begins here. Returns its value and its length in the source.
 ///
 /// # Errors
-/// Where it does not end, or an escape means nothing.
+/// Returns an error for an unterminated literal or an unknown escape.
 pub(super) fn parse_string(rest: &str, at: usize) -> Result<(String, usize), PolicyTextError> {
     let raw = rest.starts_with('r');
     let start = usize::from(raw);

@@ -1,4 +1,4 @@
-//! Rules as Codex 0.169 reads them: the tables that were observed there, and recorded rows.
+//! Tests against the rules of Codex 0.169: tables of observed behavior, and recorded rows.
 
 use openoxide_permission::{EvaluationContext, LayerKind, PathAnchors, PolicyStack, decide_access};
 use openoxide_protocol::{AbsPath, Access, Effect};
@@ -19,7 +19,7 @@ fn read(text: &str) -> Result<PolicyTranslation, Vec<PolicyTextError>> {
     })
 }
 
-/// Reads it without the language.
+/// Parses a file without the evaluator.
 fn plainly(text: &str) -> Result<ParsedRuleFile, Vec<PolicyTextError>> {
     parse_calls(text).map_err(|fault| vec![fault]).and_then(|calls| read_plain_rules(&calls))
 }

@@ -27,13 +27,13 @@ pub enum TrustError {
     /// The text is not TOML.
     #[error("{}", .0.to_string().trim_end())]
     InvalidToml(#[source] Box<TomlError>),
-    /// Hooks are switched off; the name of the setting.
+    /// Hooks are disabled. Contains the name of the setting.
     #[error("hooks are switched off there: `features.{0} = false`")]
     HooksDisabled(&'static str),
     /// The entries with the hashes are not tables.
     #[error("`hooks.state` is not written as tables")]
     StateNotTables,
-    /// A value is not a table; its name.
+    /// A value is not a table. Contains its name.
     #[error("`{0}` is not written as a table")]
     NotTable(String),
 }
@@ -41,7 +41,7 @@ pub enum TrustError {
 /// Returns the hook that starts `program`, an absolute path.
 ///
 /// # Errors
-/// When the path cannot be written for a shell.
+/// Returns an error if the path cannot be written for a shell.
 pub fn hook_wiring(program: &str) -> Result<HookWiring, WiringError> {
     let command = blocking_command(program, "codex")?;
     let hook = [("type".to_owned(), "command".into()), ("command".to_owned(), command.into())];
@@ -57,8 +57,8 @@ pub fn hook_wiring(program: &str) -> Result<HookWiring, WiringError> {
 /// which start `program`.
 ///
 /// # Errors
-/// Returns an error if the text is not TOML, if there is another value in the place of the hashes,
-/// or if hooks are switched off.
+/// Returns an error if the text is not TOML, if the key of the hashes has another value, or if
+/// hooks are disabled.
 pub fn trust_hook(
     text: &str,
     hooks: &str,
@@ -73,7 +73,7 @@ pub fn trust_hook(
         let entry =
             state.entry(&hook_state_key(hooks, place)).or_insert_with(|| Table::new().into());
         let entry = entry.as_table_mut().ok_or(TrustError::StateNotTables)?;
-        // A comment behind an old hash stays.
+        // A comment after an old hash is preserved.
         match entry.get_mut("trusted_hash").and_then(Item::as_value_mut) {
             Some(there) if there.as_str() == Some(&hash) => {}
             _ => drop(entry.insert("trusted_hash", value(hash))),
@@ -136,7 +136,7 @@ fn table_entry<'t>(parent: &'t mut Table, name: &str) -> Result<&'t mut Table, T
     item.as_table_mut().ok_or_else(|| TrustError::NotTable(name.to_owned()))
 }
 
-/// Returns the name that Codex knows a hook by.
+/// Returns the name by which Codex identifies a hook.
 fn hook_state_key(hooks: &str, place: &HookLocation) -> String {
     format!("{hooks}:{}:{}:{}", event_key(place.event), place.group, place.hook)
 }
@@ -166,7 +166,7 @@ mod tests {
 
     const HOOKS: &str = "/home/me/.codex/hooks.json";
 
-    // What `hooks/list` of 0.169 has answered.
+    // The hashes that `hooks/list` of 0.169 returned.
     #[test]
     fn hashes_are_those_of_codex() {
         let expected = "sha256:e0288a024faa6db4eca6dcb1c9fa4d63c1e0a721c59edc6c7c54502ba929caed";
