@@ -1,8 +1,9 @@
-//! The anchor: the number and the hash of the newest record, kept outside of the journal.
+//! The anchor: the number and the hash of the newest record, stored outside the journal.
 //!
-//! A chain of hashes cannot show that its end was cut off, or that another journal was put in its place. The anchor can. It is one
-//! line that each writer writes over, under the journal's lock. A second one may be kept elsewhere (`OPENOXIDE_AUDIT_ANCHOR`): a file to
-//! which each writer adds a line, so that it may be on a disk that only takes additions.
+//! A hash chain cannot show that its end was removed or that it was replaced with another journal.
+//! The anchor can. It is one line that each writer overwrites under the journal's lock. A second
+//! anchor can be stored elsewhere (`OPENOXIDE_AUDIT_ANCHOR`). It is a file to which each writer
+//! appends a line, so that it can be on an append-only disk.
 
 use std::{
     fs::{File, OpenOptions},
@@ -16,7 +17,7 @@ use crate::file_access::{FileReadError, read_regular_file};
 
 /// The variable that names the file of the second anchor.
 const SECOND_ANCHOR_VARIABLE: &str = "OPENOXIDE_AUDIT_ANCHOR";
-/// A number of 20 digits, a blank, 64 digits of a hash and a line feed.
+/// The length of a line: a number of 20 digits, a space, a hash of 64 digits and a line feed.
 const LINE_LENGTH: usize = 86;
 const MAX_ANCHOR_BYTES: u64 = 1 << 30;
 
@@ -30,16 +31,16 @@ pub(super) struct JournalAnchor {
 /// The content of all anchors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AnchorState {
-    /// True if there is an anchor.
+    /// True if any anchor exists.
     pub(super) exists: bool,
     /// The newest records, each with the anchor file that names it.
     pub(super) links: Vec<(PathBuf, JournalPosition)>,
-    /// The first anchor that is there and cannot be read.
+    /// The first anchor that exists but cannot be read.
     pub(super) damaged: Option<PathBuf>,
 }
 
 impl JournalAnchor {
-    /// Returns an anchor in this file, and in the one that the environment names.
+    /// Creates an anchor in this file and in the file that the environment names.
     pub(super) fn new(path: PathBuf) -> Self {
         let second = std::env::var_os(SECOND_ANCHOR_VARIABLE).filter(|name| !name.is_empty());
         Self { path, second: second.map(PathBuf::from) }
@@ -50,15 +51,15 @@ impl JournalAnchor {
         Self { path, second: Some(second) }
     }
 
-    /// Returns an anchor in this file alone.
+    /// Creates an anchor only in this file.
     pub(super) const fn without_second(path: PathBuf) -> Self {
         Self { path, second: None }
     }
 
-    /// Returns the newest record, as the first anchor has it.
+    /// Returns the newest record according to the first anchor.
     ///
     /// # Errors
-    /// When there is an anchor that cannot be read.
+    /// Returns an error if an anchor exists but cannot be read.
     pub(super) fn read_newest(&self) -> Result<Option<JournalPosition>, AuditError> {
         match read_regular_file(&self.path, MAX_ANCHOR_BYTES) {
             Ok(bytes) if bytes.is_empty() => Ok(None),
@@ -73,10 +74,10 @@ impl JournalAnchor {
         AuditError::Unsafe { path: self.path.clone(), why }
     }
 
-    /// Notes the newest record.
+    /// Stores the number and the hash of the newest record.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if they cannot be written.
     pub(super) fn write(&self, newest: &JournalPosition) -> Result<(), AuditError> {
         let line = format!("{:020} {}\n", newest.seq, newest.hash);
         let failed = || AuditError::io_error("has an anchor that cannot be written");

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// The answer of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerRecord {
-    /// The id of the request. The record of the program that asked and the record of the command
-    /// that answered have the same one.
+    /// The id of the request. It is the same in the record of the program that asked and in the
+    /// record of the command that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
     /// The channel through which the person answered.
@@ -17,7 +17,7 @@ pub struct AnswerRecord {
     /// The choice.
     #[serde(alias = "choice")]
     pub decision: ReviewDecision,
-    /// The command and the terminal that answered, where it was another one.
+    /// The command and the terminal that answered, if they are not those of the requester.
     #[serde(default, alias = "by", skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<String>,
     /// The scope of an approval.
@@ -32,7 +32,7 @@ pub struct AnswerRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GrantRecord {
-    /// The breadth of the choice: narrower, as offered or wider; `None` if the rules come from
+    /// The breadth of the choice: narrower, as offered or wider. `None` if the rules come from
     /// several choices.
     #[serde(alias = "width", skip_serializing_if = "Option::is_none")]
     pub breadth: Option<RuleBreadth>,

@@ -17,10 +17,10 @@ use super::{
 /// The maximum number of accesses that are recorded for one decision. The strictest ones are kept.
 const MAX_ACCESSES: usize = 40;
 
-/// A record, read back.
+/// A record that was read from the journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditRecord {
-    /// Its number, from 1.
+    /// The number of the record, starting at 1.
     pub seq: u64,
     /// The time at which the record was written.
     pub time: UtcTimestamp,
@@ -31,39 +31,40 @@ pub struct AuditRecord {
 /// An event in the journal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AuditEvent {
-    /// Something was decided.
+    /// A decision was made.
     Decision(Box<DecisionRecord>),
     /// A permitted operation has ended.
     Outcome(OutcomeRecord),
-    /// Old segments were removed, up to and with this record.
+    /// Old segments were removed, up to and including this record.
     Prune(PruneRecord),
-    /// The end of an unfinished record was cut off: its writer died.
+    /// An incomplete record at the end was removed. Its writer was killed.
     Repair(RepairRecord),
 }
 
-/// A decision, with who asked for what and on which grounds it was made.
+/// A decision: who requested which operation, and the reason for the decision.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DecisionRecord {
-    /// The verb that decided: `hook`, `run` or `codex review`; or the one that answered a request: `approve` or `deny`.
+    /// The command that decided (`hook`, `run` or `codex review`), or that answered a request
+    /// (`approve` or `deny`).
     pub via: String,
-    /// The agent's name, or `person`.
+    /// The name of the agent, or `person`.
     pub agent: String,
-    /// The type of the subagent, if it was one.
+    /// The type of the subagent, if a subagent made the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subagent: Option<String>,
-    /// The conversation, as the agent calls it.
+    /// The agent's id of the conversation.
     pub session: String,
     /// The event that a hook answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<AnsweredEvent>,
-    /// The call, as the agent calls it.
+    /// The agent's id of the call.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub call: String,
     /// The task that the call belongs to, if the end of the task can be detected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The tool, in the agent's spelling.
+    /// The tool, as the agent spells it.
     pub tool: String,
     /// The requested operation, in one line.
     pub title: String,
@@ -71,15 +72,15 @@ pub struct DecisionRecord {
     pub cwd: String,
     /// The mode in force.
     pub mode: PermissionMode,
-    /// The engine's answer.
+    /// The decision of the engine.
     pub decision: Option<Effect>,
-    /// The reason in words: the rule, the mode, the finding of the safety floor or the grant that
+    /// The reason as text: the rule, the mode, the finding of the safety floor or the grant that
     /// decided.
     pub reason: String,
     /// The rule that decided, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleRef>,
-    /// Each access with its own answer.
+    /// The accesses, each with its own decision.
     pub accesses: Vec<AccessRecord>,
     /// The number of accesses that were left out.
     #[serde(alias = "left_out", skip_serializing_if = "is_zero")]
@@ -87,7 +88,7 @@ pub struct DecisionRecord {
     /// The answers of the hooks, in their order. Hooks are asked before the rules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookAnswer>,
-    /// The codes of what the analysis noticed.
+    /// The codes of the findings of the analysis.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
     /// The rules that "always" would have added.
@@ -107,9 +108,9 @@ pub struct DecisionRecord {
 pub enum AnsweredEvent {
     /// Before the tool runs.
     PreToolUse,
-    /// Where the agent asks a person.
+    /// When the agent asks a person.
     PermissionRequest,
-    /// An event that only a newer version knows.
+    /// An event that this version does not know.
     #[serde(other)]
     Unknown,
 }
@@ -119,16 +120,16 @@ const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// One access with its answer.
+/// An access with its decision.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AccessRecord {
-    /// The kind, as rules know it: `bash`, `read`, …
+    /// The kind of the access in rules: `bash`, `read`, …
     pub access: String,
     /// The resource that is accessed.
     #[serde(alias = "what")]
     pub summary: String,
-    /// The answer.
+    /// The decision.
     pub decision: Option<Effect>,
     /// The rule that decided, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,7 +139,7 @@ pub struct AccessRecord {
 /// The confinement that was requested from the operating system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestedConfinement {
-    /// No confinement: the program has all the rights of its user.
+    /// No confinement. The program has all rights of its user.
     #[default]
     #[serde(rename = "not confined")]
     NotConfined,
@@ -152,13 +153,13 @@ pub enum RequestedConfinement {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OutcomeRecord {
-    /// The number of the decision's record.
+    /// The number of the record of the decision.
     #[serde(alias = "of")]
     pub decision_seq: u64,
     /// The exit status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that ended the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
     /// The reason why the program did not start.
@@ -170,7 +171,7 @@ pub struct OutcomeRecord {
     /// requested.
     #[serde(alias = "held", skip_serializing_if = "Option::is_none")]
     pub enforcement: Option<EnforcementRecord>,
-    /// The accesses that the sandbox refused during the run.
+    /// The accesses that the sandbox denied during the run.
     #[serde(alias = "refused", skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<String>,
     /// The findings after the run that a person should review.
@@ -182,7 +183,7 @@ pub struct OutcomeRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EnforcementRecord {
-    /// By what: `namespaces`.
+    /// The backend: `namespaces`.
     pub backend: String,
     /// The clauses that were enforced more strictly than the profile requires.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -192,15 +193,15 @@ pub struct EnforcementRecord {
 /// Old segments were removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PruneRecord {
-    /// The last record that went.
+    /// The number of the last removed record.
     #[serde(alias = "through")]
     pub last_seq: u64,
-    /// Its hash, which the first record that stays follows.
+    /// The hash of the last removed record. The first remaining record names it as its predecessor.
     #[serde(alias = "link")]
     pub last_hash: String,
 }
 
-/// An unfinished record was cut off.
+/// An incomplete record was removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepairRecord {
     /// The length of the removed part, in bytes.
@@ -209,7 +210,8 @@ pub struct RepairRecord {
 }
 
 impl DecisionRecord {
-    /// Returns the record of a decision; who asked, and what for, is left to be filled in.
+    /// Creates the record of a decision. The caller sets the fields about the requester and the
+    /// operation.
     #[must_use]
     pub fn new(decision: &Decision, mode: PermissionMode) -> Self {
         let mut parts: Vec<_> = decision.parts.iter().collect();
@@ -234,7 +236,7 @@ impl DecisionRecord {
     }
 }
 
-/// A path that leads elsewhere is written down with where it leads.
+/// Returns a description of an access. If the path is a link, the description includes its target.
 fn describe_access(access: &Access) -> String {
     match access {
         Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) => {
@@ -255,7 +257,7 @@ impl AuditEvent {
         }
     }
 
-    /// Returns the record as JSON, every text in it free of secrets and of bounded length.
+    /// Returns the record as JSON. All texts are redacted and limited in length.
     pub(super) fn to_redacted_json(&self) -> Result<String, AuditError> {
         let mut value = match self {
             Self::Decision(decided) => serde_json::to_value(decided),
@@ -271,7 +273,7 @@ impl AuditEvent {
 /// The header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// Its number, from 1.
+    /// The number of the record, starting at 1.
     pub seq: u64,
     /// The time at which the record was written.
     pub time: UtcTimestamp,
@@ -280,7 +282,7 @@ pub struct RecordHeader {
 }
 
 impl RecordHeader {
-    /// Parses the header of a journal line, which is cheap. Returns `None` if the line is not a
+    /// Parses only the header of a journal line, which is fast. Returns `None` if the line is not a
     /// record.
     #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
@@ -291,7 +293,7 @@ impl RecordHeader {
 }
 
 impl AuditRecord {
-    /// Parses a journal line. Returns `None` if the line is not a record, or is of an unknown kind.
+    /// Parses a journal line. Returns `None` if the line is not a record or has an unknown kind.
     #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
         let frame = SealedLine::parse(line)?;

@@ -2,13 +2,13 @@
 
 use std::{io, path::PathBuf};
 
-/// An error of writing or reading the audit journal. It does not influence decisions.
+/// An error of writing or reading the audit journal. It does not affect decisions.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
     /// There is no directory for the journal.
     #[error("neither XDG_STATE_HOME nor HOME names a directory for the audit journal")]
     NoStateDirectory,
-    /// Others could have written it, or it is not what it should be.
+    /// Another user could have written the journal, or it is not a regular file or directory.
     #[error("`{path}` {why}")]
     Unsafe {
         /// The file or directory.
@@ -16,16 +16,16 @@ pub enum AuditError {
         /// The problem.
         why: &'static str,
     },
-    /// Another process holds the journal, and did not let go of it in time.
+    /// Another process held the lock of the journal for too long.
     #[error("another process has locked the audit journal")]
     Busy,
-    /// A newer version of this program has written it.
+    /// The journal was written by a newer version of this program.
     #[error("a newer version of openoxide has written the audit journal (schema {0})")]
     Newer(u64),
-    /// The record cannot be put into JSON.
+    /// The record cannot be converted to JSON.
     #[error("the record cannot be written as JSON: {0}")]
     InvalidJson(#[from] serde_json::Error),
-    /// The system refused.
+    /// The operating system reported an error.
     #[error("the audit journal {what}: {source}")]
     Io {
         /// The operation that failed.
@@ -36,7 +36,7 @@ pub enum AuditError {
 }
 
 impl AuditError {
-    /// Returns what makes the error of an operation out of the system's.
+    /// Returns a function that converts an error of the operating system during this operation.
     pub(crate) const fn io_error(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { what, source }
     }

@@ -1,4 +1,4 @@
-//! The journal: appending to it, and opening it to read.
+//! The journal: appending records, and opening it for reading.
 
 use std::{
     fs::{self, File},
@@ -34,7 +34,7 @@ impl Journal {
     /// Returns the journal of this user.
     ///
     /// # Errors
-    /// When the environment names no directory for it.
+    /// Returns an error if the environment names no directory for it.
     pub fn for_user(environment: &UserEnvironment) -> Result<Self, AuditError> {
         let state = environment.state.as_ref().ok_or(AuditError::NoStateDirectory)?;
         let own = state.join("openoxide");
@@ -47,41 +47,44 @@ impl Journal {
         })
     }
 
-    /// Returns the journal in this directory, which need not be there yet.
+    /// Returns the journal in this directory, which does not have to exist.
     #[must_use]
     pub fn new(directory: PathBuf, limits: JournalLimits) -> Self {
         let anchor = JournalAnchor::without_second(directory.join("anchor"));
         Self { directory: JournalDirectory::new(directory), anchor, limits }
     }
 
-    /// Writes a record; returns its number. It is in the hands of the system then, but not yet on the disk.
+    /// Writes a record and returns its number. The record is then passed to the operating system
+    /// but may not be on disk.
     ///
-    /// A record that its writer left unfinished is cut off before, which is recorded. Where the journal is not whole, the
-    /// chain goes on from the last record that can be read.
+    /// An incomplete record of another writer is removed first, and the removal is recorded. If the
+    /// journal is damaged, the chain continues from the last record that can be read.
     ///
     /// # Errors
-    /// When it was not written. The journal is then as it was.
+    /// Returns an error if the record was not written. The journal is unchanged then.
     pub fn append(&self, entry: &AuditEvent) -> Result<u64, AuditError> {
         let body = entry.to_redacted_json()?;
         self.directory.ensure_exists()?;
         let _lock = self.directory.lock(self.limits.patience)?;
         let (mut writer, anchored) = self.open_writer()?;
-        let longest = body.len() as u64 + 512; // What stands around a body is shorter.
+        let longest = body.len() as u64 + 512; // The text around a body is shorter.
         if writer.length > 0 && writer.length + longest > self.limits.segment {
             writer = writer.rotate()?;
         }
         writer.push_record(entry.kind(), &body);
         let newest = writer.commit()?;
         if anchored {
-            // The record is written; that the anchor is not is found by the next `verify`, and costs nothing else.
+            // The record is written. The next `verify` detects that the anchor is outdated; there
+            // is no other effect.
             drop(self.anchor.write(&newest));
         }
         Ok(newest.seq)
     }
 
-    /// Opens the journal to write, behind the record that the anchor names. Where the end of the journal is missing, the number and the
-    /// hash of the missing record are followed, so that the gap stays visible. Returns whether the anchor may be written: one that names
-    /// a record which the journal does not have stays as it is, as the evidence.
+    /// Opens the journal for writing after the record that the anchor names. If the end of the
+    /// journal is missing, the new records follow the number and the hash of the missing record, so
+    /// that the gap stays visible. Returns whether the anchor may be written. An anchor that names
+    /// a record which the journal does not contain stays unchanged as evidence.
     fn open_writer(&self) -> Result<(JournalWriter<'_>, bool), AuditError> {
         let anchor = self.anchor.read_newest();
         let mut writer = JournalWriter::open(&self.directory, self.limits)?;
@@ -100,7 +103,8 @@ impl Journal {
         Ok((writer, fits))
     }
 
-    /// Returns whether a record is in one of the two newest segments: others wrote behind it, and died before they noted that.
+    /// Returns whether a record is in one of the two newest segments. Other writers may have added
+    /// records after it and been killed before they wrote the anchor.
     fn contains_recent(&self, record: &JournalPosition) -> Result<bool, AuditError> {
         let mut segments =
             open_segments_with_records_after(&self.directory, record.seq.saturating_sub(1))?;
@@ -117,12 +121,13 @@ impl Journal {
         Ok(false)
     }
 
-    /// Opens the segments that have records after `seq`, the oldest first; those before may be among them.
+    /// Opens the segments that contain records after `seq`, oldest first. They may also contain
+    /// earlier records.
     ///
-    /// Where nothing has been written yet there are none.
+    /// Returns no segments if nothing has been written yet.
     ///
     /// # Errors
-    /// When a segment cannot be opened, or others could have written it.
+    /// Returns an error if a segment cannot be opened, or if another user could have written it.
     pub fn open_segments_with_records_after(
         &self,
         seq: u64,
@@ -131,7 +136,7 @@ impl Journal {
             return Ok(Vec::new());
         }
         self.directory.ensure_exists()?;
-        // The lock ensures that no record is half written and no segment is moved. If it cannot be
+        // The lock ensures that no record is incomplete and no segment is moved. If it cannot be
         // acquired, the journal is read anyway.
         let _lock = self.directory.lock(self.limits.patience).ok();
         let segments = open_segments_with_records_after(&self.directory, seq)?;
@@ -145,13 +150,14 @@ impl Journal {
     /// Returns an error if a segment cannot be read. A modified journal is not an error but a fault
     /// in the report.
     pub fn verify(&self) -> Result<VerificationReport, AuditError> {
-        // Read before the journal: a writer that comes between the two adds to the journal alone.
+        // Read before the journal, so that a concurrent writer can only make the journal newer than
+        // the anchor.
         let anchored = self.anchor.read_all();
         verify_chain(&self.open_segments_with_records_after(0)?, &anchored)
     }
 }
 
-/// The records that are written together, and the segment that they are written to.
+/// Records that are written together, and the segment that they are written to.
 struct JournalWriter<'a> {
     directory: &'a JournalDirectory,
     limits: JournalLimits,
@@ -159,9 +165,9 @@ struct JournalWriter<'a> {
     length: u64,
     previous: JournalPosition,
     text: String,
-    /// Closed segments that are removed once it is written that they are.
+    /// Closed segments that are removed after the removal is recorded.
     segments_to_remove: Vec<u64>,
-    /// The length in bytes of the unfinished record at the end of the file.
+    /// The length in bytes of the incomplete record at the end of the file.
     unfinished: u64,
 }
 
@@ -203,12 +209,13 @@ impl<'a> JournalWriter<'a> {
             append_sealed(&self.previous, UtcTimestamp::now(), kind, body, &mut self.text);
     }
 
-    /// Closes the segment and begins a new one. What no longer has to be kept leaves, the oldest first.
+    /// Closes the segment and starts a new one. Outdated segments are removed, oldest first.
     fn rotate(mut self) -> Result<Self, AuditError> {
         if !self.text.is_empty() {
             self.flush()?;
         }
-        // A journal that is not whole may have come back to a number that was there before: nothing is written over.
+        // A damaged journal may reach a number that was already used. Existing segments are not
+        // overwritten.
         let mut names =
             (self.previous.seq..).map(|seq| self.directory.file_path(&closed_segment_name(seq)));
         let to = names.find(|name| name.symlink_metadata().is_err()).unwrap_or_default();
@@ -216,7 +223,7 @@ impl<'a> JournalWriter<'a> {
             .map_err(AuditError::io_error("cannot be rotated"))?;
         let leaving = find_outdated_segments(self.directory, self.limits)?;
         let mut next = Self::open(self.directory, self.limits)?;
-        // The same, unless the end of the journal is missing.
+        // This is the same value unless the end of the journal is missing.
         next.previous = self.previous;
         if let Some(last) = leaving.last() {
             let link = read_closed_link(self.directory, *last)?;
@@ -231,13 +238,13 @@ impl<'a> JournalWriter<'a> {
     fn commit(mut self) -> Result<JournalPosition, AuditError> {
         self.flush()?;
         for last in &self.segments_to_remove {
-            // What could not be removed now is removed next time.
+            // A segment that cannot be removed now is removed next time.
             drop(fs::remove_file(self.directory.file_path(&closed_segment_name(*last))));
         }
         Ok(self.previous)
     }
 
-    /// Writes everything in one go, or nothing.
+    /// Writes all records in one operation, or none of them.
     fn flush(&mut self) -> Result<(), AuditError> {
         let text = std::mem::take(&mut self.text);
         if let Err(error) = self.file.write_all(text.as_bytes()) {
@@ -249,7 +256,8 @@ impl<'a> JournalWriter<'a> {
     }
 }
 
-/// Returns the place of the newest record in closed segments; that of the beginning if there is none.
+/// Returns the position of the newest record in closed segments, or the initial position if there
+/// is none.
 fn find_last_closed_link(place: &JournalDirectory) -> Result<JournalPosition, AuditError> {
     for last in list_closed_segments(place)?.into_iter().rev() {
         if let Some(link) = read_closed_link(place, last)? {
@@ -268,13 +276,13 @@ fn read_closed_link(
     Ok(read_segment_tail(&file, length)?.link)
 }
 
-/// Returns the closed segments that are too old, or too much, the oldest first.
+/// Returns the closed segments that exceed the maximum age or the maximum total size, oldest first.
 fn find_outdated_segments(
     place: &JournalDirectory,
     limits: JournalLimits,
 ) -> Result<Vec<u64>, AuditError> {
     let oldest = UtcTimestamp::now().0.saturating_sub(limits.age);
-    let mut total = limits.segment; // What the new segment may grow to.
+    let mut total = limits.segment; // The maximum length of the new segment.
     let mut found = Vec::new();
     for last in list_closed_segments(place)?.into_iter().rev() {
         let meta = fs::symlink_metadata(place.file_path(&closed_segment_name(last)));

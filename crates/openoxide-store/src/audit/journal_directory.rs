@@ -1,4 +1,4 @@
-//! The directory and files of the journal, which must be writable only by their owner.
+//! The directory and the files of the journal, which only their owner may write.
 
 use std::{
     fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError},
@@ -10,15 +10,15 @@ use std::{
 
 use super::error::AuditError;
 
-/// The segment that is written to.
+/// The segment that records are written to.
 pub(super) const ACTIVE_SEGMENT_NAME: &str = "journal.ndjson";
 const LOCK_FILE_NAME: &str = "lock";
 
-/// A writer that has to wait looks again after this, at first.
+/// The initial interval at which a waiting writer tries to acquire the lock.
 const INITIAL_BACKOFF: Duration = Duration::from_micros(50);
 const MAX_BACKOFF: Duration = Duration::from_millis(5);
 
-/// The journal's directory.
+/// The directory of the journal.
 #[derive(Clone, Debug)]
 pub(super) struct JournalDirectory(PathBuf);
 
@@ -35,10 +35,10 @@ impl JournalDirectory {
         &self.0
     }
 
-    /// Makes the directory if it is not there, for its owner alone.
+    /// Creates the directory with access only for its owner, if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be made, or others could write it.
+    /// Returns an error if it cannot be created, or if another user can write it.
     pub(super) fn ensure_exists(&self) -> Result<(), AuditError> {
         let found = match fs::symlink_metadata(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -84,14 +84,14 @@ impl JournalDirectory {
         }
     }
 
-    /// Opens a file to read and to append, and makes it if it is not there.
+    /// Opens a file for reading and appending. Creates it if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be opened, or others could have written it.
+    /// Returns an error if it cannot be opened, or if another user could have written it.
     pub(super) fn open_append(&self, name: &str) -> Result<File, AuditError> {
         let path = self.file_path(name);
-        // Only the owner can write the directory, so a file that is not a link now is not one when
-        // it is opened.
+        // Only the owner can write the directory, so a file that is not a link now is not a link
+        // when it is opened.
         if let Ok(found) = fs::symlink_metadata(&path) {
             check_regular_file(&path, &found)?;
         }
@@ -100,10 +100,10 @@ impl JournalDirectory {
         file.map_err(AuditError::io_error("cannot be opened"))
     }
 
-    /// Opens a file to read.
+    /// Opens a file for reading.
     ///
     /// # Errors
-    /// When it cannot be opened, or others could have written it.
+    /// Returns an error if it cannot be opened, or if another user could have written it.
     pub(super) fn open_read(&self, name: &str) -> Result<File, AuditError> {
         let path = self.file_path(name);
         let found =

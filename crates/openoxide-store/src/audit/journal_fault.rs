@@ -5,9 +5,9 @@ use thiserror::Error;
 /// A fault of the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalFault {
-    /// The segment's file name.
+    /// The file name of the segment.
     pub segment: String,
-    /// The line, from 1.
+    /// The line, starting at 1.
     pub line: u64,
     /// The number that the record has or should have.
     pub seq: u64,
@@ -15,16 +15,16 @@ pub struct JournalFault {
     pub problem: JournalProblem,
 }
 
-/// The problem of a record, or of records that are missing.
+/// The problem of a record or of missing records.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum JournalProblem {
-    /// A newer version has written the record; the version of its schema.
+    /// A newer version wrote the record. Contains the version of its schema.
     #[error("written by a newer version of OpenOxide (schema {0})")]
     NewerSchema(u64),
     /// The line is not an audit record.
     #[error("not an audit record")]
     NotRecord,
-    /// The record does not have the hash that it names.
+    /// The hash of the record does not match its content.
     #[error("record modified: hash mismatch")]
     HashMismatch,
     /// The record does not end with a line feed.
@@ -33,15 +33,15 @@ pub enum JournalProblem {
     /// The end of a closed segment is missing.
     #[error("its end is missing")]
     EndMissing,
-    /// A record has a number that is not larger than that of the record before.
+    /// The number of a record is not larger than that of the previous record.
     #[error("record {seq} appears after record {before}: records were reordered or duplicated")]
     WrongOrder {
         /// The number of the record.
         seq: u64,
-        /// The number of the record before it.
+        /// The number of the previous record.
         before: u64,
     },
-    /// A record does not name the hash of the record before, which has this number.
+    /// A record does not name the hash of the previous record. Contains the number of that record.
     #[error("the chain is broken between this record and record {0}")]
     BrokenChain(u64),
     /// Records in the middle of the journal are missing.
@@ -60,7 +60,7 @@ pub enum JournalProblem {
         /// The number of the last missing record.
         last: u64,
     },
-    /// Records at the start of the journal are missing; their count, if it is known.
+    /// Records at the start of the journal are missing. Contains their count, if it is known.
     #[error("{}earlier records are missing, and no removal was recorded", .0.map(|count| format!("{count} ")).unwrap_or_default())]
     MissingAtStart(Option<u64>),
     /// The record with this number differs from the one that an anchor names.

@@ -7,18 +7,20 @@ use super::timestamp::MILLIS_PER_DAY;
 /// The limits on how much of the journal is kept, and on how long a writer waits for the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JournalLimits {
-    /// A segment that would grow beyond this many bytes is closed, and a new one begun.
+    /// The maximum length of a segment, in bytes. A segment that would exceed it is closed, and a
+    /// new one is started.
     pub segment: u64,
-    /// The oldest segments are removed when all are together longer than this.
+    /// The maximum total length of all segments, in bytes. If it is exceeded, the oldest segments
+    /// are removed.
     pub total: u64,
-    /// A segment is removed when its youngest record is older than this many milliseconds.
+    /// The maximum age of a segment's newest record, in milliseconds. Older segments are removed.
     pub age: u64,
     /// The maximum time that a writer waits for another writer.
     pub patience: Duration,
 }
 
 impl Default for JournalLimits {
-    /// Segments of 8 MiB, 256 MiB in all, a year, one second.
+    /// Returns the default limits: segments of 8 MiB, 256 MiB in total, one year, one second.
     fn default() -> Self {
         Self {
             segment: 8 << 20,
@@ -30,8 +32,9 @@ impl Default for JournalLimits {
 }
 
 impl JournalLimits {
-    /// Returns the limits that the environment sets: `OPENOXIDE_AUDIT_MIB` and `OPENOXIDE_AUDIT_DAYS`. It can only have
-    /// more kept: what a project sets for the agents that work in it must not make the past short.
+    /// Returns the limits that the environment sets with `OPENOXIDE_AUDIT_MIB` and
+    /// `OPENOXIDE_AUDIT_DAYS`. They can only raise the defaults: a project that sets variables for
+    /// its agents must not shorten the history.
     #[must_use]
     pub fn from_process_environment() -> Self {
         let set = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();

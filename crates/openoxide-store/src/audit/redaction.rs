@@ -1,8 +1,9 @@
-//! Takes secrets out of text, before anything is written down.
+//! Redaction of secrets in text before it is written.
 //!
-//! It goes by the names that values have (`password=…`, `Authorization: …`) and by the shapes that tokens have
-//! (`ghp_…`, `AKIA…`, JSON Web Tokens, private keys). It is pure, linear, and would rather take too much than too little.
-//! A secret that neither has a name nor a known shape is not seen: no text alone can tell it from a word.
+//! Secrets are detected by their names (`password=…`, `Authorization: …`) and by the formats of
+//! tokens (`ghp_…`, `AKIA…`, JSON Web Tokens, private keys). Redaction is pure, takes linear time,
+//! and prefers to remove too much rather than too little. A secret without a name or a known format
+//! is not detected, because text alone cannot distinguish it from a word.
 
 mod named_secrets;
 mod password_options;
@@ -44,7 +45,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     Cow::Owned(replace_ranges(text, &found).unwrap_or_else(|| REDACTED.to_owned()))
 }
 
-/// Returns the text without these pieces; nothing if one of them cuts a character.
+/// Returns the text with these ranges replaced. Returns `None` if a range splits a character.
 fn replace_ranges(text: &str, pieces: &[Range<usize>]) -> Option<String> {
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
     for piece in pieces {
@@ -59,7 +60,7 @@ fn replace_ranges(text: &str, pieces: &[Range<usize>]) -> Option<String> {
     Some(out)
 }
 
-/// Takes secrets out of every text in a value, and makes long ones shorter.
+/// Redacts and truncates every text in a value.
 pub(super) fn redact_value(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -73,7 +74,7 @@ pub(super) fn redact_value(value: &mut Value) {
     }
 }
 
-/// Returns a text without secrets, no longer than it may be.
+/// Returns the text without secrets, limited to the maximum length.
 fn redact_and_truncate(text: &str) -> Cow<'_, str> {
     let clean = redact(leading_window(text));
     if clean.len() <= MAX_TEXT_BYTES && clean.len() == text.len() {
@@ -87,7 +88,8 @@ fn redact_and_truncate(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the beginning that is looked at. It ends with a whole word: half a secret would not be known.
+/// Returns the beginning of a text that is scanned. It ends with a whole word, because a partial
+/// secret would not be detected.
 fn leading_window(text: &str) -> &str {
     if text.len() <= MAX_SCANNED_BYTES {
         return text;

@@ -1,8 +1,9 @@
-//! One line of the journal, and the chain that it hangs in.
+//! One line of the journal, and its place in the hash chain.
 //!
-//! A line is `{"schema":1,"seq":7,"time":"…","prev":"…","record":"decision",…,"hash":"…"}`. `hash` is the SHA-256 of the
-//! bytes before `,"hash":`, and `prev` is the hash of the line before. So every byte of a line is held by its own hash, by
-//! the form, or by being the hash; and every line by the next.
+//! A line is `{"schema":1,"seq":7,"time":"…","prev":"…","record":"decision",…,"hash":"…"}`. `hash`
+//! is the SHA-256 of the bytes before `,"hash":`, and `prev` is the hash of the line before. Every
+//! byte of a line is therefore covered by its own hash, fixed by the format, or part of the hash.
+//! Every line is covered by the next one.
 
 use openoxide_protocol::{OperationDigest, SCHEMA};
 use sha2::{Digest as _, Sha256};
@@ -11,27 +12,27 @@ use super::timestamp::UtcTimestamp;
 
 /// The length of a hash in hexadecimal digits.
 const HASH_DIGITS: usize = 64;
-/// The length of a moment as text.
+/// The length of a timestamp as text.
 const TIMESTAMP_LENGTH: usize = 24;
 
-/// A place in the chain: a record's number, and its hash.
+/// A position in the chain: the number and the hash of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalPosition {
-    /// The record's number, from 1.
+    /// The number of the record, starting at 1.
     pub seq: u64,
-    /// Its hash, as hexadecimal digits.
+    /// The hash of the record, in hexadecimal digits.
     pub hash: String,
 }
 
 impl Default for JournalPosition {
-    /// Returns what the first record follows.
+    /// Returns the position before the first record.
     fn default() -> Self {
         Self { seq: 0, hash: "0".repeat(HASH_DIGITS) }
     }
 }
 
-/// Adds a line to `out` that follows `before`; returns its place. `body` is the record as a JSON object with at least
-/// one key, `kind` what it records.
+/// Appends a line that follows `before` to `out`, and returns its position. `body` is the record as
+/// a JSON object with at least one key, and `kind` is the kind of the record.
 pub(super) fn append_sealed(
     before: &JournalPosition,
     time: UtcTimestamp,
@@ -57,7 +58,7 @@ fn compute_hash(bytes: &[u8]) -> String {
     OperationDigest(Sha256::digest(bytes).into()).to_string()
 }
 
-/// A line, taken apart, its hash not yet looked at.
+/// A parsed line whose hash has not been checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SealedLine<'a> {
     pub(super) seq: u64,
@@ -69,7 +70,8 @@ pub(super) struct SealedLine<'a> {
 }
 
 impl<'a> SealedLine<'a> {
-    /// Takes a line apart, without its line feed. Nothing if it is none of ours.
+    /// Parses a line without its line feed. Returns `None` if it does not have the format of a
+    /// record.
     pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
         let line = std::str::from_utf8(line).ok()?;
         let (sealed, end) = line.split_at_checked(line.len().checked_sub(HASH_DIGITS + 11)?)?;

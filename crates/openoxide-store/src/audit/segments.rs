@@ -15,36 +15,36 @@ use super::{
 /// The number of bytes that are read first to find the last record.
 const INITIAL_READ_BYTES: u64 = 4 << 10;
 
-/// A segment of the journal, as long as it was when it was opened.
+/// A segment of the journal, with the length that it had when it was opened.
 #[derive(Debug)]
 pub struct JournalSegment {
-    /// Its file's name.
+    /// The name of the file.
     pub name: String,
-    /// The number of its last record, if it is closed.
+    /// The number of its last record. `None` if the segment is not closed.
     pub last: Option<u64>,
     file: File,
     length: u64,
 }
 
 impl JournalSegment {
-    /// Returns its length in bytes when it was opened.
+    /// Returns the length in bytes when the segment was opened.
     #[must_use]
     pub const fn byte_count(&self) -> u64 {
         self.length
     }
 
-    /// Checks that no newer version has written it.
+    /// Checks that no newer version has written the segment.
     ///
     /// # Errors
-    /// When one has, or it cannot be read.
+    /// Returns an error if a newer version has written it, or if it cannot be read.
     pub(super) fn check_version(&self) -> Result<(), AuditError> {
         read_segment_tail(&self.file, self.length).map(drop)
     }
 
-    /// Returns what it holds.
+    /// Returns the content of the segment.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// Returns an error if the segment cannot be read.
     pub fn read_all(&self) -> Result<Vec<u8>, AuditError> {
         let mut bytes = Vec::with_capacity(usize::try_from(self.length).unwrap_or(0) + 1);
         let read = (&self.file).take(self.length).read_to_end(&mut bytes);
@@ -70,7 +70,8 @@ impl JournalSegment {
     }
 }
 
-/// Returns the finished lines of a segment, without their line feeds, and what follows the last one.
+/// Returns the complete lines of a segment without their line feeds, and the bytes after the last
+/// line feed.
 pub fn split_lines(bytes: &[u8]) -> (impl Iterator<Item = &[u8]>, &[u8]) {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let (finished, rest) = bytes.split_at_checked(end).unwrap_or((bytes, &[]));
@@ -89,7 +90,7 @@ fn parse_segment_name(name: &str) -> Option<u64> {
     name.strip_prefix("journal-")?.strip_suffix(".ndjson")?.parse().ok()
 }
 
-/// Returns the numbers of the closed segments' last records, the oldest first.
+/// Returns the numbers of the last records of the closed segments, oldest first.
 pub(super) fn list_closed_segments(place: &JournalDirectory) -> Result<Vec<u64>, AuditError> {
     let entries = fs::read_dir(place.as_path());
     let entries = entries.map_err(AuditError::io_error("has a directory that cannot be listed"))?;
@@ -99,7 +100,7 @@ pub(super) fn list_closed_segments(place: &JournalDirectory) -> Result<Vec<u64>,
     Ok(found)
 }
 
-/// Opens every segment that has records after `seq`, the oldest first.
+/// Opens every segment that contains records after `seq`, oldest first.
 pub(super) fn open_segments_with_records_after(
     place: &JournalDirectory,
     seq: u64,
@@ -133,10 +134,10 @@ pub(super) struct SegmentTail {
     pub(super) unfinished: u64,
 }
 
-/// Returns the end of a segment of this length.
+/// Reads the end of a segment of this length.
 ///
 /// # Errors
-/// When it cannot be read, or a newer version has written it.
+/// Returns an error if it cannot be read, or if a newer version has written it.
 pub(super) fn read_segment_tail(file: &File, length: u64) -> Result<SegmentTail, AuditError> {
     let mut size = INITIAL_READ_BYTES;
     loop {

@@ -1,11 +1,11 @@
-//! Moments: milliseconds since 1970, written as RFC 3339 in UTC.
+//! Timestamps: milliseconds since 1970, written as RFC 3339 in UTC.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The milliseconds of a day.
+/// The number of milliseconds in a day.
 pub const MILLIS_PER_DAY: u64 = 86_400_000;
 
-/// A moment: milliseconds since 1970, UTC.
+/// A point in time, in milliseconds since 1970 (UTC).
 #[derive(
     Clone,
     Copy,
@@ -22,13 +22,13 @@ pub const MILLIS_PER_DAY: u64 = 86_400_000;
 pub struct UtcTimestamp(pub u64);
 
 impl UtcTimestamp {
-    /// Returns this moment.
+    /// Returns the current time.
     #[must_use]
     pub fn now() -> Self {
         Self::from(SystemTime::now())
     }
 
-    /// Reads `2026-11-22`, `2026-11-22T06:08:47Z` or `2026-11-22T06:08:47.123Z`.
+    /// Parses `2026-11-22`, `2026-11-22T06:08:47Z` or `2026-11-22T06:08:47.123Z`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (date, time) = match text.split_once('T') {
@@ -39,12 +39,12 @@ impl UtcTimestamp {
         let mut next = |length| parse_digits(parts.next()?, length);
         let (year, month, day) = (next(4)?, next(2)?, next(2)?);
         let days = days_from_civil(year, month, day)?;
-        // A day that the month does not have would be another day.
+        // A day that does not exist in the month would become a different date.
         let same = parts.next().is_none() && civil_from_days(days) == (year, month, day);
         same.then_some(Self(days * MILLIS_PER_DAY + time))
     }
 
-    /// Returns the number of the day since 1970.
+    /// Returns the number of days since 1970.
     #[must_use]
     pub const fn day_number(self) -> u64 {
         self.0 / MILLIS_PER_DAY
@@ -52,7 +52,7 @@ impl UtcTimestamp {
 }
 
 impl From<SystemTime> for UtcTimestamp {
-    /// Converts a system time. Times before 1970 become the beginning of 1970.
+    /// Converts a system time. Times before 1970 become the start of 1970.
     fn from(time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         Self(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
@@ -61,7 +61,7 @@ impl From<SystemTime> for UtcTimestamp {
 
 impl std::fmt::Display for UtcTimestamp {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // No year has five digits here, so that every moment is equally long.
+        // Years are limited to four digits, so that all timestamps have the same length.
         let millis = self.0.min(253_402_300_799_999);
         let (year, month, day) = civil_from_days(millis / MILLIS_PER_DAY);
         let (seconds, millis) = (millis % MILLIS_PER_DAY / 1_000, millis % 1_000);
@@ -75,7 +75,7 @@ fn parse_digits(text: &str, length: usize) -> Option<u64> {
     digits.then(|| text.parse().ok())?
 }
 
-/// Reads `06:08:47` or `06:08:47.123`, in milliseconds.
+/// Parses `06:08:47` or `06:08:47.123`. Returns milliseconds.
 fn parse_clock_time(text: &str) -> Option<u64> {
     let (text, millis) = match text.split_once('.') {
         Some((text, millis)) => (text, parse_digits(millis, 3)?),
@@ -87,7 +87,8 @@ fn parse_clock_time(text: &str) -> Option<u64> {
     parts.next().is_none().then_some(seconds * 1_000 + millis)
 }
 
-/// The proleptic Gregorian calendar counted from March, so that the leap day is a year's last.
+/// Returns the number of days from 1970 to this date in the proleptic Gregorian calendar. Years are
+/// counted from March, so that the leap day is the last day of a year.
 fn days_from_civil(year: u64, month: u64, day: u64) -> Option<u64> {
     if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;

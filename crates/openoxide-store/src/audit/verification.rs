@@ -1,6 +1,6 @@
 //! Verification of the hash chain.
 //!
-//! A chain alone cannot show two things: that its end was cut off between two records, or that all
+//! A chain alone cannot show two things: that its end was removed between two records, or that all
 //! records from some point on were replaced and hashed again by someone who can write the journal.
 //! The anchor shows both, unless it was changed together with the journal.
 
@@ -24,11 +24,11 @@ pub struct VerificationReport {
     pub first: Option<u64>,
     /// The last intact record.
     pub head: Option<JournalPosition>,
-    /// The number of bytes after the last record. Its writer died or is still writing. The next
-    /// writer removes them.
+    /// The number of bytes after the last record. Its writer was killed or is still writing. The
+    /// next writer removes them.
     pub unfinished: u64,
-    /// True if an anchor outside of the journal names the newest record. Without an anchor, a
-    /// missing end cannot be detected.
+    /// True if an anchor outside the journal names the newest record. Without an anchor, a missing
+    /// end cannot be detected.
     pub has_anchor: bool,
     /// The first fault.
     pub fault: Option<JournalFault>,
@@ -59,7 +59,7 @@ struct ChainVerifier {
     /// The segment of the first record, and the hash that the record names as its predecessor.
     first: Option<(String, String)>,
     removed: Option<PruneRecord>,
-    /// The records that anchors name, without those that were found.
+    /// The records that anchors name and that were not found so far.
     expected: Vec<JournalPosition>,
 }
 
@@ -184,8 +184,8 @@ fn check_link(frame: &SealedLine<'_>, head: &JournalPosition) -> Result<(), Jour
     }
 }
 
-/// Returns whether a complete record and further bytes are found where an unfinished record is
-/// expected. No writer leaves the journal in this state.
+/// Returns whether the bytes after the last record contain a complete record and further bytes. No
+/// writer leaves the journal in this state.
 fn contains_whole_record(rest: &[u8]) -> bool {
     const MARK: &[u8] = br#","hash":""#;
     let at = rest.windows(MARK.len()).position(|window| window == MARK);

@@ -14,12 +14,12 @@ const DATABASE_NAME: &str = "openoxide.db";
 /// (<https://www.sqlite.org/tempfiles.html>).
 const COMPANION_SUFFIXES: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Returns the path of the database in this directory. Creates the directory and an empty file if
-/// they do not exist, for their owner alone.
+/// Returns the path of the database in this directory. If they do not exist, creates the directory
+/// and an empty file that only their owner can access.
 ///
 /// # Errors
 /// Returns an error if they cannot be created, are links, belong to another user, or can be written
-/// by others.
+/// by other users.
 pub(super) fn create_database_file(directory: &Path) -> Result<PathBuf, RequestStoreError> {
     let path = ensure_directory(directory)?.join(DATABASE_NAME);
     let file = File::options().create_new(true).write(true).mode(0o600).open(&path);
@@ -38,7 +38,8 @@ pub(super) fn has_database(directory: &Path) -> bool {
     fs::symlink_metadata(directory.join(DATABASE_NAME)).is_ok()
 }
 
-/// Makes the directory if it is not there. Its real path is returned, so that no later part of the way is a link.
+/// Creates the directory if it does not exist. Returns its canonical path, so that no component of
+/// it is a link.
 fn ensure_directory(directory: &Path) -> Result<PathBuf, RequestStoreError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
     made.map_err(RequestStoreError::from_io(directory))?;

@@ -9,13 +9,13 @@ use openoxide_protocol::ApprovalId;
 use rusqlite::ErrorCode;
 
 /// The reason why a request could not be registered, found or answered. For the requester, each of
-/// them means that there is no approval.
+/// them means that the request is not approved.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestStoreError {
-    /// The environment names no directory for it.
+    /// The environment names no state directory.
     #[error("no state directory: set HOME or XDG_STATE_HOME")]
     NoStateDirectory,
-    /// Others could have written it.
+    /// Another user could have written the database.
     #[error("{}: {why}; remove it, or give it back to you alone", path.display())]
     Unsafe {
         /// The path of the file or directory.
@@ -23,12 +23,12 @@ pub enum RequestStoreError {
         /// The problem.
         why: &'static str,
     },
-    /// A later OpenOxide wrote it. It stays as it is.
+    /// A later version of OpenOxide wrote the database. It is not changed.
     #[error("{}: written by a newer version of OpenOxide (format {version}); use that version", path.display())]
     Newer {
         /// The path of the database.
         path: PathBuf,
-        /// Its version.
+        /// The version of the database.
         version: i64,
     },
     /// Another process held the lock for too long.
@@ -48,7 +48,7 @@ pub enum RequestStoreError {
         /// The problem.
         what: String,
     },
-    /// A request is longer than any should be.
+    /// A request exceeds the maximum length.
     #[error("the request is too large to be queued ({0} bytes)")]
     TooLong(usize),
     /// The stored request differs from the one that was registered.
@@ -57,7 +57,7 @@ pub enum RequestStoreError {
     /// The request no longer exists.
     #[error("request {0} no longer exists")]
     NotFound(ApprovalId),
-    /// The system refused.
+    /// The operating system reported an error.
     #[error("{}: {error}", path.display())]
     Io {
         /// The path that was read or written.
@@ -66,7 +66,7 @@ pub enum RequestStoreError {
         #[source]
         error: io::Error,
     },
-    /// SQLite refused.
+    /// SQLite reported an error.
     #[error("{}: {error}", path.display())]
     Sqlite {
         /// The path of the database.

@@ -1,4 +1,4 @@
-//! The interface of a request store, whatever it is kept in.
+//! The interface of a request store, independent of its storage.
 
 use openoxide_protocol::{ApprovalId, ApprovalResponse, OperationDigest};
 
@@ -8,16 +8,16 @@ use super::{
     request_resolution::{RequestResolution, RequestResolutionKind},
 };
 
-/// The result of looking up the beginning of an id.
+/// The result of looking up the prefix of an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IdLookup {
-    /// No known request. A request is forgotten one day after it ended.
+    /// No request with this prefix. A request is deleted one day after it ended.
     NotFound,
-    /// A request that waits.
+    /// A pending request.
     Pending(Box<PendingRequest>),
     /// A request that has ended.
     Resolved(ApprovalId, RequestResolution),
-    /// More than one; here are some of them.
+    /// More than one request. Contains some of their ids.
     Ambiguous(Vec<ApprovalId>),
 }
 
@@ -26,7 +26,7 @@ pub enum IdLookup {
 pub enum AnswerResult {
     /// The answer was accepted. Contains the number of other requests that ended with it.
     Accepted(usize),
-    /// The request had ended before.
+    /// The request had already ended.
     AlreadyResolved(RequestResolution),
     /// The grant could not be saved, so the request was not answered.
     GrantFailed,
@@ -55,7 +55,7 @@ pub trait RequestStore {
         &mut self,
     ) -> Result<Vec<Result<PendingRequest, RequestStoreError>>, RequestStoreError>;
 
-    /// Looks up a request by the beginning of its id.
+    /// Looks up a request by a prefix of its id.
     ///
     /// # Errors
     /// Returns an error if the request cannot be read, or if its content differs from what was

@@ -1,20 +1,20 @@
-//! A request while it waits for an answer.
+//! Requests that wait for an answer.
 
 use openoxide_protocol::{AbsPath, ApprovalRequest, OperationDigest};
 
 use crate::audit::UtcTimestamp;
 
-/// A request, as the requester registers it.
+/// A request that the requester registers.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRequest<'a> {
     /// The approval request.
     pub request: &'a ApprovalRequest,
-    /// The requester: an agent's name, or `person`.
+    /// The requester: the name of an agent, or `person`.
     pub requester: &'a str,
-    /// The project that an approval for the project is saved in; `None` if grants are not
+    /// The project that an approval for the project is saved in. `None` if grants are not
     /// available.
     pub project: Option<&'a AbsPath>,
-    /// The time at which the request expires; `None` if it stays pending as long as the requester
+    /// The time at which the request expires. `None` if it stays pending as long as the requester
     /// exists.
     pub expires_at: Option<UtcTimestamp>,
 }

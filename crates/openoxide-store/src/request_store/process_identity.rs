@@ -1,9 +1,9 @@
-//! The identity of the process that made a request, so that others can detect whether it is still
-//! waiting.
+//! The identity of the process that made a request, so that other processes can detect whether it
+//! is still waiting.
 
 use std::{fmt, fs, process};
 
-/// One process of one run of the machine: its number alone would come back.
+/// The identity of a process on one boot of the machine. A process id alone is reused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessIdentity {
     boot_id: String,
@@ -88,7 +88,7 @@ enum ProcessState {
     Unknown,
 }
 
-/// Asks the system (proc(5), `/proc/pid/stat`, fields 3 and 22).
+/// Returns the state of a process from proc(5), `/proc/pid/stat`, fields 3 and 22.
 fn query_state(id: u32) -> ProcessState {
     match fs::read_to_string(format!("/proc/{id}/stat")) {
         Ok(text) => parse_stat(&text).unwrap_or(ProcessState::Unknown),
@@ -114,7 +114,8 @@ mod tests {
         let this = ProcessIdentity::current();
         assert!(!this.has_exited(), "{this}");
         assert_eq!(ProcessIdentity::parse(&this.to_string()), Some(this.clone()));
-        // The same number, started at another time, is another process; so is one from before the machine was started.
+        // The same id with a different start time is a different process. So is a process from
+        // before the last boot.
         assert!(ProcessIdentity { start: "1".to_owned(), ..this.clone() }.has_exited());
         assert!(ProcessIdentity { boot_id: "before".to_owned(), ..this.clone() }.has_exited());
         assert!(

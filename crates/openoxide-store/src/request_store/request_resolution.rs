@@ -1,15 +1,15 @@
-//! The end of a request.
+//! The resolution of a request.
 
 use openoxide_protocol::{ApprovalResponse, ResolutionKind};
 use serde::{Deserialize, Serialize};
 
 use crate::audit::UtcTimestamp;
 
-/// The way in which a request ended.
+/// How a request ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ending", rename_all = "snake_case")]
 pub enum RequestResolutionKind {
-    /// A reviewer answered it, or another one so that it ended, too.
+    /// A reviewer answered the request, or another request whose answer also ended this one.
     Resolved {
         /// The kind of resolution.
         kind: ResolutionKind,
@@ -24,10 +24,10 @@ pub enum RequestResolutionKind {
     Abandoned,
 }
 
-/// The end of a request.
+/// The resolution of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestResolution {
-    /// The way in which the request ended.
+    /// How the request ended.
     pub kind: RequestResolutionKind,
     /// A description of who ended the request.
     pub resolved_by: String,

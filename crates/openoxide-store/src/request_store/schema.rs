@@ -1,4 +1,4 @@
-//! The form of the data base: one step for each version, each taken once.
+//! The schema of the database. Each version has one migration, which runs once.
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -35,7 +35,8 @@ CREATE INDEX waiting_expiry ON request (expires_at) WHERE answer IS NULL AND exp
 CREATE INDEX ended ON request (answered_at) WHERE answer IS NOT NULL;
 CREATE INDEX asked_in ON request (session, process);
 ",
-    // One index for who asks and for the conversation: thousands of requests that end together leave each index one by one.
+    // One index for the process and the session. When thousands of requests end together, each of
+    // them is removed from every index.
     "
 DROP INDEX waiting_process;
 DROP INDEX waiting_session;
@@ -49,12 +50,12 @@ CREATE INDEX waiting ON request (session, process) WHERE answer IS NULL;
 /// The version that this program writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// Returns the version of a data base; 0 of an empty one.
+/// Returns the schema version of a database. It is 0 for an empty database.
 pub(super) fn read_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Brings an older data base up to date.
+/// Migrates an older database to the current version.
 pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     let all = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may already have migrated the database.

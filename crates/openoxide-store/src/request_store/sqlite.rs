@@ -1,4 +1,4 @@
-//! The data base: one SQLite file that many processes share.
+//! The database: one SQLite file that many processes share.
 
 mod resolutions;
 mod rows;
@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{audit::UtcTimestamp, user_environment::UserEnvironment};
 
-/// A lock that is held longer is held by something that hangs.
+/// The maximum time to wait for a lock. A process that holds it longer probably hangs.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// The page size of SQLite in bytes.
 const PAGE_BYTES: i64 = 16 << 10;
@@ -52,30 +52,31 @@ pub struct SqliteRequestStore {
 }
 
 impl SqliteRequestStore {
-    /// Opens the data base of this user, and makes it if there is none. This costs more than to decide: only who has to wait,
-    /// lists or answers does it.
+    /// Opens the database of this user, and creates it if it does not exist. This costs more than a
+    /// decision, so it is only opened to wait, list or answer.
     ///
     /// # Errors
-    /// When it cannot be made or used, was written by a newer version, or could have been written by others.
+    /// Returns an error if the database cannot be created or used, was written by a newer version,
+    /// or could have been written by another user.
     pub fn open(environment: &UserEnvironment) -> Result<Self, RequestStoreError> {
         let state = environment.state.as_ref().ok_or(RequestStoreError::NoStateDirectory)?;
         Self::open_in(&state.join("openoxide"))
     }
 
-    /// As [`open`](Self::open), but makes none.
+    /// Opens the database like [`open`](Self::open), but does not create it.
     ///
     /// # Errors
-    /// As those of `open`.
+    /// Returns the same errors as `open`.
     pub fn open_existing(environment: &UserEnvironment) -> Result<Option<Self>, RequestStoreError> {
         let state = environment.state.as_ref().ok_or(RequestStoreError::NoStateDirectory)?;
         let directory = state.join("openoxide");
         database_file::has_database(&directory).then(|| Self::open_in(&directory)).transpose()
     }
 
-    /// As [`open`](Self::open), in a directory that is named.
+    /// Opens the database like [`open`](Self::open), but in this directory.
     ///
     /// # Errors
-    /// As those of `open`.
+    /// Returns the same errors as `open`.
     pub fn open_in(directory: &std::path::Path) -> Result<Self, RequestStoreError> {
         let path = database_file::create_database_file(directory)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -104,7 +105,8 @@ impl SqliteRequestStore {
         }
     }
 
-    /// Looks at the version first: what a newer program wrote is not touched.
+    /// Prepares the connection. The version is checked first, so that a database of a newer program
+    /// is not changed.
     fn prepare(&mut self) -> Result<(), RequestStoreError> {
         let Self { path, connection, .. } = self;
         let failed = |error| RequestStoreError::from_sqlite(path, error);
@@ -145,8 +147,8 @@ impl SqliteRequestStore {
 }
 
 /// Configures a connection. A killed process loses no data that was reported as written. After a
-/// crash of the machine, no process waits for the lost data anymore. The text of a request is
-/// erased from the file when the request ends.
+/// crash of the machine, no process is waiting for the lost data. The text of a request is erased
+/// from the file when the request ends.
 fn configure_connection(connection: &Connection) -> rusqlite::Result<()> {
     // The page size takes effect for new files only. When thousands of requests end together, the
     // number of written pages determines the time.

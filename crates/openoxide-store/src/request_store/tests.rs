@@ -245,7 +245,7 @@ fn a_beginning_names_one_request_or_none() {
     for unknown in ["", "-", "g", "%", "ffff", &format!("{text}0")] {
         assert_eq!(requests.lookup_id(unknown).unwrap(), IdLookup::NotFound, "{unknown}");
     }
-    // A request that was answered keeps its id, so that its beginning never identifies another
+    // A request that was answered keeps its id, so that its prefix never identifies another
     // request.
     answer(&mut requests, two, &YES);
     assert!(matches!(requests.lookup_id(beginning).unwrap(), IdLookup::Ambiguous(_)));

@@ -5,7 +5,7 @@ use openoxide_protocol::{HookDecision, ReviewDecision, RuleBreadth};
 use super::*;
 use crate::audit::{AnswerChannel, answer_record::GrantRecord};
 
-/// Reads the records that this program wrote before the fields got their present names.
+/// Returns the records that this program wrote before the fields were renamed.
 fn old_records() -> Vec<AuditRecord> {
     let corpus =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/audit/before-names.ndjson");
@@ -68,7 +68,7 @@ fn outcomes_with_old_names_are_read() {
 }
 
 /// The journal is pruned only when it is a year old or very large, so these are not recorded. The
-/// text is what the old types wrote.
+/// text is the output of the old types.
 #[test]
 fn old_names_that_are_not_recorded_are_read() {
     let removed: PruneRecord = serde_json::from_str(r#"{"link":"ab","through":7}"#).unwrap();
@@ -78,7 +78,7 @@ fn old_names_that_are_not_recorded_are_read() {
     assert_eq!((answer.decision, answer.respects_ask_rules), (HookDecision::Allow, true));
 }
 
-/// A record that is read in the old form and written again has only new names.
+/// A record that is read in the old format and written again has only new names.
 #[test]
 fn records_are_written_with_new_names() {
     let old = [

@@ -165,7 +165,7 @@ fn an_unfinished_record_is_removed_and_not_taken_for_a_modified_one() {
     let scene = Scene::new(JournalLimits::default());
     scene.append("one");
     let one = fs::read(scene.path(ACTIVE_SEGMENT_NAME)).unwrap();
-    // A writer that dies in the middle of a record has not noted it.
+    // A writer that is killed while it writes a record has not updated the anchor.
     let anchor = fs::read(scene.path("anchor")).unwrap();
     scene.append("two");
     let two = fs::read(scene.path(ACTIVE_SEGMENT_NAME)).unwrap();
@@ -302,7 +302,8 @@ fn a_journal_that_is_not_whole_is_still_written_to() {
         assert!(seq > 1);
         assert!(scene.verdict().fault.is_some());
     }
-    // Nothing that can be read, and too long to go on: nothing that was closed is written over.
+    // A damaged active segment that is too long to be continued does not overwrite a closed
+    // segment.
     let scene = Scene::new(small());
     scene.fill(6);
     let before = scene.closed();
@@ -339,7 +340,7 @@ proptest! {
                 let mut changed = whole.clone();
                 changed[at] ^= other;
                 fs::write(scene.path(&name), &changed).unwrap();
-                // Where the changed byte makes another number of the schema, the journal is refused as a whole.
+                // If the changed byte is in the schema version, the whole journal is rejected.
                 let verdict = scene.journal.verify();
                 let is_unnoticed = verdict.is_ok_and(|verdict| verdict.fault.is_none());
                 prop_assert!(!is_unnoticed, "{name} {at} {other}");
@@ -370,7 +371,7 @@ fn the_newest_part_of_a_segment_is_whole_records() {
     assert_eq!(segment.read_tail(0).unwrap(), b"");
 }
 
-/// Returns the records of a journal, a line each.
+/// Returns the lines of the active segment.
 fn active_lines(scene: &Scene) -> Vec<String> {
     let text = fs::read_to_string(scene.path(ACTIVE_SEGMENT_NAME)).unwrap();
     text.lines().map(|line| format!("{line}\n")).collect()
@@ -411,7 +412,7 @@ fn a_journal_that_was_replaced_is_noticed() {
     scene.fill(3);
     fs::remove_file(scene.path(ACTIVE_SEGMENT_NAME)).unwrap();
     assert!(scene.fault().contains("3 records are missing: 1 to 3"), "{}", scene.fault());
-    // Another journal, whole in itself, as long or longer.
+    // A different, undamaged journal that is as long or longer.
     for count in [3, 5] {
         let (scene, other) =
             (Scene::new(JournalLimits::default()), Scene::new(JournalLimits::default()));
@@ -487,7 +488,7 @@ fn a_second_anchor_reveals_records_removed_along_with_the_first() {
     }
     assert_eq!(fs::read_to_string(&second).unwrap().lines().count(), 4);
     assert_eq!(journal.verify().unwrap().fault, None);
-    // Who cuts the journal and the first anchor.
+    // An attacker who truncates the journal and the first anchor.
     let lines = active_lines(&scene);
     fs::write(scene.path(ACTIVE_SEGMENT_NAME), lines[..2].concat()).unwrap();
     fs::remove_file(scene.path("anchor")).unwrap();

@@ -1,10 +1,11 @@
-//! Secrets that are known by the name in front of them.
+//! Secrets that are detected by the name before them.
 
 use std::ops::Range;
 
 use super::value_ranges;
 
-/// A name that holds one of these is that of a secret, whatever else is in it: `GITHUB_TOKEN`, `client-secret`.
+/// Parts of secret names. A name that contains one of them is secret: `GITHUB_TOKEN`,
+/// `client-secret`.
 const SECRET_NAME_PARTS: &[&str] = &[
     "token",
     "password",
@@ -30,20 +31,20 @@ const SECRET_NAME_PARTS: &[&str] = &[
     "sessionid",
 ];
 
-/// The value of these goes on to the end of its line.
+/// Headers whose value extends to the end of the line.
 const SECRET_HEADERS: &[&str] = &["authorization", "cookie"];
 
 /// Authentication schemes, each followed by a secret.
 const AUTH_SCHEMES: &[&str] = &["bearer ", "basic "];
 
-/// A user's name that is as long as this, without a password, is a token.
+/// The minimum length of a user name without a password that is treated as a token.
 const MIN_TOKEN_LENGTH: usize = 16;
 
 /// Adds the ranges of the secrets in a text, which must be in lower case.
 pub(super) fn find_secrets(text: &str, found: &mut Vec<Range<usize>>) {
     let mut done = 0;
     for (at, name, is_header) in find_secret_names(text) {
-        // A name inside of a value that was already found needs no range of its own.
+        // A name inside a value that was already found needs no range of its own.
         if at < done {
             continue;
         }
@@ -80,7 +81,7 @@ const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// Returns the value that belongs to the name at `at`, if one does.
+/// Returns the range of the value of the name at `at`, if it has a value.
 fn find_value(text: &[u8], at: usize, name: &str, is_header: bool) -> Option<Range<usize>> {
     let end = skip_while(text, at + name.trim_end_matches('=').len(), is_name_byte);
     let closed = skip_while(text, end, |byte| matches!(byte, b'"' | b'\'' | b'\\' | b']'));
@@ -122,7 +123,7 @@ fn find_auth_schemes(text: &str, found: &mut Vec<Range<usize>>) {
         for (at, _) in text.match_indices(scheme) {
             let start = skip_while(text.as_bytes(), at + scheme.len(), is_blank);
             let range = value_ranges::word_range(text.as_bytes(), start);
-            // "basic auth" is a word, and no secret.
+            // "basic auth" is ordinary text, not a secret.
             let least = if *scheme == "basic " { 8 } else { 1 };
             if range.len() >= least {
                 found.push(range);
@@ -131,7 +132,7 @@ fn find_auth_schemes(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Addresses: `scheme://user:password@host`, and `scheme://token@host`.
+/// Adds the ranges of credentials in URLs: `scheme://user:password@host` and `scheme://token@host`.
 fn find_url_credentials(text: &str, found: &mut Vec<Range<usize>>) {
     for (at, _) in text.match_indices("://") {
         let start = at + 3;

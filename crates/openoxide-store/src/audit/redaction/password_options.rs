@@ -1,4 +1,4 @@
-//! Secrets that are known by the program that they are given to, and the option before them.
+//! Secrets that are detected by the program and the option before them.
 
 use std::ops::Range;
 
@@ -64,7 +64,7 @@ pub(super) fn find_secrets(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Returns the words of a piece of text, with where they begin.
+/// Returns the words in a range of a text, with their positions.
 fn split_words(text: &str, piece: Range<usize>) -> impl Iterator<Item = (usize, &str)> {
     let mut at = piece.start;
     text.get(piece).unwrap_or_default().split([' ', '\t']).map(move |word| {

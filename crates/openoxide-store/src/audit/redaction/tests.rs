@@ -3,9 +3,10 @@ use serde_json::json;
 
 use super::*;
 
-/// Each text with what must be left of it. The secrets are made up; the shapes are their issuers'.
+/// Texts with their expected redaction. The secrets are invented; the formats are those of the
+/// issuers.
 const TABLE: &[(&str, &str)] = &[
-    // Names, in the ways of shells.
+    // Names, in shell syntax.
     ("GITHUB_TOKEN=abc gh pr list", "GITHUB_TOKEN=[redacted] gh pr list"),
     ("export DB_PASSWORD='a b'; ls", "export DB_PASSWORD=[redacted]; ls"),
     ("PGPASSWORD=x\\ y psql", "PGPASSWORD=[redacted] psql"),
@@ -37,7 +38,7 @@ const TABLE: &[(&str, &str)] = &[
     (r#"curl -d '{"token":"x","n":1}' x.io"#, r#"curl -d '{"token":[redacted],"n":1}' x.io"#),
     (r#"curl -d "{\"secret\":\"x y\",\"n\":1}""#, r#"curl -d "{\"secret\":[redacted],\"n\":1}""#),
     (r#"{"accessToken":12345}"#, r#"{"accessToken":[redacted]}"#),
-    // Addresses.
+    // URLs.
     ("git clone https://me:s3cr/et@x.io/a.git", "git clone https://me:[redacted]@x.io/a.git"),
     ("psql postgres://u:p@h:5432/db", "psql postgres://u:[redacted]@h:5432/db"),
     ("git clone https://0123456789abcdef0123@x.io/a", "git clone https://[redacted]@x.io/a"),
@@ -71,7 +72,7 @@ const TABLE: &[(&str, &str)] = &[
     ),
     ("-----BEGIN PRIVATE KEY-----\nabc", "[redacted]"),
     ("-----BEGIN CERTIFICATE-----\nabc", "-----BEGIN CERTIFICATE-----\nabc"),
-    // Programs' own options.
+    // Options of programs.
     ("mysql -u me -phunter2 db", "mysql -u me -p[redacted] db"),
     ("mysql -p db", "mysql -p db"),
     ("ls && /usr/bin/mysqldump -p'a b' db", "ls && /usr/bin/mysqldump -p[redacted] db"),
@@ -82,7 +83,7 @@ const TABLE: &[(&str, &str)] = &[
     ("curl -u me:hunter2 x.io", "curl -u me:[redacted] x.io"),
     ("curl --user me:hunter2 x.io", "curl --user me:[redacted] x.io"),
     ("curl -u me x.io", "curl -u me x.io"),
-    // Nothing to hide.
+    // Text without secrets.
     ("git commit -m 'use basic auth'", "git commit -m 'use basic auth'"),
     ("npm run build && git push", "npm run build && git push"),
     ("grep -rn secret src", "grep -rn secret src"),

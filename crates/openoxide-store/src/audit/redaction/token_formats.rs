@@ -1,8 +1,8 @@
-//! Secrets that are known by their shape.
+//! Secrets that are detected by their format.
 
 use std::ops::Range;
 
-/// A token that begins with known letters.
+/// The format of tokens with a known prefix.
 struct TokenFormat {
     prefix: &'static str,
     /// The bytes that may follow the prefix.
@@ -46,7 +46,7 @@ const fn token_at_word_start(
     TokenFormat { prefix, class, min_length: least, matches_anywhere: false }
 }
 
-/// From the issuers' own documents on the formats of their tokens.
+/// The token formats, according to the documentation of the issuers.
 const TOKEN_FORMATS: &[TokenFormat] = &[
     token_anywhere("ghp_", is_word, 16),
     token_anywhere("gho_", is_word, 16),
@@ -102,7 +102,8 @@ impl TokenFormat {
     }
 }
 
-/// Private keys: from their first line to their last, or to the end of the text.
+/// Adds the ranges of private keys, each from its first line to its last line or to the end of the
+/// text.
 fn find_private_keys(text: &str, found: &mut Vec<Range<usize>>) {
     const LAST: &str = "-----END";
     for (at, _) in text.match_indices("-----BEGIN") {
@@ -121,7 +122,8 @@ fn find_private_keys(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// The secret half of an AWS key has no prefix: forty letters of base64, and not a hash or a path.
+/// Adds the ranges of AWS secret keys. They have no prefix: 40 base64 characters that are not a
+/// hash or a path.
 fn find_aws_secrets(text: &[u8], found: &mut Vec<Range<usize>>) {
     let mut start = 0;
     for run in text.split(|byte| !is_base64(*byte) && !is_dotted(*byte)) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Returns the range of the value that begins at `at`: one shell word, including its quotes.
 ///
-/// If the value is inside of quotes, it ends with them.
+/// If the value is inside quotes, it ends with them.
 pub(super) fn word_range(text: &[u8], at: usize) -> Range<usize> {
     let outer = find_open_quote(text.get(..at).unwrap_or_default());
     let mut end = at;
@@ -40,7 +40,8 @@ pub(super) fn word_range(text: &[u8], at: usize) -> Range<usize> {
     at..end.min(text.len())
 }
 
-/// Returns where the value of a header ends that begins at `at`: with its line, or with the quotes around it.
+/// Returns the range of the header value that begins at `at`. It ends with the line or with the
+/// surrounding quotes.
 pub(super) fn header_range(text: &[u8], at: usize) -> Range<usize> {
     if matches!(text.get(at), Some(b'"' | b'\'' | b'\\')) {
         return word_range(text, at);
@@ -50,14 +51,14 @@ pub(super) fn header_range(text: &[u8], at: usize) -> Range<usize> {
     at..at + length.unwrap_or(rest.len())
 }
 
-/// Returns the position after the first end, or the end of the text if there is none. `is_end`
-/// returns the length of the end at a position.
+/// Returns the position after the first end marker, or the end of the text if there is none.
+/// `is_end` returns the length of the marker at a position.
 fn skip_past(text: &[u8], from: usize, is_end: impl Fn(usize) -> Option<usize>) -> usize {
     let found = (from..text.len()).find_map(|at| is_end(at).map(|length| at + length));
     found.unwrap_or(text.len())
 }
 
-/// Returns the quote that is open at the end of this line of a shell, or of this piece of JSON.
+/// Returns the quote that is open at the end of this shell line or piece of JSON.
 fn find_open_quote(before: &[u8]) -> Option<u8> {
     let mut open = None;
     let mut bytes = before.iter();

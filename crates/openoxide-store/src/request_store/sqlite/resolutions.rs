@@ -15,7 +15,7 @@ use crate::audit::{MILLIS_PER_DAY, UtcTimestamp};
 /// The time for which the resolution of a request is kept, for reviewers who answer too late.
 const RETENTION_MILLIS: u64 = MILLIS_PER_DAY;
 
-/// Ends one request if it still waits: the comparison and the change are one statement.
+/// Ends a request if it is still pending. A single statement compares and changes the row.
 pub(super) fn resolve_request(
     all: &Transaction<'_>,
     id: ApprovalId,
@@ -107,7 +107,7 @@ pub(super) fn resolve_abandoned(all: &Transaction<'_>, now: UtcTimestamp) -> rus
     Ok(())
 }
 
-/// Forgets what ended long ago.
+/// Deletes requests that ended before the retention time.
 pub(super) fn delete_old(all: &Transaction<'_>, now: UtcTimestamp) -> rusqlite::Result<()> {
     let before = rows::to_millis(UtcTimestamp(now.0.saturating_sub(RETENTION_MILLIS)));
     let forgotten = "DELETE FROM request WHERE answer IS NOT NULL AND answered_at < ?1";

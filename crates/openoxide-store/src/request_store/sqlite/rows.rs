@@ -1,4 +1,4 @@
-//! Requests as rows, there and back.
+//! Conversion of requests to and from database rows.
 
 use openoxide_protocol::{AbsPath, ApprovalId, ApprovalRequest, OperationDigest};
 use rusqlite::{Connection, OptionalExtension as _, Statement, Transaction, params};
@@ -16,9 +16,9 @@ use super::{
 };
 use crate::audit::UtcTimestamp;
 
-/// A shorter beginning of an id is only the time, in minutes.
+/// The minimum length of a prefix of an id. A shorter prefix contains only the time, in minutes.
 const MIN_PREFIX_LENGTH: usize = 13;
-/// The maximum number of ids that are returned for an ambiguous beginning.
+/// The maximum number of ids that are returned for an ambiguous prefix.
 const MAX_AMBIGUOUS_IDS: usize = 5;
 
 const COLUMNS: &str = "request.id, request.request, request.shown, session.who, session.project,
@@ -97,7 +97,7 @@ fn from_millis(millis: i64) -> UtcTimestamp {
     UtcTimestamp(u64::try_from(millis).unwrap_or(0))
 }
 
-/// Returns what waits, oldest first.
+/// Returns the pending requests, oldest first.
 pub(super) fn list_pending(
     connection: &Connection,
 ) -> rusqlite::Result<Vec<Result<PendingRequest, RequestStoreError>>> {
@@ -109,7 +109,7 @@ pub(super) fn list_pending(
     found.into_iter().map(|found| check_row(&mut neighbours, found)).collect()
 }
 
-/// Returns a request that waits.
+/// Returns a pending request.
 pub(super) fn find_pending(
     connection: &Connection,
     id: ApprovalId,
@@ -119,7 +119,7 @@ pub(super) fn find_pending(
     found.map(|found| check_row(&mut prepare_neighbour_query(connection)?, found)).transpose()
 }
 
-/// The columns of a row, not yet checked.
+/// The columns of a row, before validation.
 struct StoredRow {
     id: String,
     request: String,
@@ -142,7 +142,7 @@ fn read_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredRow> {
     })
 }
 
-/// Checks that a row is what was registered.
+/// Checks that the content of a row is what was registered.
 fn check_row(
     neighbours: &mut Statement<'_>,
     found: StoredRow,
@@ -169,7 +169,7 @@ fn parse_row(found: StoredRow, prefix: usize) -> Option<PendingRequest> {
     })
 }
 
-/// Asks for the ids before and after one.
+/// Prepares the query for the ids directly before and after an id.
 fn prepare_neighbour_query(connection: &Connection) -> rusqlite::Result<Statement<'_>> {
     connection.prepare(
         "SELECT (SELECT max(id) FROM request WHERE id < ?1), (SELECT min(id) FROM request WHERE id > ?1)",
@@ -177,7 +177,7 @@ fn prepare_neighbour_query(connection: &Connection) -> rusqlite::Result<Statemen
 }
 
 /// Returns the number of characters that distinguish an id from all others, including those of
-/// requests that have ended. A typed beginning therefore always means the request that was shown.
+/// requests that have ended. A typed prefix therefore always means the request that was shown.
 fn unique_prefix_len(neighbours: &mut Statement<'_>, id: &str) -> rusqlite::Result<usize> {
     let (before, after): (Option<String>, Option<String>) =
         neighbours.query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -189,7 +189,7 @@ fn unique_prefix_len(neighbours: &mut Statement<'_>, id: &str) -> rusqlite::Resu
     Ok(longest.max(MIN_PREFIX_LENGTH).min(id.len()))
 }
 
-/// Returns what a beginning of an id names, with or without its hyphens.
+/// Looks up a prefix of an id, with or without its hyphens.
 pub(super) fn lookup_prefix(
     connection: &Connection,
     beginning: &str,
@@ -220,7 +220,7 @@ fn lookup_id(connection: &Connection, id: ApprovalId) -> Result<IdLookup, Transa
     })
 }
 
-/// Returns a beginning of an id as ids are written: 8-4-4-4-12 digits.
+/// Returns a prefix of an id in the format of ids: 8-4-4-4-12 digits.
 fn normalize_id_prefix(beginning: &str) -> Option<String> {
     let digits: String = beginning.chars().filter(|letter| *letter != '-').collect();
     let is_one = (1..=32).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -234,7 +234,7 @@ fn normalize_id_prefix(beginning: &str) -> Option<String> {
     is_one.then_some(spelled)
 }
 
-/// Returns the end of a request, if it has ended.
+/// Returns the resolution of a request, if it has ended.
 pub(super) fn find_resolution(
     connection: &Connection,
     id: ApprovalId,
@@ -253,7 +253,7 @@ fn has_request(connection: &Connection, id: ApprovalId) -> rusqlite::Result<bool
     there.exists([id.to_string()])
 }
 
-/// Returns what an answer was bound to, and the answer.
+/// Returns the digest that an answer was bound to, and the answer.
 fn read_resolution(
     connection: &Connection,
     id: ApprovalId,

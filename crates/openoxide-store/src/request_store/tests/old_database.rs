@@ -1,4 +1,4 @@
-//! A database that this program wrote before the fields of its JSON got their present names.
+//! A database that this program wrote before the fields of its JSON were renamed.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::*;
 const PENDING: &str = "01a20b38-1a71-7fa1-84b9-1eea6efb309a";
 const EXPLICIT: &str = "01a20b38-1e5c-7068-b1dd-0672c3126ae1";
 const ANSWERED: &str = "01a20b37-ea14-7ace-b22a-f56f146f625f";
-/// What the columns `shown` of these requests contain.
+/// The contents of the column `shown` of these requests.
 const PENDING_DIGEST: &str = "b7fe2d88556c326032f86aebb2b94174e91e23f721e7505cbf36485301a944e8";
 const ANSWERED_DIGEST: &str = "e88c0c999e1568dfbb96f78cfa35d5019cbc6f7ec60259bb3eecd72b2f3165ab";
 
@@ -79,7 +79,8 @@ fn answers_with_old_names_are_read() {
     assert_eq!(ended.kind, RequestResolutionKind::Resolved { kind, response });
 }
 
-/// Older programs do not open a database of this version: they would not know the names of limits.
+/// Programs that only know the old version do not open a database of this version, because they do
+/// not know the names of limits.
 #[test]
 fn an_old_database_gets_a_version_that_older_programs_refuse() {
     let directory = TempDir::new().unwrap();
