@@ -15,8 +15,8 @@
 //! A policy with limited grants is stored together with the policy without them. It is used as long
 //! as each of these grants is valid.
 //!
-//! Until the next valid version replaces it, the file is also the last good version of these files.
-//! A policy that must not be cached, because it has hooks, is stored for this purpose alone.
+//! The file is also the last good version of its sources until the next valid version replaces it.
+//! A policy that must not be cached, because it has hooks, is only stored for this purpose.
 
 use std::{
     fs::{self, File},

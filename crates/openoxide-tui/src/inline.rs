@@ -1,4 +1,4 @@
-//! The prompt that asks a reviewer in the terminal, between the lines of whatever else is written there.
+//! The prompt that asks a reviewer in the terminal, inline between other output.
 
 mod ask_error;
 mod ask_options;
@@ -36,7 +36,7 @@ pub use line_prompt::ask_lines;
 pub use render::{render_prompt, render_request};
 pub use render_options::{BatchPosition, RenderOptions};
 
-/// Two prompts at once would take each other's keys.
+/// The lock that allows one prompt at a time. Concurrent prompts would read each other's keys.
 static ASK_LOCK: Mutex<()> = Mutex::new(());
 
 /// Returns whether a terminal is available to ask on. The question is written to standard error,
@@ -48,8 +48,8 @@ pub fn can_ask() -> bool {
 
 /// Asks the reviewer at the terminal one question.
 ///
-/// Only a key (or a line) that approves is an approval. The end of the input, Enter alone, and
-/// input typed before the question was shown do not approve.
+/// Only a key (or a line) that approves is an approval. The end of the input, Enter without other
+/// input, and input typed before the question was shown do not approve.
 ///
 /// # Errors
 /// Returns an error if no answer could be obtained.
@@ -81,8 +81,8 @@ pub fn ask_group(
 }
 
 /// Asks the reviewer at the terminal a question with the caller's answers, and returns the index of
-/// the chosen one. Returns `None` if the reviewer leaves it unanswered, with Ctrl-C or because the
-/// input ends.
+/// the chosen one. Returns `None` if the reviewer does not answer it: by pressing Ctrl-C, or
+/// because the input ends.
 ///
 /// OpenOxide's own answers are not offered. As with [`ask`], only a key (or a line) chooses, and
 /// input typed before the question was shown is ignored.

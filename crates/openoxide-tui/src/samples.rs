@@ -6,7 +6,7 @@ use openoxide_protocol::{
     RuleRef, SessionId, Span,
 };
 
-/// Returns a request to run `script`, which the one rule asks for.
+/// Returns a request to run `script`, for which the only rule requires approval.
 pub(crate) fn command_request(script: &str) -> ApprovalRequest {
     build_request(
         PresentationKind::Command,
@@ -26,7 +26,7 @@ pub(crate) fn patch_request(diff: &str) -> ApprovalRequest {
     request
 }
 
-/// Returns the request with these parts instead: text and effect.
+/// Returns the request with its parts replaced with these: text and effect.
 pub(crate) fn with_parts(
     mut request: ApprovalRequest,
     parts: &[(&str, Effect)],
@@ -66,7 +66,7 @@ pub(crate) fn with_group(mut requests: Vec<ApprovalRequest>) -> Vec<ApprovalRequ
     requests
 }
 
-/// Returns the request in another session.
+/// Returns the request with a different session.
 pub(crate) fn with_session(mut request: ApprovalRequest, number: u64) -> ApprovalRequest {
     request.session = SessionId::from_parts(number, [0; 10]);
     request

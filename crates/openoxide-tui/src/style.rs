@@ -6,7 +6,7 @@ pub enum TextStyle {
     /// Plain text without escape sequences.
     #[default]
     Plain,
-    /// With the colours and weights of an ANSI terminal.
+    /// Text with the colours and weights of an ANSI terminal.
     Ansi,
 }
 
@@ -33,7 +33,7 @@ impl TextStyle {
 }
 
 impl TextTone {
-    /// Returns the parameter of SGR (ECMA-48).
+    /// Returns the parameter of the SGR sequence (ECMA-48).
     const fn sgr_code(self) -> Option<&'static str> {
         match self {
             Self::Body => None,

@@ -14,7 +14,8 @@ pub(crate) struct WrappedRow {
     pub(crate) glyphs: Vec<DisplayGlyph>,
     /// True if a line of the text begins in this row. Otherwise the row continues the line above.
     pub(crate) starts_line: bool,
-    /// The byte of the text at which the row has ended; the last row reaches beyond all text.
+    /// The byte offset of the text at which the row ends. For the last row, it is beyond the end of
+    /// the text.
     pub(crate) end: usize,
 }
 
@@ -43,7 +44,7 @@ pub(crate) fn wrap_rows(text: &str, width: usize) -> impl Iterator<Item = Wrappe
     })
 }
 
-/// Glyphs of which some were given back.
+/// A source of glyphs to which glyphs can be returned.
 struct GlyphSource<I: Iterator<Item = DisplayGlyph>> {
     glyphs: Peekable<I>,
     pushed_back: VecDeque<DisplayGlyph>,
@@ -72,7 +73,8 @@ impl<I: Iterator<Item = DisplayGlyph>> GlyphSource<I> {
 
     fn fill_row(&mut self, width: usize) -> Vec<DisplayGlyph> {
         let (mut row, mut used) = (Vec::new(), 0);
-        // The first glyph is taken even if it is too wide: a row that takes none would never end.
+        // The first glyph is taken even if it is too wide. A row without glyphs would cause an
+        // endless loop.
         while let Some(next) = self.peek()
             && next.content != GlyphContent::LineBreak
             && (used == 0 || used + next.content.width() <= width)
@@ -108,7 +110,7 @@ fn add_word(rows: &mut Vec<String>, word: &str, width: usize) {
     rows.extend(self::wrap_rows(word, width).map(|row| glyphs_to_text(&row.glyphs)));
 }
 
-/// Returns how many columns `text`, safe to show, takes.
+/// Returns the width in columns of `text`, which must be safe to show.
 pub(crate) fn display_width(text: &str) -> usize {
     text.chars().filter_map(|c| c.width()).sum()
 }

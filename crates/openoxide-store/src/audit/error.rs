@@ -8,7 +8,7 @@ pub enum AuditError {
     /// There is no directory for the journal.
     #[error("neither XDG_STATE_HOME nor HOME names a directory for the audit journal")]
     NoStateDirectory,
-    /// Another user could have written the journal, or it is not a regular file or directory.
+    /// Another user could have written the path, or it is corrupt or of the wrong type.
     #[error("`{path}` {why}")]
     Unsafe {
         /// The file or directory.

@@ -69,7 +69,7 @@ pub enum NetworkSetting {
     /// `on`.
     #[serde(alias = "on")]
     Internet,
-    /// The network of this machine, including loopback and local neighbors, unless an ask or deny
+    /// The network of this machine, including loopback and local neighbours, unless an ask or deny
     /// rule matches the host.
     Host,
 }

@@ -1,18 +1,18 @@
-//! The error of a question that got no answer.
+//! The error of a question without an answer.
 
 use std::{fmt, io};
 
-/// The reason why no answer could be obtained. To the caller each of them means that the request is
-/// not approved.
+/// The reason why no answer could be obtained. For the caller, each of them means that the request
+/// is not approved.
 #[derive(Debug)]
 pub enum AskError {
     /// Standard input and standard error are not both terminals.
     NoTerminal,
-    /// The terminal went away.
+    /// The terminal was disconnected.
     HungUp,
     /// The caller withdrew the question.
     Withdrawn,
-    /// The terminal failed.
+    /// Reading from or writing to the terminal failed.
     Io(io::Error),
 }
 

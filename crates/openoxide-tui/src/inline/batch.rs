@@ -9,11 +9,11 @@ use crate::inline::{ask_error::AskError, render_options::BatchPosition};
 /// The result of one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PromptAnswer {
-    /// An answer to it.
+    /// An answer to this request only.
     Single(ApprovalResponse),
     /// Approves this request and all that follow, except for those that require explicit approval.
     All,
-    /// No to it and to all that follow.
+    /// Rejects this request and all that follow.
     Skip,
 }
 
@@ -25,7 +25,7 @@ enum BatchState {
     SessionEnded(SessionId, ApprovalResponse),
 }
 
-/// Returns an answer to each of `requests`, asking `ask` where no earlier answer holds.
+/// Returns an answer to each of `requests`. Calls `ask` for those that no earlier answer covers.
 pub(crate) fn answer_each(
     requests: &[ApprovalRequest],
     mut ask: impl FnMut(&ApprovalRequest, Option<BatchPosition<'_>>) -> Result<PromptAnswer, AskError>,
@@ -45,7 +45,7 @@ pub(crate) fn answer_each(
 }
 
 impl BatchState {
-    /// Returns the answer that `request` already has.
+    /// Returns the answer that an earlier answer gives to `request`, if there is one.
     fn known_response(&self, request: &ApprovalRequest) -> Option<ApprovalResponse> {
         match self {
             Self::All if !request.requires_explicit_approval => Some(approve_once()),
@@ -61,7 +61,7 @@ impl BatchState {
         match choice {
             PromptAnswer::All => Self::All,
             PromptAnswer::Skip => Self::Skip,
-            // The correction is for this request; the others fall without one.
+            // The message is only for this request. The others are rejected without one.
             PromptAnswer::Single(ApprovalResponse::Rejected { .. }) => {
                 Self::SessionEnded(request.session, ApprovalResponse::Rejected { message: None })
             }
@@ -90,7 +90,7 @@ impl PromptAnswer {
         Cow::Borrowed(text)
     }
 
-    /// Returns the answer to the request that was asked about.
+    /// Converts the choice to the answer to the request that was shown.
     fn into_response(self, request: &ApprovalRequest) -> ApprovalResponse {
         match self {
             Self::Single(response) => response,
@@ -128,7 +128,8 @@ mod tests {
 
     const NO: ApprovalResponse = ApprovalResponse::Rejected { message: None };
 
-    /// Answers from a list, and returns the contents that were asked about with the responses.
+    /// Answers requests from a list. Returns the contents of the requests that were asked about,
+    /// and the responses.
     fn run(
         requests: &[ApprovalRequest],
         choices: &[PromptAnswer],

@@ -1,4 +1,4 @@
-//! A question whose answers the caller names: those of another program, in its words.
+//! A question with answers that the caller provides, such as those of another program.
 
 use std::{
     io::{self, BufRead, Write},
@@ -29,7 +29,7 @@ use crate::{
     style::{TextStyle, TextTone},
 };
 
-/// Below an answer: the columns that its keys take.
+/// The indentation of the lines below an answer: the width of its keys.
 const INDENT: &str = "          ";
 /// The text that is shown if the reviewer chooses none of the answers.
 const NO_ANSWER_TEXT: &str = "not answered here";
@@ -37,7 +37,8 @@ const NO_ANSWER_TEXT: &str = "not answered here";
 /// One of the answers that a caller offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerOption {
-    /// The keys that give it; [`AnswerOption::ESCAPE`] is one. `v` is taken, and of letters only the small ones are read.
+    /// The keys that select the answer, for example [`AnswerOption::ESCAPE`]. `v` is reserved, and
+    /// only lower-case letters are read.
     pub keys: Vec<char>,
     /// The meaning of the answer. It may contain text written by an agent.
     pub meaning: String,
@@ -46,7 +47,7 @@ pub struct AnswerOption {
 }
 
 impl AnswerOption {
-    /// The key Esc; where lines are read, the word `esc`.
+    /// The key Esc. Where lines are read, the word `esc`.
     pub const ESCAPE: char = '\u{1b}';
 
     fn key_names(&self) -> Vec<String> {
@@ -58,7 +59,7 @@ fn key_name(key: char) -> String {
     if key == AnswerOption::ESCAPE { "Esc".to_owned() } else { key.to_string() }
 }
 
-/// Asks at the terminal of this process.
+/// Asks a question at the terminal of this process and reads a key.
 pub(super) fn choose_by_key(
     request: &ApprovalRequest,
     offers: &[AnswerOption],
@@ -78,7 +79,7 @@ pub(super) fn choose_by_key(
     choose_by_line(request, offers, (terminal_width(), withdrawn), lines)
 }
 
-/// Returns the question as text, with the answers that are offered.
+/// Returns the question and the offered answers as text.
 fn render_page(
     request: &ApprovalRequest,
     offers: &[AnswerOption],
@@ -91,7 +92,7 @@ fn render_page(
     page.text
 }
 
-/// Adds each answer with its keys, a line or more each, and the keys that answer nothing.
+/// Adds each answer with its keys, and the keys that do not answer.
 fn show_options(offers: &[AnswerOption], input: InputMode, page: &mut TextPage) {
     for offer in offers {
         let keys = format!("  {:<7} ", format!("[{}]", offer.key_names().join(" ")));
@@ -102,7 +103,7 @@ fn show_options(offers: &[AnswerOption], input: InputMode, page: &mut TextPage) 
     KeyHints(vec![("v", "view all"), (leave, "leave it unanswered")]).show(page);
 }
 
-/// One question at one terminal.
+/// A question at a terminal.
 struct ChoicePrompt<'a, T> {
     console: PromptConsole<'a, T>,
     request: &'a ApprovalRequest,
@@ -143,7 +144,8 @@ impl<'a, T: TerminalIo> ChoicePrompt<'a, T> {
                 ConsoleInput::Key(key) => match pressed_letter(key) {
                     _ if is_enter_key(key) => self.repeat_options()?,
                     Some('v') => self.draw(true)?,
-                    // Which of the answers approve, only their program knows; Esc never does.
+                    // Only the program that provides the answers knows which of them approve, but
+                    // Esc never does.
                     Some(key) if key != AnswerOption::ESCAPE && self.hidden_content().parts => {
                         self.draw(true)?;
                         self.show_status(
@@ -177,7 +179,7 @@ impl<'a, T: TerminalIo> ChoicePrompt<'a, T> {
         self.console.show_question(&question)
     }
 
-    /// Returns the question for the width that the terminal has now.
+    /// Returns the question for the current width of the terminal.
     fn render_question(&mut self, whole: bool) -> String {
         self.options.width = self.console.terminal.width();
         self.options.show_all = whole;
@@ -205,7 +207,8 @@ impl<'a, T: TerminalIo> ChoicePrompt<'a, T> {
     }
 }
 
-/// Returns the key that was pressed. A capital is none: `A` means all elsewhere.
+/// Returns the letter of the pressed key. Capital letters are ignored, because `A` means all in
+/// other prompts.
 fn pressed_letter(key: KeyEvent) -> Option<char> {
     match key.code {
         _ if !key.modifiers.is_empty() && key.modifiers != KeyModifiers::SHIFT => None,
@@ -223,7 +226,7 @@ fn describe_choice(offers: &[AnswerOption], chosen: Option<usize>) -> &str {
     chosen.and_then(|at| offers.get(at)).map_or(NO_ANSWER_TEXT, |offer| &offer.meaning)
 }
 
-/// Asks where lines are read. Returns `None` after too many lines that are not answers.
+/// Asks a question and reads lines. Returns `None` after too many lines that are not answers.
 fn choose_by_line(
     request: &ApprovalRequest,
     offers: &[AnswerOption],
@@ -237,7 +240,7 @@ fn choose_by_line(
         writer.flush()?;
         let line = read_line(reader)?;
         if withdrawn.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return Err(AskError::Withdrawn); // Whatever the line contains: the question was already void.
+            return Err(AskError::Withdrawn); // The line does not matter: the question is void.
         }
         let word = match line {
             InputLine::Text(line) => line.trim_ascii().to_ascii_lowercase(),

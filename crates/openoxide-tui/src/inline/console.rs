@@ -15,10 +15,10 @@ use crate::{
 
 /// The time without input that is required before the question is shown.
 const QUIET_PERIOD: Duration = Duration::from_millis(50);
-/// The required time without input after something was typed. A person who types pauses longer than
-/// this only to read.
+/// The required time without input after something was typed. A person who is typing pauses longer
+/// than this only to read.
 const READING_PAUSE: Duration = Duration::from_millis(400);
-/// Keys that come closer together than this were not pressed one by one.
+/// The minimum time between two keys. Keys that arrive faster were not pressed one by one.
 const BURST_INTERVAL: Duration = Duration::from_millis(25);
 /// The time without resize events after which a resize is complete. A terminal sends many of them
 /// while it is resized.
@@ -26,7 +26,7 @@ const RESIZE_INTERVAL: Duration = Duration::from_millis(120);
 /// The interval at which the prompt checks whether the question was withdrawn.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Discards everything that was typed so far, and returns whether it included Ctrl-C.
+/// Discards all input that was typed so far, and returns whether it included Ctrl-C.
 pub(crate) fn discard_input(terminal: &mut impl TerminalIo) -> Result<bool, AskError> {
     let mut quiet = QUIET_PERIOD;
     while let Some(event) = terminal.next_event(quiet)? {
@@ -42,9 +42,9 @@ pub(crate) fn discard_input(terminal: &mut impl TerminalIo) -> Result<bool, AskE
 /// A terminal with its unprocessed input.
 pub(crate) struct PromptConsole<'a, T> {
     pub(crate) terminal: &'a mut T,
-    /// Events that were read too early.
+    /// Events that were read ahead and not processed yet.
     pending: VecDeque<Event>,
-    /// The time from which the question on the screen can be assumed to have been read.
+    /// The time from which on the question on the screen can be assumed to have been read.
     ready_at: Duration,
 }
 
@@ -52,9 +52,9 @@ pub(crate) struct PromptConsole<'a, T> {
 pub(crate) enum ConsoleInput {
     Key(KeyEvent),
     Paste(String),
-    /// Several keys at once.
+    /// Several keys that arrived at once.
     Burst,
-    /// A key before the question can have been read.
+    /// A key that was pressed before the question can have been read.
     Early,
     Resized,
 }
@@ -71,7 +71,8 @@ impl<'a, T: TerminalIo> PromptConsole<'a, T> {
         self.terminal.write(text)
     }
 
-    /// Waits for what the reviewer does next. While something is `written`, keys come at any speed.
+    /// Waits for the next input. If `written` is set, the reviewer is writing text, so keys at any
+    /// speed are accepted.
     pub(crate) fn next_input(&mut self, written: bool) -> Result<ConsoleInput, AskError> {
         loop {
             match self.next_event(POLL_INTERVAL)? {
@@ -95,7 +96,7 @@ impl<'a, T: TerminalIo> PromptConsole<'a, T> {
         }
     }
 
-    /// Puts `text` in the place of the last row, or below it if it is too long for one.
+    /// Replaces the last row with `text`, or writes it below if it is too long for one row.
     pub(crate) fn show_status(&mut self, text: &str, width: u16) -> Result<(), AskError> {
         let width = usize::from(width);
         if display_width(text) + 2 < width {
@@ -105,7 +106,8 @@ impl<'a, T: TerminalIo> PromptConsole<'a, T> {
         self.terminal.write(&format!("\n> {rows}"))
     }
 
-    /// Checks that `key` was pressed alone, or followed by Enter as where lines are read.
+    /// Checks that `key` was the only key. A following Enter is allowed, as after an answer by
+    /// line.
     fn check_single_key(&mut self, key: KeyEvent) -> Result<ConsoleInput, AskError> {
         let (mut quiet, mut pasted, mut resized) = (BURST_INTERVAL, is_enter_key(key), false);
         let mut alone = true;
@@ -125,7 +127,7 @@ impl<'a, T: TerminalIo> PromptConsole<'a, T> {
         Ok(if alone { ConsoleInput::Key(key) } else { ConsoleInput::Burst })
     }
 
-    /// Waits until the terminal keeps its size.
+    /// Waits until the size of the terminal no longer changes.
     fn wait_for_resize(&mut self) -> Result<ConsoleInput, AskError> {
         while let Some(event) = self.next_event(RESIZE_INTERVAL)? {
             if !matches!(event, Event::Resize(..)) {

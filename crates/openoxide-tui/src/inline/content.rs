@@ -12,16 +12,16 @@ use crate::{
     text_wrap::{WrappedRow, display_width, wrap_rows},
 };
 
-/// More rows than these are shown on demand.
+/// The maximum number of rows. More are shown on request.
 const MAX_ROWS: usize = 12;
-/// More findings or further data than these are shown on demand.
+/// The maximum number of findings or metadata items. More are shown on request.
 pub(crate) const MAX_ITEMS: usize = 6;
-/// The columns before the content: a margin and a mark.
+/// The width of the gutter before the content: a margin and a mark.
 const GUTTER_WIDTH: usize = 4;
-/// The mark of a row that continues the line above. No content can appear in its column.
+/// The gutter of a row that continues the line above. No content can appear in its column.
 const CONTINUATION_GUTTER: &str = "  \\ ";
 
-/// Adds the content, the findings where they were made, and the directory.
+/// Adds the content, the findings at their positions, and the directory.
 pub(crate) fn show_content(
     request: &ApprovalRequest,
     options: &RenderOptions<'_>,
@@ -38,7 +38,7 @@ pub(crate) fn show_content(
     }
 }
 
-/// Adds the rows and returns the findings that were pointed at.
+/// Adds the rows and returns the findings that carets point at.
 fn show_rows<'a>(
     request: &'a ApprovalRequest,
     content: &str,
@@ -57,8 +57,9 @@ fn show_rows<'a>(
     placed
 }
 
-/// Returns the findings that carets may point at: those of commands, for of nothing else do they know the place; and
-/// only the gravest, lest many small ones push the command out of sight.
+/// Returns the findings that carets can point at. Only findings of commands have a position in the
+/// text. Unless `whole` is set, only the most severe are returned, so that many minor findings do
+/// not push the command off the screen.
 fn annotated_findings(request: &ApprovalRequest, whole: bool) -> Vec<&Finding> {
     if request.presentation.kind != PresentationKind::Command {
         return Vec::new();
@@ -129,7 +130,7 @@ fn show_carets<'a>(
     for finding in findings {
         let Some((before, carets)) = caret_columns(row, finding) else { continue };
         if placed.contains(finding) {
-            continue; // It was found twice.
+            continue; // A duplicate finding.
         }
         let carets = format!("{}{}", " ".repeat(GUTTER_WIDTH + before), "^".repeat(carets));
         if finding.span.end as usize <= row.end {
@@ -141,7 +142,7 @@ fn show_carets<'a>(
     }
 }
 
-/// Adds carets followed by the finding, or puts the finding below if there is not enough room.
+/// Adds carets followed by the finding, or adds the finding below them if there is not enough room.
 fn show_label(carets: &str, finding: &Finding, page: &mut TextPage) {
     let text = describe_finding(finding);
     if display_width(carets) + 1 + display_width(&text) <= page.width {

@@ -15,12 +15,12 @@ use crate::{
     style::TextTone,
 };
 
-/// Below a decision: the columns that its word takes.
+/// The indentation of the lines below a decision: the width of its word.
 const INDENT: &str = "         ";
 const REASON_LABEL: &str = "  why    ";
 
 /// Adds the reason, each part with its decision, and the effects of the keys that approve more than
-/// once.
+/// this request.
 pub(crate) fn show_reasons(
     request: &ApprovalRequest,
     options: &RenderOptions<'_>,
@@ -57,14 +57,14 @@ pub(crate) fn show_reasons(
     }
 }
 
-/// Returns whether the decision on the only part is the decision on the whole.
+/// Returns whether the decision about the only part is the same as the whole decision.
 fn is_entire_decision(part: &AccessDecision, decision: &Decision) -> bool {
     part.decision == decision.effect
         && part.rule == decision.rule
         && (part.reason.is_empty() || part.reason == decision.reason)
 }
 
-/// Adds the only part; it is not named if it is the command that is shown.
+/// Adds the only part. It is not named if it is the command that is shown.
 fn show_single_part(part: &AccessDecision, request: &ApprovalRequest, page: &mut TextPage) {
     let decision = &request.decision;
     if matches!(part.access, Access::Exec(_)) && is_shown_content(&part.access, request) {
@@ -81,7 +81,8 @@ fn show_reason(reason: &str, page: &mut TextPage) {
     }
 }
 
-/// Adds the parts of several, those that need an answer first: where some are left out, it is the harmless ones.
+/// Adds several parts, starting with those that require an answer, so that the omitted ones are
+/// harmless if possible.
 fn show_parts(request: &ApprovalRequest, whole: bool, page: &mut TextPage) {
     let decision = &request.decision;
     let mut parts: Vec<_> = decision.parts.iter().collect();
@@ -121,7 +122,7 @@ fn show_effect(effect: Effect, text: &str, page: &mut TextPage) {
     );
 }
 
-/// Returns what an access does, in words.
+/// Returns a description of an access.
 fn describe_access(access: &Access, request: &ApprovalRequest) -> String {
     if matches!(access, Access::Opaque { .. }) && is_shown_content(access, request) {
         return "run all of this as unparsed input".to_owned();
@@ -161,7 +162,7 @@ fn show_rule(rule: &RuleRef, page: &mut TextPage) {
     page.push_block(TextTone::Dim, [INDENT, INDENT], &text);
 }
 
-/// Adds what `a` would cover. None is left out for their number, as with rules.
+/// Adds what `a` would cover. All of it is shown, as for rules.
 fn show_session_coverage(request: &ApprovalRequest, page: &mut TextPage) {
     let keys = std::iter::once("  [a]    ").chain(std::iter::repeat(INDENT));
     for (listed, key) in session_coverage(request).zip(keys) {
@@ -191,8 +192,7 @@ fn show_grant_rules(request: &ApprovalRequest, whole: bool, page: &mut TextPage)
     }
 }
 
-/// Returns the duration of a grant of these rules. Only rules about commands outlive the session
-/// (DECISIONS 5).
+/// Returns the duration of a grant of these rules. Only rules about commands outlive the session.
 fn describe_grant_duration(rules: &[String]) -> &'static str {
     match rules.iter().filter(|rule| rule.starts_with("Bash(")).count() {
         0 => "for the session",

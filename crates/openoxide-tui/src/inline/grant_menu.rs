@@ -1,4 +1,4 @@
-//! The second step of "always": what it would allow, narrower, wider, and for how long.
+//! The second step of "always": what it would allow, narrower and wider choices, and the duration.
 
 use std::{fmt, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
     style::TextTone,
 };
 
-/// Below a rule: the columns that its number and its word take.
+/// The indentation of the lines below a rule: the width of its number and its word.
 const INDENT: &str = "                 ";
 const HALF_HOUR_SECONDS: u64 = 30 * 60;
 const LIMITED_USES: u32 = 5;
@@ -26,7 +26,7 @@ pub struct HistoryLookup(Arc<HistoryCallback>);
 type HistoryCallback = dyn Fn(&ApprovalRequest) -> Vec<ChoiceHistory> + Send + Sync;
 
 impl HistoryLookup {
-    /// Returns what asks `recall`.
+    /// Creates a lookup that calls `recall`.
     pub fn new(
         recall: impl Fn(&ApprovalRequest) -> Vec<ChoiceHistory> + Send + Sync + 'static,
     ) -> Self {
@@ -44,7 +44,7 @@ impl fmt::Debug for HistoryLookup {
     }
 }
 
-/// The choices of one request, and the one that is marked.
+/// The choices of one request, and the selected one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GrantMenu {
     choices: Vec<RuleChoice>,
@@ -57,11 +57,11 @@ pub(crate) struct GrantMenu {
     allows_task_limit: bool,
 }
 
-/// The result of a key in the second step.
+/// The result of a key press in the second step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GrantMenuStep {
     Answer(ApprovalResponse),
-    /// Another choice is marked.
+    /// Another choice is selected.
     Selected,
     Back,
     /// The key has no effect.
@@ -80,7 +80,7 @@ impl GrantMenu {
         }
     }
 
-    /// Takes one key. Enter is none of those that answer.
+    /// Handles a key. Enter never approves.
     pub(crate) fn handle_key(&mut self, key: KeyCode) -> GrantMenuStep {
         match key {
             KeyCode::Esc => GrantMenuStep::Back,
@@ -103,7 +103,7 @@ impl GrantMenu {
         }
     }
 
-    /// Returns the terms of a grant for a letter.
+    /// Returns the grant terms that a letter selects.
     fn parse_terms(&self, c: char) -> Option<GrantTerms> {
         let terms = GrantTerms::default();
         match (c, &self.directory_limit) {
@@ -147,7 +147,7 @@ impl GrantMenu {
         Some(answer.unwrap_or_else(|| self.build_approval(GrantTerms::default())))
     }
 
-    /// Adds the choices, each with what it would have answered.
+    /// Adds the choices, each with the past questions that it would have answered.
     pub(crate) fn show(&self, recalled: &[ChoiceHistory], page: &mut TextPage) {
         page.push_block(TextTone::Strong, ["", "  "], "Always, in this project:");
         let mut recalled = recalled.iter();
@@ -174,7 +174,7 @@ impl GrantMenu {
         KeyHints(self.key_hints()).show(page);
     }
 
-    /// Returns the keys alone, for a hint.
+    /// Returns only the keys, for a hint.
     pub(crate) fn key_names(&self) -> String {
         self.key_hints().iter().map(|(key, _)| *key).collect::<Vec<_>>().join(" ")
     }

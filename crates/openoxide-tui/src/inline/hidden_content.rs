@@ -14,14 +14,14 @@ use crate::inline::{
 /// The content that is not on the screen. An approving key shows it first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HiddenContent {
-    /// A part that asks, or a finding that does.
+    /// True if a part or a finding that requires approval is hidden.
     pub(crate) parts: bool,
     /// True if one of the other requests that "all" approves is not fully shown.
     pub(crate) other_requests: bool,
 }
 
 impl HiddenContent {
-    /// Returns what a question that is drawn with these options leaves out.
+    /// Returns the content that a question with these options omits.
     pub(crate) fn new(request: &ApprovalRequest, options: &RenderOptions<'_>) -> Self {
         if options.show_all {
             return Self::default();
@@ -44,8 +44,8 @@ fn is_escalating(finding: &Finding) -> bool {
     finding.kind > FindingKind::Note
 }
 
-/// Returns the parts with the most dangerous first: by decision, then parts that a finding points
-/// at, then by how little is known of them. Among equal parts, new ones come before repetitions of
+/// Returns the parts in descending order of danger: by decision, then parts that a finding points
+/// at, then by how little is known of them. Among equal parts, new ones come before variations of
 /// those already listed.
 pub(crate) fn sort_by_danger(request: &ApprovalRequest) -> Vec<&AccessDecision> {
     let mut shown = BTreeSet::new();
@@ -66,7 +66,7 @@ fn danger_rank(part: &AccessDecision, findings: &[Finding]) -> (Reverse<Effect>,
     (Reverse(part.decision), !findings.iter().any(points_at), danger_level(&part.access))
 }
 
-/// The lower, the less is known of it.
+/// Returns a sort key for an access. The less is known about the access, the lower the key.
 const fn danger_level(access: &Access) -> u8 {
     match access {
         Access::Opaque { .. } => 0,
@@ -87,7 +87,7 @@ fn access_span(access: &Access) -> Span {
     }
 }
 
-/// Returns what two parts have in common that are variations of each other: the program, the directory, the host.
+/// Returns what similar parts have in common: the program, the directory, or the host.
 fn access_subject(access: &Access) -> (&'static str, &str) {
     let subject = match access {
         Access::Exec(exec) => exec.argv.known_word(0).unwrap_or_default(),

@@ -3,15 +3,15 @@
 /// The way an answer is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InputMode {
-    /// One key answers.
+    /// A single key is an answer.
     #[default]
     Keys,
-    /// A line answers: for a terminal that knows no escape sequences.
+    /// A line is an answer. For terminals without escape sequences.
     Lines,
 }
 
 impl InputMode {
-    /// Returns what suits the terminal that the variable `TERM` names.
+    /// Returns the input mode for the terminal that the variable `TERM` names.
     #[must_use]
     pub fn from_term(term: Option<&str>) -> Self {
         match term {
@@ -21,8 +21,7 @@ impl InputMode {
         }
     }
 
-    /// Returns the input that approves all: a capital letter where keys are read, a word where
-    /// lines are.
+    /// Returns the input that approves all requests: a capital letter for keys, a word for lines.
     pub(crate) const fn approve_all_key(self) -> &'static str {
         match self {
             Self::Keys => "A",

@@ -1,4 +1,4 @@
-//! The line in which a reviewer writes to the model.
+//! The editor for a message to the model, which is one line.
 
 use unicode_width::UnicodeWidthChar as _;
 
@@ -12,11 +12,11 @@ const MAX_MESSAGE_LEN: usize = 4000;
 /// One line of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LineEditor {
-    text: String, // INVARIANT: visible characters, so that it can be shown as it is.
+    text: String, // INVARIANT: visible characters only, so that the text can be shown unchanged.
 }
 
 impl LineEditor {
-    /// Adds one character at the end, if it can be seen.
+    /// Adds a character at the end, if it is visible.
     pub(crate) fn push(&mut self, c: char) {
         if is_visible_after(&self.text, c) && self.text.len() < MAX_MESSAGE_LEN {
             self.text.push(c);
@@ -29,23 +29,23 @@ impl LineEditor {
         text.chars().for_each(|c| self.push(if c.is_whitespace() { ' ' } else { c }));
     }
 
-    /// Takes the last character away.
+    /// Removes the last character.
     pub(crate) fn backspace(&mut self) {
         self.text.pop();
     }
 
-    /// Takes everything away.
+    /// Removes all text.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
     }
 
-    /// Returns the message, if there is one.
+    /// Returns the message, or `None` if it is empty.
     pub(crate) fn message(&self) -> Option<String> {
         let text = self.text.trim();
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// Returns the end of the text, as much as `width` columns hold.
+    /// Returns the end of the text that fits into `width` columns.
     pub(crate) fn visible_tail(&self, width: usize) -> String {
         if display_width(&self.text) <= width {
             return self.text.clone();

@@ -1,4 +1,4 @@
-//! The prompt for a terminal that knows no escape sequences: the same text, answered by a line.
+//! The prompt for a terminal without escape sequences: the same text, answered with a line.
 
 use std::{
     io::{self, BufRead, Read as _, Write},
@@ -26,7 +26,7 @@ use crate::{
     style::{TextStyle, TextTone},
 };
 
-/// The number of further attempts before missing answers cancel the request.
+/// The maximum number of retries. After that, the request is cancelled.
 pub(super) const MAX_RETRIES: usize = 3;
 /// The maximum length of a line. A longer line is not an answer.
 const MAX_LINE_BYTES: u64 = 8192;
@@ -38,14 +38,14 @@ enum LineReply {
     ShowAll,
     /// A request to show the rules that "always" would save.
     GrantMenu,
-    /// "Always" with the choice and the bound.
+    /// "Always" with a choice and a limit.
     Prefix(String),
 }
 
 /// A line of the input.
 pub(super) enum InputLine {
     Text(String),
-    /// Too long, or no text.
+    /// The line is too long or is not text.
     Unusable,
     /// The end of the input. A line without a line feed is also treated as the end, because an
     /// incomplete answer is not valid.
@@ -112,7 +112,7 @@ fn ask_request(
         writer.flush()?;
         let line = read_line(reader)?;
         if withdrawn.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return Err(AskError::Withdrawn); // Whatever the line contains: the question was already void.
+            return Err(AskError::Withdrawn); // The line does not matter: the question is void.
         }
         let reply = match line {
             InputLine::Text(line) => {
@@ -176,7 +176,7 @@ fn parse_grant(request: &ApprovalRequest, reply: LineReply) -> Option<LineReply>
     }
 }
 
-/// Returns what "always" would allow, as text, and how to choose.
+/// Returns the rules that "always" would save and the ways to choose, as text.
 fn render_grant_menu(
     request: &ApprovalRequest,
     recall: Option<&HistoryLookup>,
@@ -214,7 +214,8 @@ fn skip_line(reader: &mut dyn BufRead) -> Result<InputLine, AskError> {
     Ok(InputLine::Unusable)
 }
 
-/// Reads an answer as Aider does: a word or its beginning, in any case. Other than there, nothing has a default.
+/// Parses an answer like Aider: a word or a prefix of it, ignoring case. Unlike in Aider, there is
+/// no default answer.
 fn parse_reply(line: &str, offers: PromptOptions) -> Option<LineReply> {
     let line = line.trim_ascii();
     let (word, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
@@ -224,7 +225,7 @@ fn parse_reply(line: &str, offers: PromptOptions) -> Option<LineReply> {
     if is_abbreviation("prefix", word) && offers.always && !rest.is_empty() {
         return Some(LineReply::Prefix(rest.to_owned()));
     }
-    // A capital A is the key for all where keys are read: here it could mean either.
+    // Where keys are read, a capital A means all. In a line, it is ambiguous.
     if !rest.is_empty() || word.is_empty() || (word == "A" && offers.all) {
         return None;
     }

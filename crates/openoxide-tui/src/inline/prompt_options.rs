@@ -15,19 +15,19 @@ use crate::{
 /// The metadata key under which the gate lists the coverage of a session grant.
 pub(crate) const COVERS_KEY: &str = "covers";
 
-/// The answers that a request takes.
+/// The answers that a request accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key that is there or not")]
 pub(crate) struct PromptOptions {
-    /// An approval for the rest of the session.
+    /// True if the session can be approved.
     pub(crate) session: bool,
-    /// An approval that saves the rules that are shown.
+    /// True if an approval can save the rules that are shown.
     pub(crate) always: bool,
-    /// An approval of the other requests too.
+    /// True if the other requests can be approved, too.
     pub(crate) all: bool,
-    /// No to the others too.
+    /// True if the other requests can be rejected, too.
     pub(crate) skip: bool,
-    /// True if a session grant covers more than this request: the keys that are listed.
+    /// True if a session grant covers more than this request. Its coverage is listed then.
     pub(crate) lists_coverage: bool,
 }
 
@@ -48,7 +48,7 @@ impl PromptOptions {
         }
     }
 
-    /// Returns each key or word with what it means.
+    /// Returns each key or word with its meaning.
     fn key_hints(self, input: InputMode) -> impl Iterator<Item = (&'static str, &'static str)> {
         let (message, stop, as_above) = match input {
             InputMode::Keys => ("m", "Esc", "always"),
@@ -71,29 +71,29 @@ impl PromptOptions {
         .filter_map(|(offered, key, meaning)| offered.then_some((key, meaning)))
     }
 
-    /// Adds the line of keys.
+    /// Adds the line that lists the keys.
     pub(crate) fn show_keys(self, input: InputMode, page: &mut TextPage) {
         KeyHints(self.key_hints(input).collect()).show(page);
     }
 
-    /// Returns the line of keys as text.
+    /// Returns the line that lists the keys as text.
     pub(crate) fn render_keys(self, options: &RenderOptions<'_>) -> String {
         let mut page = TextPage::new(options);
         self.show_keys(options.input, &mut page);
         page.text
     }
 
-    /// Returns the keys alone, for a hint.
+    /// Returns only the keys, for a hint.
     pub(crate) fn key_names(self) -> String {
         self.key_hints(InputMode::Keys).map(|(key, _)| key).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Keys, each with what it means.
+/// Keys with their meanings.
 pub(crate) struct KeyHints(pub(crate) Vec<(&'static str, &'static str)>);
 
 impl KeyHints {
-    /// Adds the keys, broken between two of them.
+    /// Adds the keys. Lines are only broken between two of them.
     pub(crate) fn show(self, page: &mut TextPage) {
         let mut used = 0;
         for (key, meaning) in self.0 {

@@ -1,4 +1,4 @@
-//! The way from a question to its answer, key by key.
+//! The dialog from a question to its answer, where keys are read.
 
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse, ChoiceHistory};
 
@@ -29,14 +29,14 @@ pub(crate) fn ask_group(
     })
 }
 
-/// One question at one terminal.
+/// A question at a terminal.
 struct PromptSession<'a, T> {
     console: PromptConsole<'a, T>,
     request: &'a ApprovalRequest,
     options: RenderOptions<'a>,
     prompt: PromptState,
     history_lookup: Option<HistoryLookup>,
-    /// The history of the choices, once it was requested.
+    /// The history of the choices. `None` until it is requested.
     history: Option<Vec<ChoiceHistory>>,
 }
 
@@ -120,7 +120,7 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
         self.console.show_question(&question)
     }
 
-    /// Returns the question for the width that the terminal has now.
+    /// Returns the question for the current width of the terminal.
     fn render_question(&mut self, whole: bool) -> String {
         self.options.width = self.console.terminal.width();
         self.options.show_all = whole;
@@ -132,7 +132,7 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
         if self.console.terminal.width() == self.options.width {
             return Ok(());
         }
-        // The content is unchanged, so a reviewer who has read it need not wait again.
+        // The content is unchanged, so a reviewer who has read it does not have to wait again.
         let question = self.render_question(self.options.show_all);
         self.console.terminal.write(&question)?;
         match (self.prompt.editor(), self.prompt.grant_menu()) {
@@ -152,7 +152,7 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
         self.console.terminal.write(&format!("\r\x1b[K{why}\n{keys}> "))
     }
 
-    /// Draws the second step of `p` in place of the last row. The history is only looked up here.
+    /// Replaces the last row with the second step of `p`. The history is only looked up here.
     fn draw_grant_menu(&mut self) -> Result<(), AskError> {
         let Some(always) = self.prompt.grant_menu() else { return Ok(()) };
         let recall = || self.history_lookup.as_ref().map(|recall| recall.lookup(self.request));

@@ -11,40 +11,40 @@ use crate::inline::{
     prompt_options::PromptOptions,
 };
 
-/// One question that waits for its answer.
+/// A question that waits for its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct PromptState {
     options: PromptOptions,
     /// The content that an approving key shows before it approves.
     hidden_content: HiddenContent,
-    /// The message, while one is written.
+    /// The editor of the message, while the reviewer writes one.
     editor: Option<LineEditor>,
     /// The second step that `p` opens.
     initial_grant_menu: GrantMenu,
-    /// The second step of `p`, while it lasts.
+    /// The second step of `p`, while it is open.
     grant_menu: Option<GrantMenu>,
 }
 
-/// The result of a key.
+/// The result of a key press.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PromptStep {
     /// The answer.
     Answer(PromptAnswer),
-    /// The key has no effect; the reviewer is shown the reason.
+    /// The key has no effect. The reviewer is shown the reason.
     Hint(String),
-    /// Enter alone does not answer; the keys are shown again.
+    /// Enter without other input does not answer. The keys are shown again.
     RepeatKeys,
-    /// No message after all; the keys are shown again.
+    /// The reviewer closed the message. The keys are shown again.
     MessageDiscarded,
     /// The rules that "always" would save are shown.
     GrantMenu,
-    /// Not that after all; the keys are shown again.
+    /// The reviewer closed the second step. The keys are shown again.
     GrantMenuClosed,
-    /// Everything is shown, however long it is.
+    /// Everything is shown, regardless of its length.
     ShowAll,
-    /// Everything is shown, because the key would have approved more than was on the screen.
+    /// Everything is shown, because the key would have approved content that was not on the screen.
     ShowAllFirst,
-    /// The line of the message is drawn.
+    /// The line of the message is drawn again.
     Message,
     /// The key is ignored.
     NoChange,
@@ -56,22 +56,22 @@ impl PromptState {
         Self { options, hidden_content, editor: None, initial_grant_menu, grant_menu: None }
     }
 
-    /// Sets what the screen leaves out, each time the question is drawn.
+    /// Sets the content that is not on the screen. Called each time the question is drawn.
     pub(crate) const fn set_hidden_content(&mut self, unseen: HiddenContent) {
         self.hidden_content = unseen;
     }
 
-    /// Returns the second step of `p`, while it lasts.
+    /// Returns the second step of `p`, if it is open.
     pub(crate) const fn grant_menu(&self) -> Option<&GrantMenu> {
         self.grant_menu.as_ref()
     }
 
-    /// Returns the line that is being written, if one is.
+    /// Returns the editor of the message, if the reviewer is writing one.
     pub(crate) const fn editor(&self) -> Option<&LineEditor> {
         self.editor.as_ref()
     }
 
-    /// Takes one key.
+    /// Handles a key.
     pub(crate) fn handle_key(&mut self, key: KeyEvent) -> PromptStep {
         match self.editor {
             _ if key.kind == KeyEventKind::Release => PromptStep::NoChange,
@@ -82,7 +82,7 @@ impl PromptState {
         }
     }
 
-    /// Takes pasted text, which answers nothing.
+    /// Handles pasted text, which never answers.
     pub(crate) fn handle_paste(&mut self, text: &str) -> PromptStep {
         match &mut self.editor {
             Some(editor) => {
@@ -93,7 +93,8 @@ impl PromptState {
         }
     }
 
-    /// Ignores keys that arrived faster than a person types: a paste that its terminal did not mark as one.
+    /// Ignores keys that arrived faster than a person types. They are a paste that the terminal did
+    /// not mark.
     pub(crate) fn reject_burst(&self) -> PromptStep {
         self.build_hint("input too fast to be a key press; ignored")
     }
@@ -114,7 +115,7 @@ impl PromptState {
                 }
                 _ => PromptStep::ShowAllFirst,
             },
-            // A reviewer who means all must not approve this request for the session instead.
+            // A reviewer who means all requests must not approve this one for the session instead.
             KeyCode::Char('A') => self.build_hint("A answers nothing here"),
             KeyCode::Char(c) if plain => self.handle_letter(c.to_ascii_lowercase()),
             _ => self.build_hint("unknown key"),
@@ -144,7 +145,7 @@ impl PromptState {
         }
     }
 
-    /// Takes a key of the second step of `p`.
+    /// Handles a key in the second step of `p`.
     fn handle_grant_key(&mut self, key: KeyEvent) -> PromptStep {
         let plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         let Some(always) = self.grant_menu.as_mut().filter(|_| plain) else {

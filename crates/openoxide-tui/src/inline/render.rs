@@ -1,4 +1,4 @@
-//! The whole of a question, as text.
+//! The complete question as text.
 
 use openoxide_protocol::ApprovalRequest;
 
@@ -25,7 +25,7 @@ pub fn render_prompt(request: &ApprovalRequest, options: &RenderOptions<'_>) -> 
     page.text
 }
 
-/// Returns the question without the keys: what waits for an answer that is given elsewhere.
+/// Returns the question without the keys, for a request that is answered elsewhere.
 #[must_use]
 pub fn render_request(request: &ApprovalRequest, options: &RenderOptions<'_>) -> String {
     let mut page = TextPage::new(options);
@@ -33,7 +33,7 @@ pub fn render_request(request: &ApprovalRequest, options: &RenderOptions<'_>) ->
     page.text
 }
 
-/// Adds all but the keys.
+/// Adds everything except the keys.
 pub(crate) fn show_body(
     request: &ApprovalRequest,
     options: &RenderOptions<'_>,

@@ -1,4 +1,4 @@
-//! The layout of a question, and its position among others.
+//! The layout of a question, and its position among other questions.
 
 use openoxide_protocol::ApprovalRequest;
 
@@ -7,11 +7,11 @@ use crate::{inline::input_mode::InputMode, style::TextStyle};
 /// The layout of a question.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderOptions<'a> {
-    /// The columns of the terminal.
+    /// The width of the terminal in columns.
     pub width: u16,
     /// The text style.
     pub style: TextStyle,
-    /// True if everything is shown, however long it is.
+    /// True if everything is shown, regardless of its length.
     pub show_all: bool,
     /// The way the answer is read, which determines the names of the answers.
     pub input: InputMode,
@@ -19,14 +19,14 @@ pub struct RenderOptions<'a> {
     pub batch: Option<BatchPosition<'a>>,
 }
 
-/// The place of a request among those that can be answered together.
+/// The position of a request among those that can be answered together.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchPosition<'a> {
-    /// Its number, counted from 1.
+    /// The number of the request, starting at 1.
     pub index: usize,
     /// The total number of requests.
     pub total: usize,
-    /// Those that come after it.
+    /// The requests after this one.
     pub remaining: &'a [ApprovalRequest],
 }
 
@@ -43,7 +43,7 @@ impl Default for RenderOptions<'_> {
 }
 
 impl<'a> BatchPosition<'a> {
-    /// Returns the place of the request at `at`, if all of `requests` can be answered together.
+    /// Returns the position of the request at `at`, if all of `requests` can be answered together.
     #[must_use]
     pub fn from_requests(requests: &'a [ApprovalRequest], at: usize) -> Option<Self> {
         let group = requests.first()?.group.as_ref()?;

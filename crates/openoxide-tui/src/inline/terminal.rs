@@ -1,4 +1,4 @@
-//! The terminal that the prompt speaks to.
+//! The terminal that the prompt reads from and writes to.
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
@@ -19,20 +19,20 @@ const DEFAULT_WIDTH: u16 = 80;
 
 /// The terminal operations that the prompt uses.
 pub(crate) trait TerminalIo {
-    /// Returns how many columns it has.
+    /// Returns the width in columns.
     fn width(&self) -> u16;
 
-    /// Writes `text`, in which a line feed begins a row.
+    /// Writes `text`. A line feed starts a new row.
     fn write(&mut self, text: &str) -> Result<(), AskError>;
 
-    /// Returns how much time has passed since some fixed moment.
+    /// Returns the time that has passed since a fixed moment.
     fn elapsed(&self) -> Duration;
 
-    /// Returns the next event, or nothing if there is none for so long.
+    /// Returns the next event, or `None` if there is none within this time.
     fn next_event(&mut self, within: Duration) -> Result<Option<Event>, AskError>;
 }
 
-/// The terminal of this process, in raw mode as long as this value lives.
+/// The terminal of this process. It is in raw mode until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct RawTerminal<'a> {
     withdrawn: Option<&'a AtomicBool>,
@@ -41,7 +41,8 @@ pub(crate) struct RawTerminal<'a> {
 }
 
 impl<'a> RawTerminal<'a> {
-    /// Opens it; `marks_pastes` has it set pasted text apart from typed keys, by an escape sequence.
+    /// Opens the terminal. If `marks_pastes` is set, an escape sequence makes it distinguish pasted
+    /// text from typed keys.
     pub(crate) fn open(withdrawn: Option<&'a AtomicBool>, marks_pastes: bool) -> io::Result<Self> {
         Ok(Self { withdrawn, opened: Instant::now(), _mode: RawMode::enter(marks_pastes)? })
     }
@@ -60,7 +61,7 @@ impl TerminalIo for RawTerminal<'_> {
     }
 
     fn write(&mut self, text: &str) -> Result<(), AskError> {
-        // In raw mode a line feed does not go back to the first column.
+        // In raw mode, a line feed does not return to the first column.
         let mut out = io::stderr().lock();
         out.write_all(text.replace('\n', "\r\n").as_bytes())?;
         Ok(out.flush()?)
@@ -75,17 +76,17 @@ impl TerminalIo for RawTerminal<'_> {
         if event::poll(within)? {
             return Ok(Some(event::read()?));
         }
-        // A terminal that hung up has no events either, and would have none for ever.
+        // A terminal that hung up never has events again.
         if io::stdin().is_terminal() { Ok(None) } else { Err(AskError::HungUp) }
     }
 }
 
-/// Returns how many columns the terminal of this process has.
+/// Returns the width in columns of the terminal of this process.
 pub(crate) fn terminal_width() -> u16 {
     window_size().ok().map(|size| size.columns).filter(|width| *width > 0).unwrap_or(DEFAULT_WIDTH)
 }
 
-/// Raw mode; it ends with this value, however the prompt ended.
+/// Raw mode. It is left when this value is dropped, regardless of how the prompt ended.
 #[derive(Debug)]
 struct RawMode {
     marks_pastes: bool,
@@ -94,7 +95,7 @@ struct RawMode {
 impl RawMode {
     fn enter(marks_pastes: bool) -> io::Result<Self> {
         enable_raw_mode()?;
-        let mode = Self { marks_pastes }; // From here on, leaving by an error restores the terminal.
+        let mode = Self { marks_pastes }; // From here on, returning an error restores the terminal.
         if marks_pastes {
             execute!(io::stderr(), EnableBracketedPaste)?;
         }

@@ -1,4 +1,4 @@
-//! The text of a question, built row by row.
+//! The text of a question, assembled row by row.
 
 use crate::{
     inline::render_options::RenderOptions,
@@ -6,10 +6,10 @@ use crate::{
     text_wrap::{display_width, wrap_words},
 };
 
-/// Narrower than this, the terminal breaks the rows itself.
+/// The minimum width. In a narrower terminal, the terminal itself wraps the rows.
 const MIN_WIDTH: u16 = 24;
 
-/// Text that grows row by row.
+/// Text that is assembled row by row.
 pub(crate) struct TextPage {
     pub(crate) text: String,
     pub(crate) style: TextStyle,
@@ -27,7 +27,7 @@ impl TextPage {
         self.text.push('\n');
     }
 
-    /// Adds a row of pieces that are safe to show and fit.
+    /// Adds a row of pieces, which must be safe to show and must fit.
     pub(crate) fn push_row(&mut self, pieces: &[(TextTone, &str)]) {
         for (tone, piece) in pieces {
             self.text.push_str(&self.style.paint(*tone, piece));
@@ -35,8 +35,8 @@ impl TextPage {
         self.push_blank_row();
     }
 
-    /// Adds `text`, whatever it holds, in as many rows as it takes; the first begins with one gutter, the others with
-    /// the other.
+    /// Adds `text`, escaped, in as many rows as needed. `first` is the gutter of the first row,
+    /// `other` that of the others.
     pub(crate) fn push_block(&mut self, tone: TextTone, [first, other]: [&str; 2], text: &str) {
         self.push_marked_block((TextTone::Body, first), other, tone, text);
     }

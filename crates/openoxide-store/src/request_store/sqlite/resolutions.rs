@@ -107,7 +107,7 @@ pub(super) fn resolve_abandoned(all: &Transaction<'_>, now: UtcTimestamp) -> rus
     Ok(())
 }
 
-/// Deletes requests that ended before the retention time.
+/// Deletes requests that ended longer ago than the retention time.
 pub(super) fn delete_old(all: &Transaction<'_>, now: UtcTimestamp) -> rusqlite::Result<()> {
     let before = rows::to_millis(UtcTimestamp(now.0.saturating_sub(RETENTION_MILLIS)));
     let forgotten = "DELETE FROM request WHERE answer IS NOT NULL AND answered_at < ?1";

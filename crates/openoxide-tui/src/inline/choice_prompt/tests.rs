@@ -1,4 +1,4 @@
-//! Choices at a terminal that plays a script.
+//! Choices at a scripted terminal.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::samples::command_request;
 /// The pace of a person who reads before answering.
 const SLOWLY: Duration = Duration::from_secs(1);
 
-/// A terminal that plays events, where `None` is a pause. It hangs up at the end of the script.
+/// A terminal that replays events, where `None` is a pause. It hangs up at the end of the script.
 struct Script {
     events: VecDeque<Option<Event>>,
     screen: String,

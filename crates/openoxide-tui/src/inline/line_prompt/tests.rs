@@ -1,4 +1,4 @@
-//! Tests of the answers that lines give, in addition to those of Aider.
+//! Tests of answers in lines, in addition to those of Aider.
 
 use super::*;
 use crate::samples::{command_request, with_explicit_approval, with_group};

@@ -1,4 +1,4 @@
-//! Conversations with a terminal that plays a script.
+//! Dialogs with a scripted terminal.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::samples::command_request;
 /// The pace of a person who reads before answering.
 const SLOWLY: Duration = Duration::from_secs(1);
 
-/// A terminal that plays events, where `None` is a pause. It hangs up at the end of the script.
+/// A terminal that replays events, where `None` is a pause. It hangs up at the end of the script.
 struct Script {
     events: VecDeque<Option<Event>>,
     width: u16,
@@ -220,7 +220,7 @@ fn p_and_enter_do_not_approve() {
     assert_eq!(answer(events.into_iter().chain([letter('n'), None])), NO);
 }
 
-/// Seven parts that ask, of which the question shows six.
+/// Returns a request with seven parts that require approval. The question shows six of them.
 fn long_request() -> ApprovalRequest {
     let mut request = command_request("make");
     let parts = (0..7).map(|number| {
@@ -270,7 +270,7 @@ fn an_approving_key_first_shows_hidden_content() {
     );
 }
 
-/// The clock is the script's: each event takes 80 ms.
+/// The script sets the clock: each event takes 80 ms.
 #[test]
 fn keys_are_ignored_until_the_question_can_have_been_read() {
     let play = |events: Vec<Option<Event>>| {
@@ -289,7 +289,7 @@ fn keys_are_ignored_until_the_question_can_have_been_read() {
     let (choice, screen) = play(vec![None, letter('y'), None]);
     assert_eq!(choice, None);
     assert!(screen.contains("before the question was shown"), "{screen}");
-    // The pause behind the first key, and four more, are 400 ms.
+    // The pause after the first key and four more pauses take 400 ms.
     let late = vec![None, None, None, None, None, None, letter('y'), None];
     assert_eq!(
         play(late).0,

@@ -1,4 +1,4 @@
-//! Tests of the answers of keys.
+//! Tests of the effects of keys.
 
 use super::*;
 use crate::samples::command_request;

@@ -1,4 +1,4 @@
-//! Questions as they look, written by hand.
+//! Expected texts of questions, written by hand.
 
 use openoxide_protocol::{Effect, FindingKind};
 
