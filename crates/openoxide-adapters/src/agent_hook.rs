@@ -1,38 +1,39 @@
-//! The payload of a hook, as Claude Code sends it and Codex after its example, and what their answers have in common.
+//! The payload of a hook in the format of Claude Code, which Codex uses as well, and the common
+//! parts of their answers.
 
 use openoxide_protocol::{AbsPath, Decision, Effect, PermissionMode, escape::escape_and_truncate};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The hooks that are answered.
+/// The hook events that are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentHookEvent {
-    /// Before a tool runs: the only place that can hold it back in every mode.
+    /// Runs before a tool; the only event that can block the tool in every mode.
     PreToolUse,
     /// Runs when the client would ask a person.
     PermissionRequest,
 }
 
-/// One payload, read.
+/// A parsed payload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentHookCall {
     /// The event of the hook.
     pub event: AgentHookEvent,
-    /// The client's own name of the conversation.
+    /// The client's id of the conversation.
     pub session_id: String,
-    /// The client's own name of the call; a permission request has none.
+    /// The client's id of the call; empty in a permission request.
     pub call_id: String,
-    /// The client's own name for the person's last prompt, if it sends one.
+    /// The client's id of the person's last prompt, if it sends one.
     pub prompt_id: String,
-    /// The directory that the session is in.
+    /// The working directory of the session.
     pub cwd: AbsPath,
-    /// The mode that the client is in; nothing when it is one that we do not have.
+    /// The client's mode; `None` if OpenOxide has no such mode.
     pub mode: Option<PermissionMode>,
-    /// The subagent that asks, if it is one.
+    /// The subagent that makes the call, if any.
     pub subagent: Option<String>,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// Its input.
+    /// The input of the tool.
     pub input: Value,
 }
 
@@ -42,12 +43,13 @@ const MAX_REASON_LENGTH: usize = 2000;
 /// The maximum number of characters of each text that a reason quotes.
 const MAX_COMMAND_LENGTH: usize = 600;
 
-/// No name that a client gives is longer.
+/// The maximum length of a name from a client.
 const MAX_NAME_LENGTH: usize = 200;
 
 impl AgentHookCall {
     /// Returns the name of the task, which lasts until the person's next prompt. Returns `None` if
-    /// the client does not name its session and prompt: the end of the task is then unknown.
+    /// the client does not identify its session and prompt, because the end of the task is then
+    /// unknown.
     #[must_use]
     pub fn task_name(&self) -> Option<String> {
         let is_name = |name: &str| (1..=MAX_NAME_LENGTH).contains(&name.len());
@@ -101,12 +103,12 @@ struct HookPayload {
     tool_input: Value,
 }
 
-/// Reads a payload. Fields that are not known are left alone: the client adds some with each version.
+/// Parses a payload. Unknown fields are ignored, because each version of the client adds some.
 ///
 /// # Errors
-/// When it was not understood.
+/// Returns an error if the payload cannot be parsed.
 pub fn parse_payload(bytes: &[u8]) -> Result<AgentHookCall, PayloadError> {
-    // A list would be read as the fields in their order.
+    // A list would be deserialized as the fields in their order.
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(PayloadError::NotAnObject);
     }
@@ -132,7 +134,7 @@ pub fn parse_payload(bytes: &[u8]) -> Result<AgentHookCall, PayloadError> {
     })
 }
 
-/// Answers before a tool runs.
+/// Returns the answer to a hook that runs before a tool.
 pub fn render_pre_tool_use(effect: Effect, reason: &str) -> String {
     json!({
         "hookSpecificOutput": {
@@ -144,7 +146,7 @@ pub fn render_pre_tool_use(effect: Effect, reason: &str) -> String {
     .to_string()
 }
 
-/// Answers in the place of a person.
+/// Returns the answer to a permission request, which replaces the person's answer.
 pub fn render_permission_request(decision: &Value) -> String {
     json!({ "hookSpecificOutput": { "hookEventName": "PermissionRequest", "decision": decision } })
         .to_string()
@@ -160,18 +162,17 @@ pub fn render_blocked(event: AgentHookEvent, why: &str) -> String {
     }
 }
 
-/// Returns a denial in the place of a person.
+/// Returns a denial that replaces the person's answer.
 pub fn render_permission_denial(reason: &str) -> String {
     let message = escape_and_truncate(reason, MAX_REASON_LENGTH);
     render_permission_request(&json!({ "behavior": "deny", "message": message }))
 }
 
-/// Returns the reason with the rule behind it and the file and line of the rule, for the model and
-/// for a person.
+/// Returns the reason with the deciding rule and its file and line, for the model and for a person.
 pub fn render_reason(decision: &Decision) -> String {
     match &decision.rule {
         Some(rule) => {
-            // The rule is at the end of the text: a long command must not cut it off.
+            // The rule is at the end of the text, where a long command must not cut it off.
             let reason = escape_and_truncate(&decision.reason, MAX_COMMAND_LENGTH);
             let place = match (&rule.file, rule.line) {
                 (Some(file), Some(line)) => format!(", {file}:{line}"),
@@ -183,8 +184,9 @@ pub fn render_reason(decision: &Decision) -> String {
     }
 }
 
-/// Tools that ask the person: their own dialog is the question, and no hook answers it in the person's place. The names are
-/// those of Claude Code, Codex, OpenCode, Gemini CLI, Qwen Code, Cline, Roo Code, Copilot CLI and Crush.
+/// Tools that ask the person. Their own dialog is the question, which no hook may answer. The names
+/// are those of Claude Code, Codex, OpenCode, Gemini CLI, Qwen Code, Cline, Roo Code, Copilot CLI
+/// and Crush.
 const USER_PROMPT_TOOLS: &[&str] = &[
     "AskUserQuestion",
     "EnterPlanMode",
@@ -216,7 +218,7 @@ pub fn is_user_prompt_tool(tool: &str) -> bool {
 mod tests {
     use super::*;
 
-    // As the client sent it (2.1.330), with the ids shortened.
+    // Recorded from the client (2.1.330), with the ids shortened.
     const PRE: &str = r#"{"session_id":"c6dc","transcript_path":"/h/.claude/projects/-tmp-proj/c6dc.jsonl","cwd":"/tmp/proj","prompt_id":"87e7","permission_mode":"acceptEdits","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git status && npm run build","timeout":60000,"description":"Build it"},"tool_use_id":"toolu_e608"}"#;
     const ASK: &str = r#"{"session_id":"c6dc","cwd":"/tmp/proj","permission_mode":"auto","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"x"},"permission_suggestions":[]}"#;
 
@@ -236,7 +238,8 @@ mod tests {
         );
     }
 
-    /// As Codex 0.169 sends it, with the ids shortened: the directory is the one that the model named for this command.
+    /// Recorded from Codex 0.169, with the ids shortened. The directory is the one that the model
+    /// named for this command.
     #[test]
     fn a_payload_of_codex_is_read() {
         let call = parse_payload(br#"{"session_id":"01a2","turn_id":"01a3","transcript_path":"/h/s.jsonl","cwd":"/p/sub","hook_event_name":"PreToolUse","model":"gpt-5.5","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"call_5"}"#).unwrap();
@@ -247,7 +250,7 @@ mod tests {
         );
     }
 
-    /// The client draws the reason in a dialog as it is.
+    /// The client shows the reason unchanged in a dialog.
     #[test]
     fn a_reason_is_escaped_and_bounded() {
         let hostile =

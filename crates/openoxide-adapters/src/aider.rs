@@ -1,24 +1,24 @@
-//! The confirmation prompts of Aider (`confirm_ask`, measured on 0.86.2). They are reproduced
+//! The confirmation prompts of Aider (`confirm_ask`, observed on 0.86.2). They are reproduced
 //! exactly, with one exception: Aider treats the end of the input as Enter, and Enter mostly as
 //! yes. Here the end of the input is never an approval.
 
 /// An answer that applies to a whole group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupPreference {
-    /// Yes to all questions that follow.
+    /// Approves all following questions of the group.
     All,
-    /// No to all that follow.
+    /// Denies all following questions of the group.
     Skip,
 }
 
-/// Questions that can be answered together. A group of one is none.
+/// Questions that can be answered together. A single question is not a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConfirmGroup {
     /// The answer for the whole group.
     pub preference: Option<GroupPreference>,
 }
 
-/// One question.
+/// A question to confirm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "they are the arguments of `confirm_ask`")]
 pub struct ConfirmRequest<'a> {
@@ -33,7 +33,7 @@ pub struct ConfirmRequest<'a> {
     pub allow_never: bool,
     /// True if the question was answered with "don't ask again" before.
     pub never_prompted: bool,
-    /// The group that it belongs to.
+    /// The group that the question belongs to.
     pub group: Option<ConfirmGroup>,
 }
 
@@ -42,18 +42,17 @@ pub struct ConfirmRequest<'a> {
 pub struct ConfirmOutcome {
     /// The answer.
     pub approved: bool,
-    /// The number of prompts that were shown. It is more than one if an answer was not one of the
-    /// words.
+    /// The number of prompts that were shown. It is more than one if an answer was not valid.
     pub prompt_count: u32,
-    /// The answer that applies to the rest of the group from now on.
+    /// The answer that applies to the rest of the group.
     pub preference: Option<GroupPreference>,
     /// True if the question must not be asked again.
     pub suppress_future: bool,
 }
 
-/// Asks a question. `always` is `--yes-always` or its opposite: with it no prompt is shown. `input`
-/// shows a line and returns the typed line without its line feed, or `None` at the end of the
-/// input.
+/// Asks a question. `always` is `--yes-always` or its opposite; if it is set, no prompt is shown.
+/// `input` shows a line and returns the typed line without its line feed, or `None` at the end of
+/// the input.
 pub fn confirm_ask(
     question: ConfirmRequest<'_>,
     always: Option<bool>,
@@ -92,7 +91,7 @@ const fn reply_letter(yes: bool) -> char {
 }
 
 impl ConfirmRequest<'_> {
-    /// Returns the line that a person is shown.
+    /// Returns the line that is shown to a person.
     #[must_use]
     pub fn prompt_line(&self) -> String {
         let all = if self.explicit_yes_required { "" } else { "/(A)ll" };
@@ -106,7 +105,7 @@ impl ConfirmRequest<'_> {
         self.allow_never || self.group.is_some()
     }
 
-    /// Asks until one of the words was begun, and returns its first letter.
+    /// Asks until the beginning of a valid word is typed, and returns its first letter.
     fn prompt_until_valid(
         &self,
         prompts: &mut u32,

@@ -1,7 +1,8 @@
-//! The hooks of Claude Code: one answer to each payload (its hook reference; measured on 2.1.330).
+//! The hooks of Claude Code, with one answer to each payload (its hook reference; observed on
+//! 2.1.330).
 //!
 //! If a hook fails, the client continues as if the hook did not exist. Therefore there is always an
-//! answer here, and it is never an allow that was not decided.
+//! answer here, and it is an allow only if that was the decision.
 
 mod bash;
 mod command_words;
@@ -100,7 +101,8 @@ mod tests {
         crate::agent_hook::parse_payload(payload.to_string().as_bytes()).unwrap()
     }
 
-    /// An allow of a hook leaves plan mode without the person (Claude Code 2.1.7 to 2.1.198).
+    /// The allow of a hook leaves plan mode without asking the person (Claude Code 2.1.7 to
+    /// 2.1.198).
     #[test]
     fn a_tool_that_asks_the_person_is_not_answered_in_the_persons_place() {
         for tool in ["ExitPlanMode", "AskUserQuestion", "EnterPlanMode"] {

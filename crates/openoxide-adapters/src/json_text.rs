@@ -11,12 +11,12 @@ use jsonc_parser::{
 
 use crate::policy_translation::PolicyTextError;
 
-/// The dialect of JSON that a program reads.
+/// The dialect of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsonDialect {
-    /// RFC 8259.
+    /// JSON as in RFC 8259.
     Strict,
-    /// With comments and trailing commas.
+    /// JSON with comments and trailing commas.
     WithComments,
 }
 
@@ -66,7 +66,8 @@ pub(crate) fn value_span(value: &Value<'_>) -> Range<usize> {
     range.start..range.end
 }
 
-/// Returns the members of an object as JavaScript sees them: of equal keys the last value, at the place of the first.
+/// Returns the members of an object as JavaScript sees them: equal keys have the last value at the
+/// position of the first.
 pub(crate) fn effective_members<'o, 't>(object: &'o Object<'t>) -> Vec<(&'o str, &'o Value<'t>)> {
     let mut members: Vec<(&str, &Value<'t>)> = Vec::with_capacity(object.properties.len());
     let mut places = std::collections::HashMap::new();

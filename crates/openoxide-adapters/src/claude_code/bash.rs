@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{parsed_script::ParsedScript, policy_translation::CallContext};
 
-/// Longer commands are asked about.
+/// The maximum length of a command. Longer commands require approval.
 const MAX_COMMAND_LENGTH: usize = 10_000;
 
 /// A script that is checked against a policy.
@@ -123,7 +123,7 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
     }
 }
 
-/// Returns a text with one blank wherever there are some.
+/// Returns a text with each sequence of whitespace replaced by one blank.
 fn collapse_whitespace(text: &str) -> String {
     text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,20 +1,20 @@
-//! One command of a script: its words as they are written, and the assignments before them.
+//! One command of a script: its words as written, and the assignments before them.
 
 use tree_sitter::Node;
 
 use crate::parsed_script::ParsedScript;
 
-/// One command.
+/// One command of a script.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ScriptCommand<'a> {
-    /// Assignments before it: name and value.
+    /// The names and values of the assignments before the command.
     pub(crate) assignments: Vec<(&'a str, &'a str)>,
     /// The words, with their quotes and their positions in the script.
     pub(crate) words: Vec<RawWord<'a>>,
     script: &'a str,
 }
 
-/// A word as it is written.
+/// A word as written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RawWord<'a> {
     pub(crate) text: &'a str,
@@ -45,12 +45,12 @@ impl<'a> ScriptCommand<'a> {
         Self { assignments: Vec::new(), words, script: self.script }
     }
 
-    /// Returns the program, without quotes.
+    /// Returns the name of the program, without quotes.
     pub(crate) fn name(&self) -> String {
         self.words.first().map(|word| remove_quotes(word.text)).unwrap_or_default()
     }
 
-    /// Returns the word at a place, without quotes.
+    /// Returns the word at an index, without quotes.
     pub(crate) fn word_at(&self, at: usize) -> Option<String> {
         self.words.get(at).map(|word| remove_quotes(word.text))
     }
@@ -60,7 +60,8 @@ impl<'a> ScriptCommand<'a> {
         self.words.iter().skip(1).map(|word| remove_quotes(word.text)).collect()
     }
 
-    /// Returns it as it is written behind its program, lines joined.
+    /// Returns the program without quotes, and the rest of the command as written, with continued
+    /// lines joined.
     pub(crate) fn to_source_text(&self) -> String {
         let (Some(first), Some(last)) = (self.words.first(), self.words.last()) else {
             return String::new();
@@ -69,14 +70,14 @@ impl<'a> ScriptCommand<'a> {
         format!("{}{}", self.name(), rest.unwrap_or_default().replace("\\\n", ""))
     }
 
-    /// Returns its program and its words with one blank between them.
+    /// Returns the program and the other words, separated by single blanks.
     pub(crate) fn to_normalized_text(&self) -> String {
         let rest = self.words.iter().skip(1).map(|word| word.text.replace("\\\n", ""));
         let words: Vec<_> = std::iter::once(self.name()).chain(rest).collect();
         words.join(" ")
     }
 
-    /// Returns its program without its directory and its words without quotes.
+    /// Returns the program without its directory and the words without quotes.
     pub(crate) fn to_unquoted_text(&self) -> String {
         let name = self.name();
         let name = name.rsplit('/').next().unwrap_or_default().to_owned();
@@ -85,7 +86,7 @@ impl<'a> ScriptCommand<'a> {
     }
 }
 
-/// Takes quotes and backslashes away; what a shell would decode or expand stays as it is.
+/// Removes quotes and backslashes. Text that a shell would decode or expand is not changed.
 pub(crate) fn remove_quotes(word: &str) -> String {
     let (mut plain, mut quote) = (String::with_capacity(word.len()), None);
     let mut chars = word.chars().peekable();

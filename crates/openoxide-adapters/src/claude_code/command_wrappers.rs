@@ -1,4 +1,4 @@
-//! Programs that start another, and what Claude Code looks through.
+//! Programs that start another program, and that Claude Code unwraps.
 
 use super::command_words::ScriptCommand;
 
@@ -40,12 +40,12 @@ pub(crate) fn is_safe_assignment((name, value): &(&str, &str)) -> bool {
     literal && (SAFE_VARIABLES.contains(name) || (matches!(*name, "LANG" | "LC_ALL") && locale))
 }
 
-/// The kind of rule that looks through a wrapper.
+/// The kind of rule for which a wrapper is unwrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnwrapMode {
-    /// A rule that allows.
+    /// An allow rule.
     Allow,
-    /// A rule that asks or denies: it looks through more.
+    /// A rule that asks or denies, for which more wrappers are unwrapped.
     Restrict,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn inner_command<'a>(
     (!inner.words.is_empty()).then_some(inner)
 }
 
-/// Returns how many words a wrapper takes that every rule looks through.
+/// Returns the number of words of a wrapper that is unwrapped for every rule.
 fn count_standard_wrapper_words(name: &str, command: &ScriptCommand<'_>) -> Option<usize> {
     let second = command.word_at(1)?;
     match name {
@@ -85,7 +85,7 @@ fn count_standard_wrapper_words(name: &str, command: &ScriptCommand<'_>) -> Opti
     }
 }
 
-/// `timeout [flags] DURATION`: the duration must look like one.
+/// Returns the number of words of `timeout [flags] DURATION`, if the duration is valid.
 fn count_timeout_words(command: &ScriptCommand<'_>) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -101,7 +101,7 @@ fn count_timeout_words(command: &ScriptCommand<'_>) -> Option<usize> {
     }
 }
 
-/// Returns how many words a wrapper takes that only restrictive rules look through.
+/// Returns the number of words of a wrapper that is unwrapped only for restrictive rules.
 fn count_extended_wrapper_words(name: &str, command: &ScriptCommand<'_>) -> Option<usize> {
     const WITH_VALUE: &[(&str, &[&str])] = &[
         ("sudo", &["-u", "-g", "-h", "-p"]),
@@ -137,7 +137,8 @@ fn count_extended_wrapper_words(name: &str, command: &ScriptCommand<'_>) -> Opti
     Some(at + usize::from(matches!(name, "flock" | "chrt" | "taskset")))
 }
 
-/// Programs of which no rule with a wildcard allows anything: what they start is not looked at.
+/// Programs that a rule with a wildcard never allows, because the commands that they start are not
+/// checked.
 pub(crate) const NO_WILDCARD_COMMANDS: &[&str] = &[
     "alias",
     "chrt",

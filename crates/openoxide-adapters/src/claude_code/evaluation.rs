@@ -20,7 +20,7 @@ pub struct ClaudePolicy {
     pub(crate) mode: ClaudeMode,
 }
 
-/// An answer and what gave it.
+/// An answer with the rule or reason that determined it.
 #[derive(Clone, Debug)]
 pub(crate) struct ClaudeVerdict<'a> {
     pub(crate) effect: Effect,
@@ -68,7 +68,7 @@ impl ClaudePolicy {
     /// Returns the answer to a tool call.
     ///
     /// # Errors
-    /// When its input does not fit the tool.
+    /// Returns an error if the input does not fit the tool.
     pub fn check_call(
         &self,
         tool: &str,
@@ -102,10 +102,10 @@ impl ClaudePolicy {
         Ok(combine_parts(vec![part], Vec::new()))
     }
 
-    /// Returns the answer to a bare question, for all patterns together.
+    /// Returns the answer to a permission and patterns without a tool call.
     ///
     /// # Errors
-    /// As [`Self::check_call`].
+    /// Returns the errors of [`Self::check_call`].
     pub fn check_patterns(
         &self,
         permission: &str,
@@ -195,7 +195,7 @@ impl ClaudePolicy {
         })
     }
 
-    /// Returns the rule that matches a path as it is given.
+    /// Returns the rule that matches a path, without following links.
     pub(crate) fn find_path_rule(
         &self,
         tool: &str,
@@ -210,7 +210,8 @@ impl ClaudePolicy {
         })
     }
 
-    /// Returns the rule that holds a path back, in the spelling that was given or where it leads.
+    /// Returns the restrictive rule that matches a path, either as given or after links are
+    /// resolved.
     pub(crate) fn find_restrictive_path_rule(
         &self,
         tool: &str,
@@ -266,7 +267,7 @@ impl ClaudePolicy {
         }
     }
 
-    /// Returns the rule that allows a path in both spellings.
+    /// Returns the rule that allows a path both as given and after links are resolved.
     fn find_allow_rule(
         &self,
         tool: &str,
@@ -354,7 +355,7 @@ impl ClaudePolicy {
         }
     }
 
-    /// Agents and skills: only a deny looks at their names.
+    /// Checks a call of an agent or skill, whose name matters only for deny rules.
     fn check_named_target(&self, tool: &str, name: &str) -> ClaudeVerdict<'_> {
         let denied = self.rules_with_effect(Effect::Deny).find(|rule| {
             let content = rule.content_for(tool).unwrap_or_default();
@@ -413,7 +414,7 @@ fn scalar_to_string(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the path from the input of a tool. `~` stands for home there as well.
+/// Returns the path from the input of a tool. `~` is expanded there as well.
 fn resolve_input_path(text: &str, at: CallContext<'_>) -> AbsPath {
     match (text.strip_prefix("~/"), at.home) {
         (Some(rest), Some(home)) => home.join(rest),

@@ -1,4 +1,5 @@
-//! Claude Code's matchers as ours: a list of names, or else a regular expression that is found anywhere in a name (measured).
+//! Translation of Claude Code's matchers into OpenOxide's: a list of names, or else a regular
+//! expression that may match anywhere in a name (observed).
 
 use openoxide_permission::HookMatcher;
 

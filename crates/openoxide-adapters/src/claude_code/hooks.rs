@@ -1,5 +1,5 @@
 //! Translation of the hooks of a `settings.json` into OpenOxide hooks. Only hooks that are commands
-//! and decide about a call are translated (its hook reference; measured on 2.1.330). A hook that
+//! and decide about a call are translated (its hook reference; observed on 2.1.330). A hook that
 //! cannot be run is reported. A hook whose conditions cannot be translated exactly is asked about
 //! more calls, and cannot allow anything.
 
@@ -17,7 +17,8 @@ use crate::{
 /// The maximum number of hooks in one file. Each hook is one process per call.
 const MAX_HOOKS: usize = 32;
 
-/// Seconds. Theirs may take ten minutes, after which they are passed over; ours are a question then, so a person need not wait as long.
+/// The maximum timeout of a hook in seconds. Claude Code allows ten minutes and then ignores the
+/// hook. In OpenOxide a timeout leads to a question, so a person need not wait as long.
 const MAX_TIMEOUT_SECONDS: f64 = 300.0;
 
 /// The types of hooks other than `command` (from the hook reference).
@@ -33,7 +34,7 @@ pub(super) struct ClaudeHooks {
     pub(super) managed_only: bool,
 }
 
-/// Reads the hooks of a settings file, which is an object.
+/// Parses the hooks of a settings file, which is an object.
 pub(super) fn parse_hooks(text: &str, kind: LayerKind, file: &str) -> ClaudeHooks {
     let mut reader = HookConfigReader { text, kind, file, result: ClaudeHooks::default() };
     if let Ok(whole) = parse_object(text, JsonDialect::Strict) {
@@ -164,7 +165,7 @@ impl HookConfigReader<'_> {
         });
     }
 
-    /// With `args` it is a program, without it is a script.
+    /// Parses the command of a hook: a program if there are `args`, or else a script.
     fn read_command(&mut self, hook: &Object<'_>, whole: &Value<'_>) -> Option<HookCommand> {
         let first = find_member(hook, "command")
             .and_then(parse_string)
@@ -206,7 +207,7 @@ impl HookConfigReader<'_> {
     }
 }
 
-/// Returns why a hook cannot be run here, or why it would decide nothing.
+/// Returns why a hook cannot be run here, or why its answer would have no effect.
 fn find_unsupported_reason(hook: &Object<'_>, kind: &str) -> Option<String> {
     let shell = find_member(hook, "shell").and_then(parse_string).filter(|shell| shell != "bash");
     if kind != "command" {

@@ -1,9 +1,10 @@
 //! Hosts of URLs, and matching of hosts against rules.
 
-/// Hosts of documentation that are fetched without a question, as far as they are known.
+/// Known documentation hosts that are fetched without a question.
 const PREAPPROVED_HOSTS: &[&str] = &["docs.python.org", "code.claude.com"];
 
-/// Returns the host of an address as a browser reads it: lower case, without user, port and trailing dot.
+/// Returns the host of a URL as a browser parses it: lower case, without user, port and trailing
+/// dot.
 pub(crate) fn parse_url_host(url: &str) -> Option<String> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '\\', '?', '#']).next()?;

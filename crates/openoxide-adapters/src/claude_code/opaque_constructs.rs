@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use crate::parsed_script::ParsedScript;
 
-/// Kinds of nodes that hide what would run.
+/// The kinds of nodes that hide which commands run.
 const OPAQUE_NODE_KINDS: &[&str] = &[
     "ERROR",
     "expansion",
@@ -52,7 +52,8 @@ fn is_assignment_substitution(node: Node<'_>) -> bool {
     around.is_some_and(|around| around.kind() != "command")
 }
 
-/// `git commit -m "$(cat <<'EOF' … EOF)"`, the way in which the client itself writes long messages.
+/// Returns whether a node is `git commit -m "$(cat <<'EOF' … EOF)"`, the form in which the client
+/// itself writes long messages.
 fn is_commit_message(script: &ParsedScript<'_>, node: Node<'_>) -> bool {
     let text = script.node_text(node);
     let body = text.strip_prefix("$(cat <<'").and_then(|rest| rest.split_once("'\n"));

@@ -1,10 +1,11 @@
-//! Our own program among Claude Code's hooks: it is the gate in front of that client, and would only ask itself here.
+//! OpenOxide's own program among the hooks of Claude Code. It is the gate in front of that client,
+//! and would only call itself here.
 
 use openoxide_permission::HookCommand;
 
 use crate::wiring::BLOCK_ON_FAILURE;
 
-/// Words that may precede a program without running anything else.
+/// Words that may precede a program without starting anything else.
 const LAUNCHER_WORDS: [&str; 3] = ["exec", "env", "command"];
 
 /// Returns whether a hook is `openoxide hook AGENT` and nothing else. A hook that does more is run.

@@ -1,4 +1,4 @@
-//! Patterns of paths, as Claude Code compares them: like gitignore's, in either case.
+//! Path patterns as Claude Code matches them: like those of gitignore, without regard to case.
 
 use openoxide_protocol::{AbsPath, Effect};
 
@@ -53,7 +53,8 @@ fn matches_path_or_ancestor(pattern: &str, below: &str) -> bool {
     match_components(&parts, &names)
 }
 
-/// Goes through all names at once, whatever the pattern: no pattern is slow.
+/// Returns whether the components of a pattern match the names of a path. All positions are tracked
+/// at once, so no pattern is slow.
 fn match_components(parts: &[&str], names: &[&str]) -> bool {
     let mut open = vec![false; names.len() + 1];
     open.iter_mut().take(1).for_each(|start| *start = true);
@@ -70,19 +71,20 @@ fn match_components(parts: &[&str], names: &[&str]) -> bool {
     open.contains(&true)
 }
 
-/// Returns the places that any number of names lead to; at least one, if it is `strictly`.
+/// Returns the positions after any number of names, or after at least one name if `strictly` is
+/// set.
 fn advance_any(open: &[bool], strictly: bool) -> Vec<bool> {
     let first = open.iter().position(|place| *place).unwrap_or(open.len());
     (0..open.len()).map(|at| at >= first + usize::from(strictly)).collect()
 }
 
-/// Returns the places that one step leads to, where it may be taken.
+/// Returns the positions after one name for which `may` is true.
 fn advance_one(open: &[bool], may: impl Fn(usize) -> bool) -> Vec<bool> {
     let step = |(at, place): (usize, &bool)| *place && may(at);
     std::iter::once(false).chain(open.iter().enumerate().map(step)).take(open.len()).collect()
 }
 
-/// One component: `*`, `?` and classes stay within it.
+/// Returns whether one component matches. `*`, `?` and classes do not match a slash.
 fn matches_component(part: &str, name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let mut open = vec![false; name.len() + 1];
@@ -119,7 +121,7 @@ fn matches_class(set: &[char], found: char) -> bool {
     (ranges || set.contains(&found)) != negated
 }
 
-/// Directories and files whose change no rule in a file approves.
+/// Directories whose change no rule in a file approves.
 const PROTECTED_DIRECTORIES: &[&str] =
     &[".git", ".vscode", ".idea", ".husky", ".cargo", ".devcontainer", ".yarn", ".mvn", ".claude"];
 

@@ -1,4 +1,4 @@
-//! The commands that Claude Code runs without any rule (2.1.330, measured).
+//! The commands that Claude Code runs without a rule (2.1.330, observed).
 
 use super::command_words::ScriptCommand;
 
@@ -8,7 +8,7 @@ pgrep lsof free nproc cal locale tput netstat ss ifconfig help strings hexdump o
 dirname realpath readlink seq expr test [ true false cut tr paste column comm cmp fold fmt nl tac rev expand unexpand tsort \
 numfmt pr printf sort rg fd find date tree man file jq";
 
-/// Flags that do more than look.
+/// Flags with which a command does more than read.
 const FORBIDDEN_FLAGS: &[(&str, &[&str])] = &[
     ("printf", &["-v"]),
     ("sort", &["-o", "--output", "--compress-program", "-T", "--temporary-directory"]),
@@ -31,14 +31,14 @@ const FORBIDDEN_FLAGS: &[(&str, &[&str])] = &[
     ("jq", &["-f", "--from-file", "-L", "env", "$ENV"]),
 ];
 
-/// Subcommands of git that only look.
+/// The read-only subcommands of git.
 const READ_ONLY_GIT_COMMANDS: &str = "status log diff show blame ls-files rev-parse describe reflog shortlog grep cat-file rev-list \
 for-each-ref merge-base";
 
 const FORBIDDEN_GIT_FLAGS: &[&str] =
     &["--output", "--ext-diff", "--textconv", "-O", "--open-files-in-pager"];
 
-/// Programs whose unquoted patterns are asked about.
+/// Programs for which unquoted patterns require approval.
 const COMMANDS_WITHOUT_GLOBS: &[&str] = &["find", "sort", "sed", "git"];
 
 /// Returns whether a command is read-only. Its paths are checked elsewhere.
@@ -79,13 +79,13 @@ fn matches_flag(argument: &str, flags: &[&str]) -> bool {
     let head = argument.split('=').next().unwrap_or_default();
     flags.iter().any(|flag| {
         let short = flag.len() == 2 && argument.starts_with(flag);
-        // Programs take a long option by the beginning of its name.
+        // Programs accept a long option by a prefix of its name.
         let shortened = head.len() > 2 && head.starts_with("--") && flag.starts_with(head);
         head == *flag || short || shortened
     })
 }
 
-/// `Np` and `N,Mp`: sed that prints lines.
+/// Returns whether a sed script prints lines, as `Np` and `N,Mp` do.
 fn is_sed_print(script: &str) -> bool {
     let lines = script.strip_suffix('p').unwrap_or_default();
     script.ends_with('p') && lines.chars().all(|c| c.is_ascii_digit() || c == ',' || c == '$')
@@ -109,7 +109,7 @@ fn is_read_only_git(subcommand: &str, rest: &[&str]) -> bool {
     }
 }
 
-/// Returns whether a word is a pattern for the shell.
+/// Returns whether a word contains a pattern of the shell.
 pub(crate) fn is_glob(raw: &str) -> bool {
     let mut quote = None;
     let mut before = ' ';

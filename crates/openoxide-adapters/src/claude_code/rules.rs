@@ -1,10 +1,10 @@
-//! Rules of Claude Code: `Tool` and `Tool(content)`, exactly as they are compared.
+//! Rules of Claude Code: `Tool` and `Tool(content)`, with exactly its way to compare them.
 
 use openoxide_protocol::{AbsPath, Effect};
 
 use crate::policy_translation::RuleOrigin;
 
-/// One rule.
+/// One rule of Claude Code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClaudeRule {
     pub(crate) effect: Effect,
@@ -13,12 +13,13 @@ pub(crate) struct ClaudeRule {
     /// The text between the parentheses, or `None` for the whole tool.
     pub(crate) content: Option<String>,
     pub(crate) origin: RuleOrigin,
-    /// The directory that `/` stands for in the rule's path.
+    /// The directory that a leading `/` in the rule's path refers to.
     pub(crate) base_directory: AbsPath,
 }
 
 impl ClaudeRule {
-    /// Reads a rule; nothing when the client would skip it. Names and contents are not trimmed.
+    /// Parses a rule. Returns `None` if the client would skip it. Names and contents are not
+    /// trimmed.
     pub(crate) fn parse(
         text: &str,
         effect: Effect,
@@ -39,7 +40,7 @@ impl ClaudeRule {
             return None;
         }
         let content = content.filter(|content| *content != "*" || tool.starts_with("mcp__"));
-        // Agents were called tasks.
+        // Agents were previously called tasks.
         let tool = if tool == "Task" { "Agent" } else { tool }.to_owned();
         let content = content.map(str::to_owned);
         let (text, base) = (text.to_owned(), base.clone());
@@ -97,7 +98,7 @@ pub(crate) fn matches_command(content: &str, exact: &str, words: &str) -> bool {
     if escaped.contains('*') { matches_glob(&escaped, &words) } else { content == exact }
 }
 
-/// Returns the parameter and its pattern of a rule like `run_in_background:true`.
+/// Returns the parameter and its pattern of a rule such as `run_in_background:true`.
 pub(crate) fn parse_parameter(content: &str) -> Option<(&str, &str)> {
     const PRIMARY: &[&str] = &["command", "file_path", "path", "notebook_path", "url", "domain"];
     let (name, value) = content.split_once(':')?;
@@ -114,7 +115,7 @@ mod tests {
         ClaudeRule::parse(text, effect, RuleOrigin::default(), &AbsPath::root())
     }
 
-    // The table of rule forms that was measured on 2.1.330.
+    // The table of rule forms that was observed on 2.1.330.
     #[test]
     fn rules_that_the_client_skips_are_not_parsed() {
         for text in [

@@ -1,4 +1,5 @@
-//! The names of screenshots: where a file is missing, Claude Code reads another one (seen on 2.1.197).
+//! Alternative names of screenshots. If a file is missing, Claude Code reads another one (observed
+//! on 2.1.197).
 
 use openoxide_protocol::Action;
 
@@ -7,7 +8,8 @@ use crate::{agent_hook::AgentHookCall, tool_action::parse_action};
 /// The space that macOS writes before `AM` and `PM`.
 const NARROW: char = '\u{202f}';
 
-/// Returns the files that the tool `Read` opens if the named one is missing: those with the other space before `AM.` or `PM.`.
+/// Returns the files that the tool `Read` opens if the named one is missing: those with the other
+/// space before `AM.` or `PM.`.
 #[must_use]
 pub fn alternative_screenshot_paths(call: &AgentHookCall) -> Option<Action> {
     if call.tool != "Read" {
@@ -18,7 +20,8 @@ pub fn alternative_screenshot_paths(call: &AgentHookCall) -> Option<Action> {
     (!others.is_empty()).then_some(Action::Read { paths: others })
 }
 
-/// Returns `path` with either space before each `AM.` and `PM.`: one after the other, and all at once.
+/// Returns `path` with other spaces before `AM.` and `PM.`: one of them replaced by the other kind,
+/// or all of the same kind.
 fn other_spellings(path: &str) -> Vec<String> {
     let space = |(at, found): (usize, char)| {
         let rest = path.get(at + found.len_utf8()..).unwrap_or_default();

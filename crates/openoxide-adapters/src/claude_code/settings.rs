@@ -14,7 +14,7 @@ use crate::{
 /// A mode of Claude Code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClaudeMode {
-    /// `default`, `manual`, and `auto` where nothing is known of what it would find.
+    /// `default`, `manual`, and also `auto`, because its classification is not known.
     #[default]
     Default,
     /// `acceptEdits`
@@ -64,7 +64,7 @@ pub struct ClaudeSettings {
 }
 
 impl ClaudeSettings {
-    /// Parses a settings file. `base` is the directory that `/` stands for in its paths.
+    /// Parses a settings file. `base` is the directory that a leading `/` in its paths refers to.
     ///
     /// # Errors
     /// Returns an error in every case in which the client would skip the whole file, including its
@@ -86,7 +86,8 @@ impl ClaudeSettings {
         if reader.errors.is_empty() { Ok(reader.settings) } else { Err(reader.errors) }
     }
 
-    /// Returns both: the rules of each, and the mode of the higher one if it sets one.
+    /// Returns the combined settings: all rules of both, and the mode of the higher one if it sets
+    /// one.
     #[must_use]
     pub fn merge_with(mut self, higher: Self) -> Self {
         self.rules.extend(higher.rules);

@@ -1,4 +1,4 @@
-//! Our rules as the permissions of a `settings.json`.
+//! Rendering of OpenOxide rules as the permissions of a `settings.json`.
 
 use openoxide_permission::{AdditionalDirectory, Layer, Pattern, Rule, SubjectKind, to_rule_text};
 use openoxide_protocol::Effect;
@@ -8,7 +8,8 @@ use crate::policy_export::{
     ConversionLoss, PolicyExport, filter_explicit_patterns, sort_by_precedence,
 };
 
-/// Returns a layer, and additional directories, as settings. There deny goes before ask, and ask before allow.
+/// Renders a layer and additional directories as settings. In Claude Code deny takes precedence
+/// over ask, and ask over allow.
 #[must_use]
 pub fn render_settings(layer: &Layer, directories: &[AdditionalDirectory]) -> PolicyExport {
     let (mut export, mut permissions) = (PolicyExport::default(), Map::new());
@@ -50,12 +51,12 @@ fn render_rule(export: &mut PolicyExport, rule: &Rule, pattern: &Pattern) -> Opt
     // In Claude Code a command is plain text: quotes and backslashes are literal.
     let quoted = |text: &str| pattern.kind == SubjectKind::Exec && text.contains(['\\', '\'', '"']);
     match to_rule_text(rule, pattern).filter(|spelled| !quoted(&spelled.text)) {
-        // There a rule without a path is about one of the tools that edit.
+        // In Claude Code a rule without a path matches only one of the tools that edit.
         Some(spelled) if rule.effect == Effect::Allow && spelled.text == "Edit" => {
             export.add_unsupported_rule(rule, ConversionLoss::Narrower);
             Some("Edit(**)".to_owned())
         }
-        // A tool of another program, or every tool there is.
+        // The pattern matches a tool of another program, or every tool.
         Some(spelled)
             if pattern.kind == SubjectKind::Tool && !is_tool_name(&spelled.text, rule.effect) =>
         {

@@ -1,4 +1,5 @@
-//! Claude Code's rules in our own: deny over ask over allow, never looser than theirs.
+//! Translation of Claude Code's rules into a layer: deny over ask over allow, and never less
+//! strict.
 
 use std::ops::Range;
 
@@ -21,8 +22,8 @@ use crate::{
     policy_translation::{PolicyTextError, PolicyTranslation, RuleOrigin, line_number},
 };
 
-/// Translates the settings into a layer. `anchors.base` is the directory that `/` stands for in
-/// their paths.
+/// Translates the settings into a layer. `anchors.base` is the directory that a leading `/` in
+/// their paths refers to.
 ///
 /// # Errors
 /// Returns the errors of [`ClaudeSettings::parse`].
@@ -169,7 +170,8 @@ impl SettingsTranslator<'_> {
         Ok(all)
     }
 
-    /// Ours accepts more edits than theirs, so that mode is not taken over.
+    /// Translates the mode. `acceptEdits` is left out, because the OpenOxide mode accepts more
+    /// edits.
     fn translate_mode(&mut self, settings: &ClaudeSettings) -> Option<PermissionMode> {
         match settings.mode? {
             ClaudeMode::Default => None,
@@ -190,7 +192,7 @@ impl SettingsTranslator<'_> {
 /// The reason for which a directory is left out.
 #[derive(Debug, Error)]
 enum DirectoryError {
-    /// The directory is relative to an unknown one.
+    /// The directory is relative to an unknown directory.
     #[error("`{0}` is relative to the directory in which Claude Code is started")]
     Relative(String),
     /// OpenOxide does not accept the directory.
@@ -223,7 +225,7 @@ fn untranslatable_reason(
         ("Bash", _, Some(name)) if BASH_PARAMETERS.contains(&name) && holds_back => {
             Some("it is about a parameter of the call")
         }
-        // It compares texts: a blank too many and the rule matches nothing.
+        // Claude Code compares texts, so a rule with a superfluous blank matches nothing.
         ("Bash", Some(content), _)
             if !holds_back && (content.trim() != content || content.contains("  ")) =>
         {

@@ -5,13 +5,14 @@ use openoxide_shell::{AnalysisContext, ScriptProperties};
 
 use crate::{agent_hook::AgentHookCall, tool_action::parse_action};
 
-/// The beginnings of the names of variables that the client's shell functions and its own program obey. Its shell has functions
-/// `grep`, `find` and `rg`, which run `"$CLAUDE_CODE_EXECPATH"`; that is a program of Bun, which obeys `BUN_OPTIONS`.
+/// The prefixes of variables that affect the client's shell functions and its own program. Its
+/// shell has functions `grep`, `find` and `rg`, which run `"$CLAUDE_CODE_EXECPATH"`. That is a Bun
+/// program, and `BUN_OPTIONS` affects it.
 const OBEYED: [&str; 3] = ["CLAUDE", "ANTHROPIC", "BUN_"];
 
-/// Returns doubts about a script that the client changes, or whose assignments affect programs that
-/// the script does not name. `is_exported` returns whether a variable is in the client's
-/// environment.
+/// Returns opaque actions for a script that the client changes, or whose assignments affect
+/// programs that the script does not name. `is_exported` returns whether a variable is in the
+/// client's environment.
 #[must_use]
 pub fn find_shell_differences(
     call: &AgentHookCall,
@@ -89,7 +90,7 @@ mod tests {
             ("cd /x; cd ../y", &["/x/../y"]),
             ("(cd sub)", &[]),
             ("ls; echo cd", &[]),
-            // The second may fail.
+            // The second `cd` may fail.
             ("cd sub; cd /p", &["/p/sub"]),
         ] {
             let payload = json!({

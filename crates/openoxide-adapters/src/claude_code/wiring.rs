@@ -1,4 +1,4 @@
-//! Our hook in Claude Code: `settings.json`.
+//! The OpenOxide hook in the `settings.json` of Claude Code.
 
 use jsonc_parser::cst::CstInputValue;
 
@@ -7,16 +7,17 @@ use crate::wiring::{
     get_or_insert_object, starts_openoxide,
 };
 
-/// The rule under which the client asks about every tool: only a living hook, which answers that question, lets anything run.
+/// The rule that makes the client ask about every tool. A call can then run only if a working hook
+/// answers the question.
 const MATCH_ALL: &str = "*";
-/// The time that the client waits for the hook, in seconds. The hook answers before it ends.
+/// The time that the client waits for the hook, in seconds. The hook answers within this time.
 const HOOK_TIMEOUT_SECONDS: &str = "10";
 
-/// Returns the hook that starts `program`, an absolute path. The client goes on after a hook that cannot be started or that crashes, so
-/// a shell turns that into the status that blocks.
+/// Returns the hook that starts `program`, an absolute path. The client continues if a hook cannot
+/// be started or crashes, so a shell turns these cases into the status that blocks.
 ///
 /// # Errors
-/// When the path cannot be written for a shell.
+/// Returns an error if the path cannot be written for a shell.
 pub fn hook_wiring(program: &str) -> Result<HookWiring, WiringError> {
     let command = blocking_command(program, "claude")?;
     let hook = [
@@ -35,8 +36,8 @@ pub fn hook_wiring(program: &str) -> Result<HookWiring, WiringError> {
 /// Returns the settings with a rule that makes the client ask about every tool.
 ///
 /// # Errors
-/// Returns an error if the text is not a JSON object, or if there is another value in the place of
-/// such rules.
+/// Returns an error if the text is not a JSON object, or if the key of such rules has a value of
+/// another type.
 pub fn with_ask_rule(text: &str) -> Result<String, WiringError> {
     let settings = AgentSettings::parse(text)?;
     let ask = get_or_insert_array(&get_or_insert_object(&settings.object, "permissions")?, "ask")?;

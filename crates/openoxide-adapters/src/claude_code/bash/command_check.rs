@@ -14,7 +14,7 @@ use super::{
     ClaudeScriptCheck,
 };
 
-/// The programs that `acceptEdits` runs on files of the project.
+/// The programs that `acceptEdits` allows on files of the project.
 const EDIT_COMMANDS: &[&str] = &["mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed"];
 
 impl<'p> ClaudeScriptCheck<'p, '_> {
@@ -72,7 +72,8 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
         !hides && matches(content, &exact, &normal)
     }
 
-    /// Returns the answer where a known program names a path outside the working directories, or goes there.
+    /// Returns the answer if a command changes to a directory outside of the working directories,
+    /// or if a known program names a path outside of them.
     fn check_working_directories(&self, command: &ScriptCommand<'_>) -> Option<ClaudeVerdict<'p>> {
         let ask = || Some(ClaudeVerdict::new(Effect::Ask, "it leaves the working directories"));
         if command.name() == "cd" {
@@ -105,7 +106,8 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
         if leaves { ask() } else { None }
     }
 
-    /// `acceptEdits`: plain calls that change files of the project which they name.
+    /// Returns whether `acceptEdits` allows a command: a plain call that changes files of the
+    /// project which it names.
     fn is_project_edit(&self, command: &ScriptCommand<'_>) -> bool {
         let (name, words) = (command.name(), command.arguments());
         let flags = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
@@ -132,7 +134,7 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
     }
 }
 
-/// Returns a command and each that it starts, as rules that allow look through it.
+/// Returns a command and the commands that it starts, unwrapped as for allow rules.
 fn unwrap_for_allow<'a>(command: &ScriptCommand<'a>) -> Vec<ScriptCommand<'a>> {
     let start = command.skip_words(0);
     std::iter::successors(Some(start), |command| inner_command(command, UnwrapMode::Allow))

@@ -13,7 +13,8 @@ use super::{
 use crate::parsed_script::ParsedScript;
 
 impl<'p> ClaudeScriptCheck<'p, '_> {
-    /// Returns the directories that paths can count from: the working directory, and each that is gone to.
+    /// Returns the directories that paths may be relative to: the working directory, and the
+    /// directory of each `cd`.
     pub(super) fn candidate_directories(&self) -> Vec<AbsPath> {
         let gone = self.commands.iter().filter(|command| command.name() == "cd");
         let gone = gone.filter_map(|command| Some(self.context.cwd.join(&command.word_at(1)?)));
@@ -28,13 +29,13 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
         }
     }
 
-    /// Returns the redirections that open a file: whether they read it, and its name as it is written.
+    /// Returns the redirections that open a file: whether they read it, and its name as written.
     pub(super) fn collect_redirected_files(&self) -> Vec<(bool, &str)> {
         let nodes = self.script.nodes_of_kind("file_redirect");
         nodes.into_iter().filter_map(|node| parse_redirection(self.script, node)).collect()
     }
 
-    /// Returns the files that redirections write; nothing for one whose name is not known.
+    /// Returns the files that redirections write; `None` for a file whose name is unknown.
     pub(super) fn collect_output_paths(&self) -> Vec<Option<AbsPath>> {
         let known = |text: &str| {
             let dynamic = text.starts_with('~') || text.contains(['*', '?', '[', '$', '`']);
@@ -94,7 +95,7 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
     }
 }
 
-/// Returns what a redirection opens; nothing for those that lead to no file.
+/// Returns whether a redirection reads, and its target. Returns `None` if it does not open a file.
 fn parse_redirection<'a>(script: &ParsedScript<'a>, node: Node<'_>) -> Option<(bool, &'a str)> {
     let body = node.parent()?.child_by_field_name("body");
     if body.is_some_and(|body| matches!(body.kind(), "while_statement" | "for_statement")) {

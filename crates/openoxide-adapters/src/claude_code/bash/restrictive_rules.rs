@@ -61,7 +61,7 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
         value.map_or(plain.clone(), |value| format!("{value} {rest}").trim_end().to_owned())
     }
 
-    /// `sh -c '…'` with a command inside that a rule denies.
+    /// Returns whether a script contains `sh -c '…'` with a command that a rule denies.
     pub(super) fn has_hidden_denied_command(&self) -> bool {
         self.commands.iter().any(|command| {
             let shell = matches!(command.name().as_str(), "bash" | "sh" | "zsh" | "dash");
@@ -79,7 +79,8 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
         })
     }
 
-    /// Returns the rule about a file that some command of a known family names, or that a redirection opens.
+    /// Returns the rule about a file that a command of a known kind names, or that a redirection
+    /// opens.
     pub(super) fn find_file_rule(&self, effect: Effect) -> Option<&'p ClaudeRule> {
         let changes = |command: &ScriptCommand<'_>| {
             let edits = command.arguments().iter().any(|word| word.starts_with("-i"));
@@ -90,7 +91,7 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
             !matches!(command.name().as_str(), "rm" | "tee" | "touch" | "rmdir" | "mkdir")
         };
         let of = |tool: &str, text: &str| {
-            // What a variable holds is not known.
+            // The value of a variable is unknown.
             let places = if text.contains('$') { Vec::new() } else { self.candidate_directories() };
             places.iter().find_map(|place| {
                 let path = self.resolve_path(text, place);
@@ -129,7 +130,7 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
     }
 }
 
-/// Returns a command and each that it starts, as restrictive rules look through it.
+/// Returns a command and the commands that it starts, unwrapped as for restrictive rules.
 fn unwrap_for_restriction<'a>(command: &ScriptCommand<'a>) -> Vec<ScriptCommand<'a>> {
     std::iter::successors(Some(command.skip_words(0)), |command| {
         inner_command(command, UnwrapMode::Restrict)

@@ -10,7 +10,7 @@ fn pre(hook: &str) -> String {
 
 #[test]
 fn hooks_that_decide_are_read_with_their_place() {
-    // The shape of the hook reference.
+    // The format in the hook reference.
     let found = read_hooks(
         r#"{
 "PreToolUse": [
@@ -123,6 +123,6 @@ fn only_managed_hooks_is_read_as_the_client_reads_it() {
         let text = format!(r#"{{"allowManagedHooksOnly": {value}}}"#);
         parse_hooks(&text, LayerKind::Managed, "managed-settings.json").managed_only
     };
-    // `"yes"` is read as true (measured).
+    // `"yes"` is treated as true (observed).
     assert!(only("true") && only("\"yes\"") && !only("false"));
 }
