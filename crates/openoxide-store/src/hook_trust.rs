@@ -24,8 +24,8 @@ const PROJECT_VARIABLES: [&str; 2] = ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_
 pub(crate) fn describe_setting(hook: &Hook, project: &AbsPath, checkouts: &[&AbsPath]) -> String {
     let file = relative_name(&hook.file, checkouts);
     let (event, seconds) = (hook.event.as_str(), hook.timeout.as_secs());
-    // A hook from the command line whose filter cannot be represented exactly allows nothing.
-    // Otherwise it could allow every call that it is asked about.
+    // A hook that could not be read as narrowly as it is written allows nothing. Otherwise it could
+    // allow every call that it is asked about.
     let narrow = hook.layer == LayerKind::Cli && !hook.may_allow;
     let only = if narrow { ", to ask and deny alone" } else { "" };
     let run = format!("{file}: hook {event} {}, {seconds} s{only}: {}", hook.matcher, hook.command);

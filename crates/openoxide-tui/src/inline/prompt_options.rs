@@ -19,7 +19,7 @@ pub(crate) const COVERS_KEY: &str = "covers";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key that is there or not")]
 pub(crate) struct PromptOptions {
-    /// True if the session can be approved.
+    /// True if the request can be approved for the rest of the session.
     pub(crate) session: bool,
     /// True if an approval can save the rules that are shown.
     pub(crate) always: bool,
