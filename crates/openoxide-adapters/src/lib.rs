@@ -1,7 +1,8 @@
-//! Foreign agents' bytes to and from OpenOxide's nouns.
+//! Translation between the formats of other agents and OpenOxide's types.
 //!
-//! One module for each foreign system. This crate translates, and where a foreign policy is meant to the letter, it answers
-//! as its program would; it touches no file and asks for what it must know of the disk ([`policy_translation::DiskLookup`]).
+//! There is one module for each agent or format. Some modules also reproduce exactly how the other
+//! program evaluates its policy. This crate accesses no files. It asks for what it must know about
+//! the disk ([`policy_translation::DiskLookup`]).
 #![forbid(unsafe_code)]
 
 pub mod agent_hook;

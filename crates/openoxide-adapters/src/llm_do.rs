@@ -43,7 +43,7 @@ pub fn translate_config(
     Ok(PolicyTranslation::new(layer, to.errors, to.notes))
 }
 
-/// Returns the mode that handles approval requests as the controller does (DECISIONS 9).
+/// Returns the mode that handles approval requests as the controller does.
 const fn to_permission_mode(mode: LlmDoMode) -> Option<PermissionMode> {
     match mode {
         LlmDoMode::Interactive => None,

@@ -1,7 +1,7 @@
-//! Modes of other programs as settings of the gate: the settings, and llm-do's three modes
-//! (DECISIONS 9). Codex's modes are in `openoxide-codex`.
+//! Modes of other programs as settings of the gate: the settings, and llm-do's three modes. Codex's
+//! modes are in `openoxide-codex`.
 //!
-//! The tables are data; docs/modes.md shows them, and a test walks them.
+//! The tables are data. `docs/modes.md` shows them, and a test checks every row.
 
 use openoxide_protocol::{Effect, PermissionMode};
 
@@ -12,7 +12,7 @@ pub enum ConfinementMode {
     ReadOnly,
     /// The command may read, and write inside the project.
     WorkspaceWrite,
-    /// Another program confines the command: a container.
+    /// Another program confines the command, such as a container.
     External,
     /// The command is not confined.
     Off,
@@ -21,7 +21,7 @@ pub enum ConfinementMode {
 /// The settings of the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GateSettings {
-    /// The mode, as long as the confinement holds.
+    /// The mode, as long as the confinement is in effect.
     pub mode: PermissionMode,
     /// The confinement of commands.
     pub confinement: ConfinementMode,
@@ -46,7 +46,8 @@ impl GateSettings {
         Self { mode, confinement, unconfined_effect, retry_unconfined, may_ask: true }
     }
 
-    /// Returns settings under which everything runs that no rule denies, and no person is asked.
+    /// Returns settings under which everything runs unless a rule denies it, and no person is
+    /// asked.
     #[must_use]
     pub const fn unattended(confinement: ConfinementMode, unconfined_effect: Effect) -> Self {
         let mode = PermissionMode::BypassPermissions;
@@ -54,7 +55,7 @@ impl GateSettings {
     }
 
     /// Returns the mode that applies. If the machine lacks a required confinement, the calls that
-    /// it would have confined are asked about.
+    /// it would have confined require approval.
     #[must_use]
     pub fn effective_mode(self, confined: bool) -> PermissionMode {
         let needs =
@@ -64,8 +65,8 @@ impl GateSettings {
     }
 }
 
-/// llm-do's modes (seed 001). A tool that wants no approval is one that a rule allows, one that is blocked one that a rule
-/// denies; both hold in every mode.
+/// llm-do's modes. A tool that requires no approval corresponds to an allow rule, and a blocked
+/// tool to a deny rule. Both apply in every mode.
 pub const LLM_DO_MODES: [(&str, GateSettings); 3] = [
     (
         "interactive",

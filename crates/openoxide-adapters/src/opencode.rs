@@ -1,7 +1,8 @@
-//! OpenCode's permissions, to the letter (measured on 1.18.33): configuration, rules, questions, answers.
+//! OpenCode's permissions, reproduced exactly (observed on 1.18.33): configuration, rules, requests
+//! and answers.
 //!
-//! A configuration becomes a list of rules for each agent; every tool call becomes questions, a name with patterns; of all
-//! rules that match a pattern the last decides.
+//! A configuration becomes a list of rules for each agent. Every tool call becomes requests, each
+//! with a permission and patterns. The last rule that matches a pattern decides.
 
 mod builtin_agents;
 mod command_arity;

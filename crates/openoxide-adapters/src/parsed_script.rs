@@ -1,11 +1,12 @@
-//! Shell scripts as the tree-sitter grammar reads them, for programs that split commands with it.
+//! Shell scripts as the tree-sitter grammar parses them, for programs that use it to split
+//! commands.
 //!
 //! The parser continues after text that it does not understand, and so do those programs. This
 //! module does not determine the effects of a script; `openoxide-shell` does.
 
 use tree_sitter::{Node, Parser, Tree};
 
-/// Longer scripts are not cut.
+/// The maximum size of a script. A longer script is not parsed.
 pub const MAX_SCRIPT_SIZE: usize = 1 << 20;
 
 /// A script and its syntax tree.
@@ -16,7 +17,7 @@ pub struct ParsedScript<'a> {
 }
 
 impl<'a> ParsedScript<'a> {
-    /// Reads a script; nothing when it is too long.
+    /// Parses a script. Returns `None` if it is too long.
     pub fn parse(text: &'a str) -> Option<Self> {
         if text.len() > MAX_SCRIPT_SIZE {
             return None;
@@ -26,12 +27,12 @@ impl<'a> ParsedScript<'a> {
         Some(Self { text, tree: parser.parse(text, None)? })
     }
 
-    /// Returns the root.
+    /// Returns the root node.
     pub fn root_node(&self) -> Node<'_> {
         self.tree.root_node()
     }
 
-    /// Returns the whole text.
+    /// Returns the text of the whole script.
     pub fn full_text(&self) -> &'a str {
         self.text
     }
@@ -41,12 +42,13 @@ impl<'a> ParsedScript<'a> {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// Returns every node of this kind, in the order in which they begin.
+    /// Returns all nodes of this kind, ordered by their start.
     pub fn nodes_of_kind(&self, kind: &str) -> Vec<Node<'_>> {
         self.find_nodes(|node| node.kind() == kind)
     }
 
-    /// Returns every node that is wanted, in the order in which they begin. It does not recurse: scripts can be deep.
+    /// Returns all nodes for which `wanted` is true, ordered by their start. The search does not
+    /// recurse, because scripts can be deeply nested.
     pub fn find_nodes(&self, wanted: impl Fn(Node<'_>) -> bool) -> Vec<Node<'_>> {
         let mut cursor = self.root_node().walk();
         let mut found = Vec::new();

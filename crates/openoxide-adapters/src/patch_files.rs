@@ -1,4 +1,4 @@
-//! The files that a patch in Codex's format touches.
+//! The files that a patch in Codex's format changes.
 
 const FILE_HEADERS: &[&str] =
     &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
@@ -6,7 +6,7 @@ const FILE_HEADERS: &[&str] =
 /// Returns the files that a patch in Codex's format adds, changes, removes or renames, or `None` if
 /// the text is not such a patch.
 ///
-/// Programs read the names differently: for Codex a second blank before a name is part of it, and
+/// Programs parse the names differently: in Codex a second blank before a name is part of it, and
 /// OpenCode does not require a blank. All readings are listed.
 pub fn collect_changed_files(patch: &str) -> Option<Vec<String>> {
     let mut lines = patch.lines().map(str::trim_end);
@@ -21,7 +21,7 @@ fn strip_marker(line: &str) -> Option<&str> {
 
 /// Returns the names that the rest of a line can be read as.
 fn collect_candidate_names(rest: &str) -> impl Iterator<Item = String> {
-    // JavaScript takes this mark for a blank, Rust does not.
+    // JavaScript treats this character as whitespace, Rust does not.
     let bare = rest.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     let exact = rest.strip_prefix(' ').filter(|exact| *exact != bare);
     [Some(bare), exact].into_iter().flatten().map(str::to_owned)
@@ -38,7 +38,8 @@ mod tests {
         assert_eq!(collect_changed_files("diff --git a b"), None);
     }
 
-    // Codex 0.169 writes `  b`, seen on the program; OpenCode takes what follows the colon, without its blanks.
+    // Codex 0.169 writes to `  b` (observed). OpenCode uses the text after the colon, without
+    // surrounding blanks.
     #[test]
     fn a_name_is_every_name_that_a_program_reads() {
         let found = |line: &str| {

@@ -1,6 +1,6 @@
 //! Rendering of OpenOxide rules in the formats of other programs. A rule that cannot be expressed
 //! becomes stricter, or is left out if that is stricter. Restrictive rules that cannot be expressed
-//! are reported, so that the result is not taken for the complete policy.
+//! are reported, so that users do not mistake the result for the complete policy.
 
 use openoxide_permission::{
     AdditionalDirectory, CombiningAlgorithm, Layer, Pattern, Rule, SubjectKind, glob,
@@ -10,7 +10,7 @@ use openoxide_protocol::{Effect, PermissionMode};
 /// A policy in another program's format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyExport {
-    /// Its text.
+    /// The text of the policy.
     pub text: String,
     /// The rules that the format expresses differently or not at all.
     pub unsupported_rules: Vec<UnsupportedRule>,
@@ -19,27 +19,27 @@ pub struct PolicyExport {
 /// A rule that the other format cannot express unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedRule {
-    /// The rule, with what it asks for.
+    /// The text of the rule, with its effect.
     pub rule: String,
     /// The line of the rule, or 0 if it is not from a file.
     pub line: u32,
-    /// The change that the rule underwent.
+    /// The way in which the rule was changed.
     pub loss: ConversionLoss,
 }
 
-/// The change of a rule that cannot be expressed.
+/// The way in which a rule that cannot be expressed was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConversionLoss {
     /// The rule allows less, or nothing.
     Narrower,
     /// The rule restricts more.
     Wider,
-    /// The rule restricts nothing any more: the result is less strict than the source.
+    /// The rule no longer restricts anything, so the result is less strict than the source.
     Dropped,
 }
 
 impl ConversionLoss {
-    /// Returns the name, as `rules convert --json` prints it.
+    /// Returns the name that `rules convert --json` prints.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl ConversionLoss {
 }
 
 impl PolicyExport {
-    /// Notes what became of a rule, once.
+    /// Records how a rule was changed, unless this is already recorded.
     pub fn add_unsupported_rule(&mut self, rule: &Rule, became: ConversionLoss) {
         let text = format!("{} {}", rule.effect.as_str(), rule.text);
         let one = UnsupportedRule { rule: text, line: rule.line, loss: became };
@@ -70,7 +70,7 @@ impl PolicyExport {
         }
     }
 
-    /// Notes a pattern that the format has no words for.
+    /// Records that the format cannot express a pattern of a rule.
     pub fn add_unsupported_pattern(&mut self, rule: &Rule) {
         let allows = rule.effect == Effect::Allow;
         self.add_unsupported_rule(
@@ -79,7 +79,7 @@ impl PolicyExport {
         );
     }
 
-    /// Records directories that the format cannot express. Calls that access them are asked about.
+    /// Records directories that the format cannot express. Calls that access them require approval.
     pub fn add_unsupported_directories(&mut self, directories: &[AdditionalDirectory]) {
         self.unsupported_rules.extend(directories.iter().map(|one| {
             let rule = format!("directory {}", one.text);
@@ -87,7 +87,7 @@ impl PolicyExport {
         }));
     }
 
-    /// Notes a mode that the format does not know: some of them restrict what rules allow.
+    /// Records a mode that the format does not support. Some modes restrict what rules allow.
     pub fn add_unsupported_mode(&mut self, mode: Option<PermissionMode>) {
         let became = match mode {
             None | Some(PermissionMode::Default) => return,
@@ -107,7 +107,8 @@ impl PolicyExport {
     }
 }
 
-/// Returns the rules, the one that decides last: where the strictest decides, those that deny.
+/// Returns the rules in ascending order of precedence. If the strictest rule decides, deny rules
+/// are last.
 pub fn sort_by_precedence(layer: &Layer) -> Vec<&Rule> {
     let mut rules: Vec<&Rule> = layer.rules.iter().collect();
     match layer.combining_algorithm {
@@ -123,7 +124,7 @@ pub fn sort_by_precedence(layer: &Layer) -> Vec<&Rule> {
 }
 
 /// Returns the patterns of a rule that have to be written. In a rule about everything (`*`), the
-/// patterns about repetitions and about leaving the project are implied by the others.
+/// patterns about repetitions and about paths outside of the project are implied by the others.
 pub fn filter_explicit_patterns(rule: &Rule) -> impl Iterator<Item = &Pattern> {
     let whole = |space: SubjectKind| {
         rule.patterns.iter().any(|one| one.kind == space && matches_everything(one))
@@ -166,7 +167,7 @@ pub fn word_prefix(pattern: &Pattern) -> Option<WordPrefix> {
     Some(WordPrefix { words: whole.split('\0').map(str::to_owned).collect(), is_exact: same })
 }
 
-/// Returns the host that a pattern names, if it names one alone.
+/// Returns the host of a pattern that matches exactly one host.
 pub fn literal_host(pattern: &Pattern) -> Option<String> {
     let mut steps = glob::decode_steps(&pattern.program);
     let (Some(glob::GlobStep::Literal(bytes)), None) = (steps.next(), steps.next()) else {
@@ -181,7 +182,7 @@ pub fn literal_host(pattern: &Pattern) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// `rules convert --json` prints these names; programs read them.
+    /// `rules convert --json` prints these names, and programs parse them.
     #[test]
     fn the_names_of_conversion_losses_are_fixed() {
         let losses = [ConversionLoss::Narrower, ConversionLoss::Wider, ConversionLoss::Dropped];

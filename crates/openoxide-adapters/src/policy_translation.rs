@@ -7,7 +7,7 @@ use openoxide_protocol::{
     AbsPath, Access, AccessDecision, CommandClass, Decision, Effect, ExecAccess, RuleRef, Span,
 };
 
-/// One thing that is wrong with the text of a policy.
+/// An error in the text of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyTextError {
     /// The error message: lower case, the user's words in backticks, no full stop.
@@ -33,18 +33,18 @@ impl PolicyTextError {
     }
 }
 
-/// A policy of another program in our rules.
+/// A policy of another program, translated into OpenOxide rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyTranslation {
     /// The translated rules. If there are errors, the allow rules must not be used.
     pub layer: Layer,
-    /// The directories that shall count as the project's.
+    /// The directories that are added to the project.
     pub directories: Vec<AdditionalDirectory>,
     /// The parts that could not be parsed, and restrictive rules that could not be translated.
     pub errors: Vec<PolicyTextError>,
     /// Notes about allow rules that were left out, and about hooks that cannot be run.
     pub notes: Vec<String>,
-    /// Hooks. If there is any fault, their allows must not count.
+    /// The hooks. If there are errors, the allows of hooks must not be used.
     pub hooks: Vec<Hook>,
     /// True if hooks of other files must not run. It applies only if this file is the
     /// administrator's.
@@ -52,7 +52,7 @@ pub struct PolicyTranslation {
 }
 
 impl PolicyTranslation {
-    /// Returns the translation of a file that cannot be read: a layer without rules.
+    /// Returns the translation of a file that cannot be parsed: a layer without rules.
     #[must_use]
     pub const fn new_empty(layer: Layer, faults: Vec<PolicyTextError>) -> Self {
         Self::new(layer, faults, Vec::new())
@@ -87,11 +87,11 @@ pub const fn new_rule(effect: Effect, text: String, patterns: Vec<Pattern>, line
     }
 }
 
-/// Answers what only the disk knows.
+/// Lookups on the disk.
 pub trait DiskLookup {
     /// Returns whether the path is a directory. Links are followed.
     fn is_directory(&self, path: &AbsPath) -> bool;
-    /// Returns where a path leads once symbolic links are followed, as far as it exists.
+    /// Returns a path with symbolic links resolved, as far as the path exists.
     fn resolve_links(&self, path: &AbsPath) -> AbsPath;
 }
 
@@ -104,7 +104,7 @@ pub struct CallContext<'a> {
     pub home: Option<&'a AbsPath>,
     /// The root of the repository that contains `cwd`, if there is one.
     pub worktree: Option<&'a AbsPath>,
-    /// The disk.
+    /// The lookups on the disk.
     pub disk: &'a dyn DiskLookup,
 }
 
@@ -136,14 +136,15 @@ impl RuleOrigin {
     }
 }
 
-/// Returns the line of a place in a text, counted from 1.
+/// Returns the line of a byte offset in a text, counted from 1.
 pub fn line_number(text: &str, at: usize) -> u32 {
     let before = text.as_bytes().get(..at).unwrap_or_default();
     let lines = before.iter().filter(|byte| **byte == b'\n').count();
     u32::try_from(lines + 1).unwrap_or(u32::MAX)
 }
 
-/// Returns a command as a part of a decision shows it: cut at blanks, because the other program knows no words.
+/// Returns a command as an access. It is split at blanks, because the other program has no notion
+/// of words.
 pub fn build_exec_access(text: &str) -> Access {
     Access::Exec(ExecAccess {
         argv: text.split_whitespace().collect(),
@@ -156,7 +157,7 @@ pub fn build_exec_access(text: &str) -> Access {
 }
 
 /// Combines the decisions about all parts. The strictest effect applies, and the first part with
-/// this effect gives the reason.
+/// this effect determines the reason.
 pub fn combine_parts(parts: Vec<AccessDecision>, always: Vec<String>) -> Decision {
     let worst = parts.iter().map(|part| part.decision).max().unwrap_or(Effect::Allow);
     let first = parts.iter().find(|part| part.decision == worst);

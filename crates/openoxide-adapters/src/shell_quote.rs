@@ -1,4 +1,4 @@
-//! Words to a line that a shell reads back as just these words.
+//! Quoting of words for a POSIX shell, which parses the line into the same words.
 
 /// Quotes words for a POSIX shell and joins them with blanks.
 #[must_use]

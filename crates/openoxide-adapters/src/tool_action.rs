@@ -1,4 +1,4 @@
-//! Parsing of the tool calls of all agents: from a tool name and an input to an action.
+//! Parsing of the tool calls of all agents: from the name and the input of a tool to an action.
 
 use openoxide_protocol::Action;
 use serde_json::Value;
@@ -45,21 +45,20 @@ fn text_field<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a str> {
 }
 
 /// Returns the value under the first of these keys that is present. Returns `None` if several keys
-/// have different values: each agent reads its own key, so one value must not be checked in the
-/// place of another.
+/// have different values: each agent reads its own key, so the wrong value must not be checked.
 fn unambiguous_field<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a Value> {
     let mut found = keys.iter().filter_map(|key| input.get(key));
     let first = found.next()?;
     found.all(|other| other == first).then_some(first)
 }
 
-/// A script, or words that are run as they are.
+/// Returns the action for a script, or for words that are run without a shell.
 fn command_action(input: &Value) -> Action {
     match unambiguous_field(input, &["command", "cmd"]) {
         Some(Value::String(script)) => Action::Command { script: script.clone() },
         Some(Value::Array(words)) => {
             match words.iter().map(Value::as_str).collect::<Option<Vec<_>>>() {
-                // A shell with its script, in the form that Codex uses: the script is the command.
+                // A shell with its script, in the form that Codex uses. The script is the command.
                 Some(words) if matches!(words.as_slice(), ["bash" | "sh", "-c" | "-lc", _]) => {
                     Action::Command { script: words.last().copied().unwrap_or_default().to_owned() }
                 }
@@ -81,9 +80,9 @@ fn path_action(tool: &str, input: &Value, action: impl Fn(Vec<String>) -> Action
     }
 }
 
-/// Returns the possible meanings of a path for an agent: as it is written, and without the
-/// surrounding white space, which some agents remove. A path that is denied or protected in either
-/// form is denied or protected.
+/// Returns the possible meanings of a path for an agent: as written, and without the surrounding
+/// white space, which some agents remove. A path that is denied or protected in either form is
+/// denied or protected.
 fn path_spellings(path: &str) -> Vec<String> {
     let dropped = path.trim_matches(|each: char| {
         each.is_whitespace() || each.is_control() || matches!(each, '\u{feff}' | '\u{200b}')
@@ -107,7 +106,8 @@ fn patch_action(input: &Value) -> Action {
     }
 }
 
-/// A search reads the directory it begins in; a pattern can lead out of it.
+/// Returns the action of a search. It reads the directory that it starts in, and a pattern can lead
+/// out of that directory.
 fn search_action(tool: &str, input: &Value) -> Action {
     let named = ["path", "dir_path"].iter().any(|key| input.get(key).is_some_and(|v| !v.is_null()));
     let place = match unambiguous_field(input, &["path", "dir_path"]) {
@@ -122,7 +122,7 @@ fn search_action(tool: &str, input: &Value) -> Action {
     }
 }
 
-/// Returns what a search that begins in `place` reaches.
+/// Returns the paths that a search in `place` can access.
 fn find_search_targets(tool: &str, place: &str, input: &Value) -> Vec<String> {
     let mut paths = vec![place.to_owned()];
     if tool.eq_ignore_ascii_case("glob")
@@ -135,12 +135,12 @@ fn find_search_targets(tool: &str, place: &str, input: &Value) -> Vec<String> {
     if !tool.eq_ignore_ascii_case("grep") {
         return paths;
     }
-    // What a search is narrowed down to is what it shows.
+    // A search that is limited to some files reveals the contents of these files.
     let narrowed = input.get("glob").or_else(|| input.get("include")).is_some();
     let patterns = if narrowed { filter_patterns(input) } else { Vec::new() };
     paths.extend(patterns.iter().map(|pattern| format!("{place}/{pattern}")));
-    // File names and counts do not reveal the lines that were found, unless the search is narrowed
-    // to files: then they reveal the contents of those files.
+    // File names and counts do not reveal the lines that were found, unless the search is limited
+    // to some files. Then they reveal the contents of those files.
     if narrowed
         || !matches!(text_field(input, &["output_mode"]), Some("files_with_matches" | "count"))
     {
@@ -152,8 +152,8 @@ fn find_search_targets(tool: &str, place: &str, input: &Value) -> Vec<String> {
     paths
 }
 
-/// Returns the patterns of the files to which a search is narrowed. Agents split the text at white space, and at commas outside of
-/// braces. A pattern that leaves something out narrows nothing.
+/// Returns the patterns of the files to which a search is limited. Agents split the text at white
+/// space, and at commas outside of braces. A pattern that excludes files does not limit the search.
 fn filter_patterns<'a>(input: &'a Value) -> Vec<&'a str> {
     let Some(text) = text_field(input, &["glob", "include"]) else { return vec!["*"] };
     let split = |part: &'a str| match part.contains('{') {
@@ -167,11 +167,13 @@ fn filter_patterns<'a>(input: &'a Value) -> Vec<&'a str> {
         .collect()
 }
 
-/// Returns the directory that a pattern leads to before its first wildcard, if it leads anywhere: also into a link.
+/// Returns the directory that a pattern names before its first wildcard, if any. The directory can
+/// also be a link.
 fn find_fixed_prefix(place: &str, pattern: &str) -> Option<String> {
     let wild = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
     let (fixed, rest) = pattern.split_at_checked(wild)?;
-    // Behind a wildcard dots can lead anywhere, and braces and classes can make dots and slashes.
+    // After a wildcard, dots can lead to any directory, and braces and classes can produce dots and
+    // slashes.
     let (before, last) = rest.rsplit_once('/').unwrap_or(("", rest));
     let strange = before.contains(['{', '[', '\\']) || last.contains('\\');
     if rest.contains("..") || strange {

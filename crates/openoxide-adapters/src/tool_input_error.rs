@@ -5,7 +5,7 @@ use thiserror::Error;
 /// The reason for which the input of a call does not fit its tool.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ToolInputError {
-    /// A text is missing; its key.
+    /// A string is missing. Contains its key.
     #[error("the input has no text `{0}`")]
     MissingText(String),
     /// The input of `apply_patch` is not a patch.

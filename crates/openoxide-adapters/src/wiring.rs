@@ -22,10 +22,10 @@ pub enum WiringError {
     /// The settings are JSON, but not an object.
     #[error("expected a JSON object")]
     NotObject,
-    /// An entry is not an object; its key.
+    /// An entry is not an object. Contains its key.
     #[error("`{0}` is not an object")]
     EntryNotObject(String),
-    /// An entry is not a list; its key.
+    /// An entry is not a list. Contains its key.
     #[error("`{0}` is not a list")]
     EntryNotList(String),
     /// A key occurs more than once.
@@ -39,7 +39,7 @@ pub enum WiringError {
 /// The hook that is installed into the settings of an agent.
 #[derive(Clone, Debug)]
 pub struct HookWiring {
-    /// The events at which the agent calls us.
+    /// The events at which the agent runs OpenOxide.
     pub events: &'static [&'static str],
     /// The matcher next to the hook in its group: the tools that the hook is called for.
     pub matcher: Option<&'static str>,
@@ -53,7 +53,7 @@ pub struct HookWiring {
 /// Settings after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WiredSettings {
-    /// All of their text.
+    /// The full text of the settings.
     pub text: String,
     /// The locations of the OpenOxide hooks, or their former locations if they were removed.
     pub hook_locations: Vec<HookLocation>,
@@ -62,21 +62,21 @@ pub struct WiredSettings {
 /// The location of a hook: its event, its group and its index in the group, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HookLocation {
-    /// The event.
+    /// The name of the event.
     pub event: &'static str,
-    /// The group.
+    /// The index of the group.
     pub group: usize,
-    /// The hook in its group.
+    /// The index of the hook in its group.
     pub hook: usize,
 }
 
 impl HookWiring {
-    /// Installs the hook after all others, or updates it in its place. An empty text is treated as
+    /// Installs the hook after all others, or updates an existing one. An empty text is treated as
     /// empty settings.
     ///
     /// # Errors
-    /// Returns an error if the text is not a JSON object, or if there is another value in the place
-    /// of hooks. Such a value must not be overwritten.
+    /// Returns an error if the text is not a JSON object, or if the key of the hooks has a value of
+    /// another type. Such a value must not be overwritten.
     pub fn install(&self, text: &str) -> Result<WiredSettings, WiringError> {
         let settings = AgentSettings::parse(text)?;
         let hooks = get_or_insert_object(&settings.object, "hooks")?;
@@ -165,7 +165,7 @@ impl HookWiring {
     }
 }
 
-/// A group without hooks, in the place of one that was ours.
+/// Returns a group without hooks, which replaces a group of OpenOxide.
 fn empty_group() -> CstInputValue {
     CstInputValue::Object(vec![("hooks".to_owned(), CstInputValue::Array(Vec::new()))])
 }
@@ -187,7 +187,8 @@ impl AgentSettings {
     /// comments), or if it is not an object.
     pub fn parse(text: &str) -> Result<Self, WiringError> {
         let text = if text.trim().is_empty() { "{}\n" } else { text };
-        // A looser reader than the agent's would put a hook into a file that the agent does not take.
+        // A more lenient parser than the agent's could put a hook into a file that the agent does
+        // not accept.
         serde_json::from_str::<IgnoredAny>(text).map_err(WiringError::InvalidJson)?;
         let root = CstRootNode::parse(text, &ParseOptions::default())
             .map_err(|error| WiringError::InvalidSyntax(Box::new(error)))?;
@@ -202,13 +203,13 @@ impl AgentSettings {
     }
 }
 
-/// Returns the object under a key, made if there is nothing.
+/// Returns the object under a key, and creates it if the key is missing.
 pub fn get_or_insert_object(parent: &CstObject, key: &str) -> Result<CstObject, WiringError> {
     check_unique_key(parent, key)?;
     parent.object_value_or_create(key).ok_or_else(|| WiringError::EntryNotObject(key.to_owned()))
 }
 
-/// Returns the list under a key, made if there is nothing.
+/// Returns the list under a key, and creates it if the key is missing.
 pub fn get_or_insert_array(parent: &CstObject, key: &str) -> Result<CstArray, WiringError> {
     check_unique_key(parent, key)?;
     parent.array_value_or_create(key).ok_or_else(|| WiringError::EntryNotList(key.to_owned()))
@@ -234,7 +235,7 @@ fn replace_element(element: &CstNode, with: CstInputValue) {
     }
 }
 
-/// Converts a value that is to be written into a JSON value.
+/// Converts a value in the form for writing into a JSON value.
 fn to_json_value(written: CstInputValue) -> Value {
     let root = CstRootNode::parse("null", &ParseOptions::default());
     let whole = |root: CstRootNode| {
@@ -244,7 +245,7 @@ fn to_json_value(written: CstInputValue) -> Value {
     root.ok().and_then(whole).unwrap_or_default()
 }
 
-/// Returns the words of a hook that starts a program, if it is one.
+/// Returns the words of a hook's command, if the hook starts a program.
 pub fn hook_command_words(hook: &Value) -> Option<Vec<String>> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let command = hook.get("command").and_then(Value::as_str)?;
@@ -256,15 +257,16 @@ pub fn hook_command_words(hook: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// The text that follows the program in an OpenOxide hook.
+/// The shell text after the program in an OpenOxide hook.
 pub const BLOCK_ON_FAILURE: &str =
     " || { echo 'OpenOxide gave no answer, so the call is blocked' >&2; exit 2; }";
 
-/// Returns the shell command that answers a hook of this agent, and blocks the call if the program is missing or crashes: agents go on
-/// after every status but 2, and Codex wants a reason with it.
+/// Returns the shell command that answers a hook of this agent, and blocks the call if the program
+/// is missing or crashes. Agents continue after every status except 2, and Codex requires a reason
+/// with it.
 ///
 /// # Errors
-/// When the path cannot be written for a shell.
+/// Returns an error if the path cannot be written for a shell.
 pub fn blocking_command(program: &str, agent: &str) -> Result<String, WiringError> {
     let start = shlex::try_join([program, "hook", agent])
         .map_err(|_| WiringError::UnusablePath(program.to_owned()))?;

@@ -1,4 +1,5 @@
-//! Our rules as llm-do's configuration: the first rule whose words begin a command decides.
+//! Rendering of OpenOxide rules as llm-do's configuration, in which the first rule whose words
+//! begin a command decides.
 
 use openoxide_permission::{Layer, Pattern, Rule, SubjectKind};
 use openoxide_protocol::{Effect, PermissionMode};
@@ -32,7 +33,7 @@ pub fn render_config(layer: &Layer) -> PolicyExport {
 struct LlmDoWriter {
     export: PolicyExport,
     default: Effect,
-    /// The last one decides.
+    /// The rules. The last one that matches decides.
     rules: Vec<(String, Effect, Option<String>)>,
     has_file_rules: bool,
     has_host_rules: bool,
@@ -124,7 +125,7 @@ const fn render_verdict(effect: Effect) -> &'static str {
     }
 }
 
-/// A JSON text is a YAML text.
+/// Quotes a text for YAML. Every JSON string is a valid YAML string.
 fn quote_yaml(text: &str) -> String {
     Value::from(text).to_string()
 }

@@ -1,5 +1,5 @@
-//! The shape of the file. Where seed 001 is silent, the defaults are those that `pydantic-ai-filesystem-sandbox` documents
-//! (README, `PathConfig`); for commands, a question.
+//! The format of the file. The defaults are those that `pydantic-ai-filesystem-sandbox` documents
+//! (README, `PathConfig`). For commands the default is a question.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -108,7 +108,7 @@ const fn default_true() -> bool {
 }
 
 impl LlmDoConfig {
-    /// Reads a text. Depth and aliases are bounded; a key twice is an error.
+    /// Parses a text. Depth and aliases are limited, and a duplicate key is an error.
     pub(super) fn parse(text: &str) -> Result<Self, PolicyTextError> {
         let options = serde_saphyr::options! { strict_booleans: false, with_snippet: false };
         let read: Result<Option<Self>, _> = serde_saphyr::from_str_with_options(text, options);
@@ -120,7 +120,7 @@ impl LlmDoConfig {
     }
 }
 
-/// Returns the message without the place, which is pointed at.
+/// Returns the message without the location, which is shown separately.
 fn error_message(error: &str) -> String {
     let line = error.lines().next().unwrap_or_default();
     let line = line.strip_prefix("error: ").unwrap_or(line);

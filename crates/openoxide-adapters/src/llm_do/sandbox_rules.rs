@@ -32,7 +32,7 @@ impl LlmDoTranslator<'_> {
             said.push((read, name, config, SubjectKind::Read));
             said.push((edit, name, config, SubjectKind::Edit));
         }
-        // The last match decides.
+        // The last rule that matches decides.
         said.sort_by_key(|(effect, ..)| *effect);
         for (effect, name, config, space) in said {
             self.translate_path(effect, name, config, space);
@@ -70,7 +70,7 @@ impl LlmDoTranslator<'_> {
             }
         }
         self.add_rule(effect, text.clone(), line, files);
-        // Who lists or searches the directory sees files of every suffix.
+        // Listing or searching the directory reveals files with every suffix.
         let mut itself = Glob::new();
         itself.push_literal(start.as_bytes());
         self.add_rule(effect.max(Effect::Ask), text, line, vec![build_pattern(space, itself)]);
@@ -104,14 +104,15 @@ fn path_effects(config: &LlmDoPathConfig) -> [Effect; 2] {
     if config.mode == LlmDoPathMode::Ro {
         effects[1] = Effect::Deny;
     }
-    // How long a file is, is not known here.
+    // The length of a file is not known here.
     if config.max_file_bytes.is_some() {
         effects = effects.map(|effect| effect.max(Effect::Ask));
     }
     effects
 }
 
-/// Returns what matches files whose name ends in a suffix, as Python's `Path.suffix` has it: `.txt`, behind something.
+/// Returns a pattern for files whose name ends in a suffix as defined by Python's `Path.suffix`,
+/// such as `.txt` after at least one character.
 fn suffix_pattern(start: &str, suffix: &str) -> Option<Glob> {
     let rest = suffix.strip_prefix('.')?;
     if rest.is_empty() || rest.contains(['.', '/', '\0']) {

@@ -1,4 +1,4 @@
-//! The configuration of seed 001, and what its `check_approval` does with it.
+//! A configuration of llm-do, and how its `check_approval` handles it.
 
 use openoxide_permission::{EvaluationContext, PolicyStack, decide_access};
 use openoxide_protocol::{AbsPath, Access, PathAccess};

@@ -8,7 +8,7 @@ use Effect::{Allow, Ask, Deny};
 
 type AgentRow = (&'static str, &'static str, Effect);
 
-/// The first rules of every agent, before those about directories below home.
+/// The first rules of every agent, before those about directories below the home directory.
 const BASE_RULES: &[AgentRow] = &[
     ("*", "*", Allow),
     ("doom_loop", "*", Ask),
@@ -49,7 +49,7 @@ const EXPLORE_AGENT_RULES: &[AgentRow] = &[
     ("read", "*", Allow),
 ];
 
-/// The agents that OpenCode brings along.
+/// The agents that are built into OpenCode.
 const BUILTIN_AGENTS: &[(&str, &[AgentRow])] = &[
     ("build", BUILD_AGENT_RULES),
     ("plan", PLAN_AGENT_RULES),
@@ -57,7 +57,7 @@ const BUILTIN_AGENTS: &[(&str, &[AgentRow])] = &[
     ("explore", EXPLORE_AGENT_RULES),
 ];
 
-/// The agent that works where none is named.
+/// The agent that is used if none is named.
 pub(crate) const DEFAULT_AGENT: &str = "build";
 
 /// Returns whether an agent is built into OpenCode.
@@ -65,7 +65,7 @@ pub(crate) fn is_builtin_agent(agent: &str) -> bool {
     BUILTIN_AGENTS.iter().any(|(name, _)| *name == agent)
 }
 
-/// Returns the rules that come before those of the configuration.
+/// Returns the rules that precede those of the configuration.
 pub(crate) fn base_rules(agent: &str, home: Option<&AbsPath>) -> Vec<OpenCodeRule> {
     let own =
         BUILTIN_AGENTS.iter().find(|(name, _)| *name == agent).map_or(&[][..], |(_, rows)| rows);
@@ -75,7 +75,8 @@ pub(crate) fn base_rules(agent: &str, home: Option<&AbsPath>) -> Vec<OpenCodeRul
     rules
 }
 
-/// Returns the rule that comes last of all: what tools have put aside stays readable, unless exactly that is denied.
+/// Returns the last rule of all. It keeps the stored outputs of tools readable, unless a rule
+/// denies exactly their directory.
 pub(crate) fn tool_output_rule(
     rules: &[OpenCodeRule],
     home: Option<&AbsPath>,

@@ -1,5 +1,5 @@
 //! The number of words of a command that OpenCode keeps when it offers a prefix (1.18.33,
-//! measured).
+//! observed).
 
 const ARITY_ONE: &str = "cat cd chmod chown cp echo env export grep kill killall ln ls mkdir mv ps pwd rm rmdir sleep source tail \
 touch unset which";
@@ -24,7 +24,7 @@ pub(crate) fn always_pattern(words: &[&str]) -> String {
 }
 
 fn prefix_arity(words: &[&str]) -> Option<usize> {
-    // No command has such a word, and it would be taken for two.
+    // No command contains such a word, which would be read as two words.
     if words.iter().any(|word| word.contains('_')) {
         return None;
     }

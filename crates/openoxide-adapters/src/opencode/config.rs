@@ -38,24 +38,25 @@ pub(crate) struct EffectEntry {
     pub(crate) span: Range<usize>,
 }
 
-/// Permissions that are given as a whole only.
+/// Permissions that accept one effect and no patterns.
 const UNPATTERNED_PERMISSIONS: &[&str] =
     &["todowrite", "question", "webfetch", "websearch", "doom_loop"];
 
 impl OpenCodeConfig {
-    /// Reads a configuration.
+    /// Parses a configuration.
     ///
     /// # Errors
-    /// Everything that OpenCode would refuse to start with, as far as it is about permissions.
+    /// Returns the errors about permissions for which OpenCode would not start.
     pub fn parse(text: &str, file: &str) -> Result<Self, Vec<PolicyTextError>> {
-        // As JSON.parse in most programs does, a mark of byte order is looked through.
+        // A byte order mark is skipped, as by `JSON.parse` in most programs.
         let whole = parse_object(text, JsonDialect::WithComments).map_err(|fault| vec![fault])?;
         let mut reader = OpenCodeConfigReader { text, file: Arc::from(file), errors: Vec::new() };
         let config = reader.read_config(&whole);
         if reader.errors.is_empty() { Ok(config) } else { Err(reader.errors) }
     }
 
-    /// Returns both, where `higher` has the last word: a key keeps the place that it had in the lower one.
+    /// Returns the combined configuration, in which `higher` takes precedence. A key keeps the
+    /// position that it has in the lower configuration.
     #[must_use]
     pub fn merge_with(self, higher: Self) -> Self {
         let mut agents = self.agents;
@@ -88,7 +89,7 @@ impl PermissionMap {
         Self(all)
     }
 
-    /// Returns the rules, in the order in which JavaScript goes through the keys.
+    /// Returns the rules in the order in which JavaScript iterates over the keys.
     pub(crate) fn to_rules(&self, home: Option<&AbsPath>) -> Vec<(OpenCodeRule, Range<usize>)> {
         let mut rules = Vec::new();
         for (permission, said) in sort_js_keys(&self.0) {
@@ -113,7 +114,7 @@ impl PermissionMap {
     }
 }
 
-/// Adds a key as an object of JavaScript does: a known one keeps its place.
+/// Sets a key as in a JavaScript object: an existing key keeps its position.
 fn set_key<T>(all: &mut Vec<(String, T)>, name: String, value: T, merge: impl Fn(&mut T, T)) {
     let known = all.iter().position(|(known, _)| *known == name);
     match known.and_then(|at| all.get_mut(at)) {
@@ -122,7 +123,7 @@ fn set_key<T>(all: &mut Vec<(String, T)>, name: String, value: T, merge: impl Fn
     }
 }
 
-/// Two objects become one; anything else is replaced.
+/// Merges two entries. Two objects are combined; any other entry is replaced.
 fn merge_entries(lower: &mut PermissionEntry, higher: PermissionEntry) {
     match (lower, higher) {
         (PermissionEntry::PerPattern(all), PermissionEntry::PerPattern(more)) => {
@@ -134,7 +135,7 @@ fn merge_entries(lower: &mut PermissionEntry, higher: PermissionEntry) {
     }
 }
 
-/// Keys that are whole numbers come first, by their value.
+/// Returns the keys in JavaScript's order, in which whole numbers come first, by value.
 fn sort_js_keys<T>(all: &[(String, T)]) -> Vec<(&String, &T)> {
     let number = |name: &str| {
         let number: u32 = name.parse().ok().filter(|number| *number != u32::MAX)?;
@@ -145,7 +146,8 @@ fn sort_js_keys<T>(all: &[(String, T)]) -> Vec<(&String, &T)> {
     sorted
 }
 
-/// Expands `~` and `$HOME` at the beginning of a pattern. `$HOME` is expanded whatever follows it.
+/// Expands `~` and `$HOME` at the beginning of a pattern. `$HOME` is expanded regardless of the
+/// text after it.
 fn expand_home(pattern: &str, home: Option<&AbsPath>) -> String {
     let rest = match pattern {
         "~" => Some(""),
@@ -192,7 +194,7 @@ impl OpenCodeConfigReader<'_> {
         OpenCodeConfig { permission, agents, default_agent }
     }
 
-    /// Reads `tools`, which is an older form, and `permission`, which takes precedence.
+    /// Parses `tools`, which is an older form, and `permission`, which takes precedence.
     fn read_tools_and_permission(&mut self, holder: &Object<'_>) -> PermissionMap {
         let tools =
             find_member(holder, "tools").map(|value| self.read_tools(value)).unwrap_or_default();

@@ -2,7 +2,7 @@
 //! rule decides.
 //!
 //! A rule about some paths or some hosts becomes a rule about all of them, or is left out. OpenCode
-//! compares paths in the form in which it happens to write them, and complete URLs.
+//! compares complete URLs, and paths in a form that depends on the call.
 
 use openoxide_permission::{Layer, Pattern, Rule, SubjectKind, glob};
 use openoxide_protocol::Effect;
@@ -12,7 +12,7 @@ use crate::policy_export::{
     ConversionLoss, PolicyExport, filter_explicit_patterns, matches_everything, sort_by_precedence,
 };
 
-/// Returns a layer as a configuration.
+/// Renders a layer as a configuration.
 #[must_use]
 pub fn render_config(layer: &Layer) -> PolicyExport {
     let (mut export, mut said) = (PolicyExport::default(), Vec::new());
@@ -32,10 +32,10 @@ pub fn render_config(layer: &Layer) -> PolicyExport {
     export
 }
 
-/// A permission with its patterns, in the order in which they count.
+/// A permission with its patterns, in their order of precedence.
 type PermissionPatterns = Vec<(String, Vec<(String, Effect)>)>;
 
-/// A key that is there already would keep its place: it is taken out first.
+/// Sets a pattern at the end. An existing key is removed first, because it would keep its position.
 fn set_pattern(said: &mut PermissionPatterns, permission: String, text: String, effect: Effect) {
     let at = said.iter().position(|(name, _)| *name == permission).unwrap_or(said.len());
     if at == said.len() {
@@ -52,7 +52,7 @@ fn render_json(said: &PermissionPatterns) -> String {
     let text = |text: &str| Value::from(text).to_string();
     let members = said.iter().map(|(permission, rules)| {
         let value = match rules.as_slice() {
-            // Some are only given as a whole.
+            // Some permissions accept only one effect and no patterns.
             [(whole, effect)] if whole == "*" => text(effect.as_str()),
             rules => {
                 let rule = |(pattern, effect): &(String, Effect)| {
@@ -103,7 +103,7 @@ fn permission_patterns(
     }
 }
 
-/// Returns words with a blank between them, if they are plain: OpenCode compares letters.
+/// Returns words separated by a blank, if they are plain, because OpenCode compares text.
 fn command_pattern(pattern: &Pattern) -> Option<String> {
     let mut text = String::new();
     for step in glob::decode_steps(&pattern.program) {

@@ -1,8 +1,8 @@
 //! Translation of OpenCode's rules into a layer in which the last match decides. The layer is never
 //! less strict than OpenCode.
 //!
-//! Only rules of the configuration are translated. Where it has none, OpenOxide's defaults apply.
-//! Paths outside of the project are asked about, even if `external_directory` allows them.
+//! Only rules of the configuration are translated. OpenOxide's defaults apply to everything else.
+//! Paths outside of the project require approval, even if `external_directory` allows them.
 
 use openoxide_permission::{
     CombiningAlgorithm, Layer, LayerKind, PathAnchors, Pattern, Rule, SubjectKind,
@@ -14,11 +14,11 @@ use openoxide_protocol::{AbsPath, Effect};
 use super::{builtin_agents, config::OpenCodeConfig, ruleset, wildcard};
 use crate::policy_translation::{PolicyTextError, PolicyTranslation, new_rule};
 
-/// Returns the configuration as a layer, with the rules of the agent that works where none is named. `anchors.base` is the
-/// root of the repository.
+/// Translates a configuration into a layer, with the rules of the default agent. `anchors.base` is
+/// the root of the repository.
 ///
 /// # Errors
-/// As [`OpenCodeConfig::parse`].
+/// Returns the errors of [`OpenCodeConfig::parse`].
 pub fn translate_config(
     text: &str,
     kind: LayerKind,
@@ -44,7 +44,7 @@ pub fn translate_config(
     Ok(PolicyTranslation::new(layer, to.errors, to.notes))
 }
 
-/// The permissions that OpenCode's own tools ask for, and what they are with us.
+/// The permissions that OpenCode's own tools request, with their OpenOxide equivalents.
 const PERMISSION_KINDS: &[(&str, PermissionKind)] = &[
     ("bash", PermissionKind::Command),
     ("read", PermissionKind::Path(SubjectKind::Read)),
@@ -84,7 +84,7 @@ struct OpenCodeTranslator<'a> {
     notes: Vec<String>,
 }
 
-/// Patterns, or why there are none.
+/// The patterns of a rule, or the reason why there are none.
 type PatternsResult = Result<Vec<Pattern>, &'static str>;
 
 impl OpenCodeTranslator<'_> {
@@ -104,7 +104,7 @@ impl OpenCodeTranslator<'_> {
             Err(why) => self.report_untranslatable(rule, why, span),
         }
         let effect = match (rule.permission.as_str(), rule.effect) {
-            // That it may leave the project is not all that is asked about what it touches there.
+            // Permission to leave the project is not permission for every access outside of it.
             ("external_directory", Effect::Allow) => Effect::Ask,
             (_, effect) => effect,
         };
@@ -162,7 +162,7 @@ impl OpenCodeTranslator<'_> {
     }
 
     /// Returns whether a rule with this effect may be widened. A deny rule always may, and an ask
-    /// rule only if there is no deny rule before it.
+    /// rule only if no deny rule precedes it.
     fn may_widen(&self, effect: Effect) -> bool {
         let denies = || self.rules.iter().any(|rule| rule.effect == Effect::Deny);
         effect == Effect::Deny || (effect == Effect::Ask && !denies())
@@ -234,7 +234,8 @@ impl OpenCodeTranslator<'_> {
 
 /// Translates a rule about an external directory. The rule also applies to edits in that directory.
 /// A rule about `*` leaves edits to OpenOxide's default, which asks. A deny rule about `*` is only
-/// translated if it also denies all edits, because edits outside cannot be told from edits inside.
+/// translated if it also denies all edits, because edits outside of the project cannot be
+/// distinguished from edits inside of it.
 fn translate_external_directory(rule: &ruleset::OpenCodeRule) -> PatternsResult {
     let Some(directory) = rule.pattern.strip_suffix('*') else {
         return Err("it is about a directory only if it ends in `/*`");
@@ -244,7 +245,7 @@ fn translate_external_directory(rule: &ruleset::OpenCodeRule) -> PatternsResult 
     }
     let start = directory.trim_start_matches('/');
     let spaces: &[SubjectKind] = match (start.is_empty(), rule.effect) {
-        // What denies edits, too, denies those outside by that.
+        // A rule that also denies edits denies the edits outside.
         (true, Effect::Deny) if wildcard::matches(&rule.permission, "edit") => {
             &[SubjectKind::External]
         }
@@ -261,7 +262,8 @@ fn translate_external_directory(rule: &ruleset::OpenCodeRule) -> PatternsResult 
     Ok(spaces.iter().map(pattern).collect())
 }
 
-/// Tools that are known by their name alone, in OpenCode's spelling, in that of the other agents, and as `mcp__server__tool`.
+/// Returns patterns for tools that are identified only by their name: in OpenCode's spelling, in
+/// those of the other agents, and as `mcp__server__tool`.
 fn tool_patterns(rule: &ruleset::OpenCodeRule) -> PatternsResult {
     if rule.pattern != "*" {
         return if rule.permission.contains(['*', '?']) {
@@ -296,7 +298,7 @@ fn tool_name_glob(text: &str) -> Result<Glob, &'static str> {
     }
 }
 
-/// Returns a program: `start` by its letters, `text` with its wildcards, and `end`.
+/// Returns a pattern of `start` as a literal, `text` with its wildcards, and `end` as a literal.
 fn wildcard_glob(start: &str, text: &str, end: &str) -> Glob {
     let mut glob = Glob::new();
     glob.push_literal(start.as_bytes());

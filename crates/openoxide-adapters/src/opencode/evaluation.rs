@@ -16,7 +16,7 @@ use crate::{
     tool_input_error::ToolInputError,
 };
 
-/// The error for an agent that the configuration does not define; its name.
+/// The error for an agent that the configuration does not define. Contains its name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("there is no agent `{0}`")]
 pub struct UnknownAgentError(pub String);
@@ -54,7 +54,7 @@ impl OpenCodePolicy {
     /// Returns the answer to a tool call.
     ///
     /// # Errors
-    /// When its input does not fit the tool.
+    /// Returns an error if the input does not fit the tool.
     pub fn check_call(
         &self,
         tool: &str,
@@ -64,7 +64,7 @@ impl OpenCodePolicy {
         Ok(self.evaluate_requests(&collect_permission_requests(tool, input, at)?))
     }
 
-    /// Returns the answer to a bare question. One without patterns is allowed.
+    /// Returns the answer to a request without a tool call. A request without patterns is allowed.
     pub fn check_request(&self, permission: &str, patterns: &[String]) -> Decision {
         self.evaluate_requests(&[OpenCodeRequest::new(permission, patterns.to_vec(), Vec::new())])
     }

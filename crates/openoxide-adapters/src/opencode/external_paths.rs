@@ -5,7 +5,7 @@ use openoxide_protocol::AbsPath;
 
 use crate::policy_translation::CallContext;
 
-/// Programs whose arguments are looked at.
+/// Programs whose arguments are checked for paths.
 const PATH_COMMANDS: &[&str] = &[
     "cd",
     "chdir",
@@ -23,7 +23,7 @@ const PATH_COMMANDS: &[&str] = &[
     "cat",
 ];
 
-/// Returns the words of a command that are taken for paths.
+/// Returns the words of a command that are treated as paths.
 pub(crate) fn path_arguments<'w>(name: &str, words: &'w [&str]) -> impl Iterator<Item = &'w str> {
     let looked_at = PATH_COMMANDS.contains(&name);
     let mode = name == "chmod";
@@ -32,7 +32,7 @@ pub(crate) fn path_arguments<'w>(name: &str, words: &'w [&str]) -> impl Iterator
     words.iter().skip(1).copied().filter(is_path)
 }
 
-/// Returns the path that a word stands for, as far as it is known, or `None` if it is unknown.
+/// Returns the known part of the path that a word refers to, or `None` if it is unknown.
 pub(crate) fn resolve_word(word: &str, place: &AbsPath, at: CallContext<'_>) -> Option<AbsPath> {
     let word = strip_outer_quotes(word);
     let home = match word {
@@ -52,7 +52,7 @@ fn strip_outer_quotes(word: &str) -> &str {
     inside('"').or_else(|| inside('\'')).unwrap_or(word)
 }
 
-/// Returns the directory that is asked about for a path outside; nothing for one inside.
+/// Returns the directory to request for a path outside of the project; `None` for a path inside.
 pub(crate) fn external_directory(path: &AbsPath, at: CallContext<'_>) -> Option<AbsPath> {
     if is_in_project(path, at) {
         return None;
@@ -75,7 +75,8 @@ pub(crate) fn directory_pattern(directory: &AbsPath) -> String {
     format!("{}/*", directory.as_str().trim_end_matches('/'))
 }
 
-/// Returns how a path is written from the root of the repository; where there is none, from the root of the disk.
+/// Returns a path relative to the root of the repository, or to the root of the disk if there is no
+/// repository.
 pub(crate) fn to_worktree_relative(path: &AbsPath, at: CallContext<'_>) -> String {
     let root = AbsPath::root();
     let mut base = at.worktree.unwrap_or(&root).clone();

@@ -1,6 +1,6 @@
 //! A permission request of OpenCode.
 
-/// A permission, and the patterns that it is requested for.
+/// A permission and the patterns that it is requested for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenCodeRequest {
     /// The name of the permission.

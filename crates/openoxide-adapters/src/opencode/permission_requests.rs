@@ -1,4 +1,4 @@
-//! From a tool call to what OpenCode asks its rules.
+//! Translation of tool calls into OpenCode's permission requests.
 
 use openoxide_protocol::AbsPath;
 use serde_json::Value;
@@ -6,11 +6,11 @@ use serde_json::Value;
 use super::{external_paths, permission_request::OpenCodeRequest, script_requests};
 use crate::{patch_files, policy_translation::CallContext, tool_input_error::ToolInputError};
 
-/// Returns the questions of a tool call, in the order in which they are raised. Tools are taken in OpenCode's spelling and in
-/// those of the other agents.
+/// Returns the requests of a tool call, in the order in which they are made. Tools may have
+/// OpenCode's names or those of the other agents.
 ///
 /// # Errors
-/// When the input does not fit the tool.
+/// Returns an error if the input does not fit the tool.
 pub fn collect_permission_requests(
     tool: &str,
     input: &Value,
@@ -55,7 +55,7 @@ pub fn collect_permission_requests(
     }
 }
 
-/// Returns OpenCode's name of a tool: `server_tool` for what others call `mcp__server__tool`.
+/// Returns OpenCode's name of a tool: `server_tool` for `mcp__server__tool`.
 fn opencode_tool_name(tool: &str) -> String {
     match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
         Some((server, tool)) => format!("{server}_{tool}"),
@@ -91,7 +91,7 @@ fn collect_patch_requests(
     Ok(all)
 }
 
-/// Returns the question about a path outside the project.
+/// Returns the request for a path outside of the project.
 fn external_directory_request(path: &AbsPath, at: CallContext<'_>) -> Option<OpenCodeRequest> {
     let pattern = external_paths::directory_pattern(&external_paths::external_directory(path, at)?);
     Some(OpenCodeRequest::new("external_directory", vec![pattern.clone()], vec![pattern]))

@@ -1,14 +1,14 @@
-//! Rules in their order, and the one that decides.
+//! A list of rules, and the selection of the rule that decides.
 
 use openoxide_protocol::Effect;
 
 use super::wildcard::matches;
 use crate::policy_translation::RuleOrigin;
 
-/// One rule. Its permission and its pattern are both wildcards.
+/// A rule, whose permission and pattern are both wildcards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenCodeRule {
-    /// The names of permissions that it is about.
+    /// The wildcard for the names of permissions.
     pub permission: String,
     /// The pattern that the rule matches.
     pub pattern: String,
@@ -26,12 +26,12 @@ impl OpenCodeRule {
     }
 }
 
-/// Rules in their order: the last that matches decides.
+/// Rules in order. The last one that matches decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenCodeRuleset(pub Vec<OpenCodeRule>);
 
 impl OpenCodeRuleset {
-    /// Returns the rule that decides on one pattern; where there is none, it is asked.
+    /// Returns the rule that decides on one pattern; `None` means that approval is required.
     #[must_use]
     pub fn evaluate(&self, permission: &str, pattern: &str) -> Option<&OpenCodeRule> {
         self.0
@@ -40,7 +40,8 @@ impl OpenCodeRuleset {
             .find(|rule| matches(&rule.permission, permission) && matches(&rule.pattern, pattern))
     }
 
-    /// Returns what a question gets that has any number of patterns: the strictest of their answers, and allow for none.
+    /// Returns the effect for several patterns: the strictest of their effects, or allow if there
+    /// are no patterns.
     #[must_use]
     pub fn evaluate_all(&self, permission: &str, patterns: &[String]) -> Effect {
         let one = |pattern: &String| {

@@ -8,17 +8,17 @@ use crate::{
     parsed_script::ParsedScript, policy_translation::CallContext, tool_input_error::ToolInputError,
 };
 
-/// Change the directory, and are not asked about themselves.
+/// Commands that change the directory, for which no permission is requested.
 const DIRECTORY_COMMANDS: &[&str] =
     &["cd", "chdir", "popd", "pushd", "push-location", "set-location"];
 
-/// Kinds of nodes that become words; numbers, variables and substitutions are left out.
+/// The kinds of nodes that become words. Numbers, variables and substitutions are left out.
 const WORD_NODE_KINDS: &[&str] = &["command_name", "word", "string", "raw_string", "concatenation"];
 
-/// Returns the questions of a script, in the order in which they are raised.
+/// Returns the requests of a script, in the order in which they are made.
 ///
 /// # Errors
-/// When it is too long to be read.
+/// Returns an error if the script is too long for the parser.
 pub(crate) fn collect_script_requests(
     text: &str,
     workdir: Option<&str>,

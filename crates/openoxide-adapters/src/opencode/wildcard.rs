@@ -1,4 +1,5 @@
-//! OpenCode's wildcards: `*` is any text, `?` one UTF-16 code unit, a trailing ` *` may be missing as a whole.
+//! OpenCode's wildcards: `*` matches any text, `?` matches one UTF-16 code unit, and a trailing `
+//! *` may be missing as a whole.
 
 /// Returns whether a pattern matches a whole text. A backslash is treated as a slash in both.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
@@ -16,7 +17,8 @@ fn utf16_units(text: &str) -> Vec<u16> {
     text.encode_utf16().map(slashed).collect()
 }
 
-/// Goes back to the last star alone: what an earlier one took can only have been too much.
+/// Returns whether a pattern matches a whole text. Backtracks only to the last star, because a
+/// longer match of an earlier star is never necessary.
 fn matches_units(pattern: &[u16], text: &[u16]) -> bool {
     let (mut at, mut read) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -45,7 +47,7 @@ fn matches_units(pattern: &[u16], text: &[u16]) -> bool {
 mod tests {
     use super::*;
 
-    // The table of measured facts; the corpus has many more.
+    // The table of observed facts. The corpus has many more.
     #[test]
     fn the_measured_facts_hold() {
         for (pattern, yes, no) in [
