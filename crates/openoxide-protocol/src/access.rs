@@ -1,47 +1,48 @@
-//! An access: one thing that an operation does, and the unit that rules are matched against.
+//! Accesses: the things that an operation does, and the unit that rules are matched against.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AbsPath, CauseCode, CommandCause, CommandWords, Span};
 
-/// One thing that an operation does. An operation is a list of them, and the strictest answer among them is its own.
+/// One thing that an operation does. An operation is a list of accesses, and its effect is the
+/// strictest of their effects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "access", rename_all = "snake_case")]
 pub enum Access {
-    /// Runs a program (or a builtin or function of the shell).
+    /// Runs a program, or a builtin or function of the shell.
     Exec(ExecAccess),
     /// Reads a file or lists a directory.
     Read(PathAccess),
     /// Creates, changes or removes a file.
     Edit(PathAccess),
-    /// Reaches a host.
+    /// Contacts a host.
     Fetch {
-        /// Lower case, without port, user or trailing dot.
+        /// The host in lower case, without port, user or trailing dot.
         host: String,
-        /// The whole address, as it was asked for.
+        /// The whole URL, as requested.
         url: String,
         /// The route of the access.
         #[serde(default, skip)]
         route: AccessRoute,
     },
-    /// Calls a tool that is none of the above.
+    /// Calls a tool that none of the other variants describes.
     CallTool {
-        /// `mcp__server__tool`, or the agent's name for one of its own tools.
+        /// The name of the tool: `mcp__server__tool`, or the agent's name for one of its own tools.
         tool: String,
     },
     /// Starts a subagent.
     Delegate {
-        /// Its type.
+        /// The type of the subagent.
         agent: String,
     },
-    /// Repeats one tool call again and again.
+    /// Repeats one tool call several times in a row.
     #[serde(rename = "doom_loop")]
     Repetition {
         /// The tool that is repeated.
         tool: String,
     },
-    /// Leaves the directories of the project.
+    /// Accesses a path outside the directories of the project.
     ExternalDirectory(PathAccess),
     /// Performs an action that was not understood. No rule can allow it.
     Opaque {
@@ -56,7 +57,7 @@ pub enum Access {
 /// A program that would run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExecAccess {
-    /// The program and its arguments; `null` where they are not statically known.
+    /// The program and its arguments. Words that are not statically known are `null`.
     pub argv: CommandWords,
     /// The command as it was written.
     pub text: String,
@@ -66,42 +67,45 @@ pub struct ExecAccess {
     /// The position in the script.
     #[serde(default, skip)]
     pub span: Span,
-    /// The number of leading words that "always" would keep (arity), or 0 if no prefix may be
-    /// offered.
+    /// The number of leading words that "always" would save (arity), or 0 if no prefix may be
+    /// suggested.
     #[serde(default, skip)]
     pub arity: u8,
     /// The directory in which it runs, if that is not the working directory of the operation. The
     /// root means that the directory is unknown.
     #[serde(default, skip)]
     pub cwd: Option<AbsPath>,
-    /// The same command without the options before its subcommand, and with the subcommand's own name, if it was written
-    /// otherwise: `git push` for `git -C . push`. A rule that holds this back holds the command back.
+    /// The same command without the options before its subcommand, and with the canonical name of
+    /// the subcommand, if it was written differently: `git push` for `git -C . push`. A rule that
+    /// restricts these words restricts the command.
     #[serde(default, skip)]
     pub normalized_argv: Option<CommandWords>,
-    /// The commands that it runs and that a rule for it covers, at any depth: `uv run rm x` and `rm x` for `npx uv run rm x`. A rule
-    /// that holds one of them back holds the command back.
+    /// The commands that this command runs and that a rule for it covers, at any depth: `uv run rm
+    /// x` and `rm x` for `npx uv run rm x`. A rule that restricts one of them restricts this
+    /// command.
     #[serde(default, skip)]
     pub carried_commands: Vec<CommandWords>,
-    /// The version control systems that it starts. Their repository at `place` decides what else they run.
+    /// The version control systems that the command starts. The repository in the command's
+    /// directory determines what else they run.
     #[serde(default, skip)]
     pub version_control: VersionControl,
-    /// Words that git takes for a configured remote, or for a directory of that name.
+    /// The words that git interprets as a configured remote, or as a directory of that name.
     #[serde(default, skip)]
     pub remotes: Vec<String>,
-    /// The data bases of SQLite that it opens.
+    /// The SQLite databases that the command opens.
     #[serde(default, skip)]
     pub databases: Vec<SqliteDatabase>,
     /// True if the program was never run to verify that it is harmless. Its properties come from
     /// manuals only.
     #[serde(default, skip)]
     pub unproved: bool,
-    /// What the command does, if it is not harmless. A question names it.
+    /// The cause if the command is not harmless. A question names it.
     #[serde(default, skip)]
     pub cause: Option<CommandCause>,
 }
 
 impl ExecAccess {
-    /// Sets the class to unknown. The cause applies if the command has none.
+    /// Sets the class to unknown. The cause is only used if the command has none.
     pub fn distrust(&mut self, code: CauseCode, phrase: &'static str) {
         self.class = CommandClass::Unknown;
         self.cause.get_or_insert(CommandCause::Stated { code, phrase });
@@ -123,12 +127,13 @@ pub struct SqliteDatabase {
 /// The version control systems that a program starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum VersionControl {
-    /// None.
+    /// No version control system.
     #[default]
     None,
     /// Git only.
     Git,
-    /// Any: the program looks for the metadata of several systems, and starts the one that they belong to.
+    /// Any version control system: the program looks for the metadata of several systems and starts
+    /// the matching one.
     Any,
 }
 
@@ -162,12 +167,14 @@ pub enum CommandClass {
 /// The route by which a file or a host is accessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessRoute {
-    /// The tool or the shell itself.
+    /// The tool or the shell itself makes the access.
     #[default]
     Direct,
-    /// A program that is listed separately. The rules for the program decide whether it may run.
+    /// A program that is listed separately makes the access. The rules for the program decide
+    /// whether it may run.
     Program,
-    /// A program that is listed separately and only reads metadata, such as names and sizes.
+    /// A program that is listed separately makes the access, and only reads metadata, such as names
+    /// and sizes.
     Metadata,
 }
 
@@ -175,11 +182,12 @@ pub enum AccessRoute {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct FileSearch {
-    /// Patterns of which a file's name has to match one; without any, all files are searched.
+    /// The patterns for names of searched files. A name must match one of them. If the list is
+    /// empty, all files are searched.
     pub include_patterns: Vec<String>,
-    /// Patterns of names of files that are left out.
+    /// The patterns for names of files that are not searched.
     pub exclude_patterns: Vec<String>,
-    /// Patterns of names of directories that are left out.
+    /// The patterns for names of directories that are not searched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded_directories: Vec<String>,
     /// True if files and directories whose names begin with a dot are searched.
@@ -189,29 +197,30 @@ pub struct FileSearch {
     /// True if symbolic links to files are followed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows_links: bool,
-    /// True if a list of ignored files can take in hidden files again (`!.env`).
+    /// True if an ignore file can include hidden files again (`!.env`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub obeys_ignore_files: bool,
 }
 
 impl FileSearch {
-    /// Returns the search of all files.
+    /// Returns a search of all files.
     #[must_use]
     pub fn all_files() -> Self {
         Self { includes_hidden: true, includes_ignored: true, ..Self::default() }
     }
 }
 
-/// A file or directory that is touched.
+/// A file or directory that is accessed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathAccess {
-    /// The path by its letters.
+    /// The absolute path, without symbolic links resolved.
     pub path: AbsPath,
     /// The target after following symbolic links, if it differs from the path. Both paths are
     /// checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<AbsPath>,
-    /// The path as it was written, which may be relative; what the file system is asked about.
+    /// The path as it was written, which may be relative. The file system is queried with this
+    /// form.
     #[serde(default, skip)]
     pub raw_path: String,
     /// The route of the access.
@@ -224,10 +233,10 @@ pub struct PathAccess {
     /// has printed.
     #[serde(default, skip)]
     pub has_piped_names: bool,
-    /// The beginnings of names that the program would take for options.
+    /// The prefixes of names that the program would interpret as options.
     ///
-    /// The path is then a pattern, and its matches are examined only for such names. The texts are
-    /// separated by blanks. A text with a leading `*` can be anywhere in the name.
+    /// The path is then a pattern, and its matches are only checked for such names. The prefixes
+    /// are separated by spaces. A text with a leading `*` can occur anywhere in the name.
     #[serde(default, skip)]
     pub option_prefixes: Option<String>,
     /// The search, if the path is a directory in which a program searches files and prints lines of
@@ -240,7 +249,7 @@ pub struct PathAccess {
 }
 
 impl PathAccess {
-    /// Returns the access to `path`, not yet resolved.
+    /// Returns an access to `path` that is not resolved.
     #[must_use]
     pub fn new(path: AbsPath) -> Self {
         let raw_path = path.to_string();
@@ -257,14 +266,14 @@ impl PathAccess {
         }
     }
 
-    /// Returns both spellings, the resolved one last.
+    /// Returns the path and the resolved path, if there is one, in this order.
     pub fn paths(&self) -> impl Iterator<Item = &AbsPath> {
         std::iter::once(&self.path).chain(&self.resolved)
     }
 }
 
 impl Access {
-    /// Returns the name under which rules and people know this kind of access.
+    /// Returns the name of this kind of access in rules and messages.
     #[must_use]
     pub const fn permission_name(&self) -> &'static str {
         match self {
@@ -280,7 +289,7 @@ impl Access {
         }
     }
 
-    /// Returns what it touches, in one line for a person.
+    /// Returns the subject of the access in one line, for display.
     #[must_use]
     pub fn summary(&self) -> &str {
         match self {

@@ -1,4 +1,4 @@
-//! Classification of addresses into public ones and those of this machine and its networks.
+//! Classification of addresses as public or as addresses of this machine and its networks.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub fn is_public(address: IpAddr) -> bool {
     match canonical_address(address) {
         IpAddr::V4(address) => !is_in_v4_ranges(address, SPECIAL_V4),
-        // Only 2000::/3 was ever given out.
+        // Only 2000::/3 has been allocated.
         IpAddr::V6(address) => {
             is_in_v6_ranges(address, &[(0x2000, 0, 3)]) && !is_in_v6_ranges(address, SPECIAL_V6)
         }
@@ -30,7 +30,8 @@ pub fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// Returns the address of version 4 that this one is another form of: mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056).
+/// Returns the IPv4 address that an IPv6 address embeds: mapped (RFC 4291), NAT64 (RFC 6052), 6to4
+/// (RFC 3056).
 #[must_use]
 pub fn canonical_address(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
@@ -43,7 +44,7 @@ pub fn canonical_address(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The same services as 169.254.169.254, in the ranges of private addresses.
+/// The addresses within the private ranges of the metadata services that 169.254.169.254 offers.
 const METADATA_V4: Ipv4Addr = Ipv4Addr::new(100, 100, 100, 200);
 const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 
@@ -73,8 +74,8 @@ const SPECIAL_V4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(224, 0, 0, 0), 3),
 ];
 
-/// IANA IPv6 Special-Purpose Address Registry, what of 2000::/3 is not globally reachable: protocols (among them Teredo,
-/// which holds an address of version 4), documentation.
+/// The part of the IANA IPv6 Special-Purpose Address Registry within 2000::/3 that is not globally
+/// reachable: protocols (including Teredo, which embeds an IPv4 address) and documentation.
 const SPECIAL_V6: &[(u16, u16, u32)] =
     &[(0x2001, 0, 23), (0x2001, 0xdb8, 32), (0x3ffe, 0, 16), (0x3fff, 0, 20)];
 
@@ -96,7 +97,8 @@ mod tests {
         addresses.split_whitespace().map(|address| address.parse().expect(address))
     }
 
-    /// From IANA's registries of special-purpose addresses and the metadata services of clouds.
+    /// Rows from IANA's registries of special-purpose addresses and the metadata services of
+    /// clouds.
     #[test]
     fn this_machine_and_its_neighbours_are_not_public() {
         let special = "0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.127.255.255 100.100.100.200 127.0.0.1 127.8.8.8 \

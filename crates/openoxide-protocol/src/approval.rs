@@ -20,7 +20,7 @@ pub enum PresentationKind {
     Diff,
     /// The content of a file that would be written.
     FileContent,
-    /// A command, with its working directory.
+    /// A command with its working directory.
     Command,
     /// Structured data, as JSON.
     Structured,
@@ -37,7 +37,7 @@ pub struct RequestPresentation {
     /// The language, for highlighting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// More, by name.
+    /// Additional data, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, Value>,
 }
@@ -45,17 +45,17 @@ pub struct RequestPresentation {
 /// A question to a reviewer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalRequest {
-    /// The version of this shape.
+    /// The version of the JSON format.
     pub schema: u32,
-    /// Its id.
+    /// The id of the request.
     pub id: ApprovalId,
-    /// The conversation that waits for the answer.
+    /// The session that waits for the answer.
     pub session: SessionId,
-    /// The tool that wants to run.
+    /// The tool that the agent calls.
     pub tool: String,
     /// A one-line description of the request.
     pub title: String,
-    /// The directory that it would run in.
+    /// The working directory of the operation.
     pub cwd: AbsPath,
     /// The content to show.
     pub presentation: RequestPresentation,
@@ -64,7 +64,7 @@ pub struct ApprovalRequest {
     pub decision: Decision,
     /// The digest that the answer is bound to.
     pub digest: OperationDigest,
-    /// Requests of one group can be answered together.
+    /// The name of the group. Requests of one group can be answered together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// True if the request requires explicit approval. No batch and no option that approves
@@ -88,38 +88,38 @@ pub struct ApprovalRequest {
 pub enum GrantScope {
     /// An approval of this request only, which is not remembered.
     Once,
-    /// For exactly this operation, until the session ends.
+    /// An approval of exactly this operation, until the session ends.
     Session,
-    /// An approval for the project, of the rules that "always" showed or of one of the
-    /// alternatives.
+    /// An approval for the project, of the suggested rules or of one of the alternatives.
     Project,
 }
 
-/// The choice with what it carries.
+/// The reviewer's answer with its details.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "response", rename_all = "snake_case")]
 pub enum ApprovalResponse {
     /// The request is approved.
     Approved {
-        /// For how long.
+        /// The time for which the approval is remembered.
         scope: GrantScope,
         /// The terms of a project grant, if they differ from the suggestion.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         terms: Option<GrantTerms>,
     },
-    /// No; the message reaches the model as a correction. Other requests of the session fall with it.
+    /// The request is rejected. The message is passed to the model as a correction. Other requests
+    /// of the session are rejected too.
     Rejected {
         /// The message for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
-    /// No, to this request alone.
+    /// Only this request is rejected.
     Denied,
-    /// Stop: this request and all others of the session are refused, and the turn ends.
+    /// This request and all others of the session are refused, and the turn ends.
     Cancelled,
 }
 
-/// The bare choice, as Codex has it: for keys and for the audit record.
+/// The choice without details, in Codex's terms: for keys and for the audit record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewDecision {
@@ -129,20 +129,20 @@ pub enum ReviewDecision {
     ApprovedForSession,
     /// The request is approved, and the rules that were shown are saved for the project.
     ApprovedExecpolicyAmendment,
-    /// No.
+    /// The request is denied.
     Denied,
-    /// No, and stop.
+    /// The request is denied, and the turn ends.
     Abort,
 }
 
 impl ApprovalResponse {
-    /// Returns an approval that saves the suggested rules, if its scope saves any.
+    /// Returns an approval that saves the suggested rules, if its scope saves rules.
     #[must_use]
     pub const fn new_approval(scope: GrantScope) -> Self {
         Self::Approved { scope, terms: None }
     }
 
-    /// Returns the bare choice.
+    /// Returns the choice without details.
     #[must_use]
     pub const fn review_decision(&self) -> ReviewDecision {
         match self {
@@ -157,11 +157,11 @@ impl ApprovalResponse {
     }
 }
 
-/// The kind of end of one pending request.
+/// The way in which a pending request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResolutionKind {
-    /// This very request was answered.
+    /// This request was answered.
     Answered,
     /// The request was decided without its own answer: by a grant from another answer, by another
     /// mode or by another policy.
@@ -172,20 +172,20 @@ pub enum ResolutionKind {
     Withdrawn,
 }
 
-/// The end of one pending request.
+/// The resolution of one pending request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Resolution {
-    /// The request.
+    /// The id of the request.
     pub id: ApprovalId,
-    /// The kind of end.
+    /// The way in which the request ended.
     pub kind: ResolutionKind,
-    /// The answer that it ended with.
+    /// The response that the request ended with.
     pub response: ApprovalResponse,
 }
 
 impl ApprovalRequest {
-    /// Returns the choices for a project grant, the narrowest first. The list is empty if the
-    /// request requires explicit approval.
+    /// Returns the choices for a project grant, narrowest first. The list is empty if the request
+    /// requires explicit approval.
     #[must_use]
     pub fn choices(&self) -> Vec<RuleChoice> {
         if self.requires_explicit_approval || self.decision.suggested_rules.is_empty() {
@@ -202,7 +202,7 @@ impl ApprovalRequest {
         choices
     }
 
-    /// Returns which of the choices these rules are, if they are one.
+    /// Returns the choice that consists of these rules, if there is one.
     #[must_use]
     pub fn choice_breadth(&self, rules: &[String]) -> Option<RuleBreadth> {
         self.choices().into_iter().find(|choice| choice.rules == rules).map(|choice| choice.breadth)

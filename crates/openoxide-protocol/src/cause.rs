@@ -75,11 +75,11 @@ pub enum CommandCause {
         /// The phrase, such as "runs build scripts of this project".
         phrase: &'static str,
     },
-    /// The program is not known.
+    /// The program is unknown.
     UnknownProgram,
     /// The command starts other programs. The first one follows it in the list of accesses.
     StartsPrograms,
-    /// The program is known, and the effect of these words is not. The files and hosts that it
+    /// The program is known, but the effect of these words is unknown. The files and hosts that it
     /// accesses follow it in the list of accesses.
     Derived,
 }

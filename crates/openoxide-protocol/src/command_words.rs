@@ -1,4 +1,4 @@
-//! The words of a command, as far as they are known before it runs.
+//! The words of a command, to the extent that they are known before it runs.
 
 use std::fmt;
 
@@ -16,66 +16,66 @@ const UNKNOWN_WORDS: u8 = 0xFE;
 /// The words of one command. The program is the first word.
 ///
 /// Each word is fully known, partly known (`--depth=$N`), or unknown. An unquoted expansion can
-/// even become any number of words. In JSON, a word that is not fully known is `null`.
+/// also become any number of words. In JSON, a word that is not fully known is `null`.
 ///
 /// The words are stored in one buffer, and each word is followed by a NUL, which no argument can
-/// contain. Rules are matched against this form: a blank in a rule is a boundary between two words,
+/// contain. Rules are matched against this form: a space in a rule is a boundary between two words,
 /// and no word can forge a boundary.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct CommandWords {
-    bytes: Vec<u8>, // INVARIANT: UTF-8 pieces, the two marks above, and one NUL after each word.
+    bytes: Vec<u8>, // INVARIANT: UTF-8 pieces, the two markers above, and one NUL after each word.
 }
 
 /// One word of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandWord<'a> {
-    /// The whole word is known.
+    /// A fully known word.
     Known(&'a str),
-    /// One word, of which only the beginning is known (it may be empty).
+    /// One word of which only the prefix is known. The prefix may be empty.
     KnownPrefix(&'a str),
-    /// Any number of words, none included.
+    /// Any number of words, including none.
     AnyWords,
 }
 
 impl CommandWords {
-    /// Returns no words.
+    /// Returns an empty list of words.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a word that is known. What follows a NUL is dropped, as the kernel drops it.
+    /// Adds a known word. Text after a NUL is removed, as the kernel does.
     pub fn push(&mut self, word: &str) {
         self.push_known_text(word);
         self.end_word();
     }
 
-    /// Adds one word of which nothing is known.
+    /// Adds one unknown word.
     pub fn push_unknown(&mut self) {
         self.push_unknown_text();
         self.end_word();
     }
 
-    /// Adds any number of unknown words, none included.
+    /// Adds any number of unknown words, including none.
     pub fn push_any_words(&mut self) {
         self.bytes.push(UNKNOWN_WORDS);
         self.end_word();
     }
 
-    /// Adds known text to the word that is being built; [`Self::end_word`] ends it.
+    /// Adds known text to the current word, which [`Self::end_word`] ends.
     pub fn push_known_text(&mut self, text: &str) {
         let text = text.split('\0').next().unwrap_or_default();
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// Adds unknown text to the word that is being built.
+    /// Adds unknown text to the current word.
     pub fn push_unknown_text(&mut self) {
         if self.bytes.last() != Some(&UNKNOWN_TEXT) {
             self.bytes.push(UNKNOWN_TEXT);
         }
     }
 
-    /// Ends the word that is being built.
+    /// Ends the current word.
     pub fn end_word(&mut self) {
         self.bytes.push(0);
     }
@@ -96,7 +96,7 @@ impl CommandWords {
         clear || !marked(&self.bytes)
     }
 
-    /// Returns whether some part can become any number of words.
+    /// Returns whether a part can expand to any number of words.
     #[must_use]
     pub fn is_variadic(&self) -> bool {
         self.bytes.contains(&UNKNOWN_WORDS)
@@ -122,7 +122,7 @@ impl CommandWords {
             .map(parse_word)
     }
 
-    /// Returns the word at `index`, if it is there and wholly known.
+    /// Returns the word at `index` if it exists and is fully known.
     #[must_use]
     pub fn known_word(&self, index: usize) -> Option<&str> {
         match self.iter().nth(index)? {
@@ -131,13 +131,13 @@ impl CommandWords {
         }
     }
 
-    /// Drops the words from `index` on.
+    /// Removes the words from `index` on.
     pub fn truncate(&mut self, index: usize) {
         let kept = self.bytes.split_inclusive(|byte| *byte == 0).take(index).map(<[u8]>::len).sum();
         self.bytes.truncate(kept);
     }
 
-    /// Adds words as they are.
+    /// Appends the words of `words`, including unknown ones.
     pub fn append(&mut self, words: &Self) {
         self.bytes.extend_from_slice(&words.bytes);
     }
@@ -206,7 +206,7 @@ impl Serialize for CommandWords {
 }
 
 impl<'de> Deserialize<'de> for CommandWords {
-    /// Reads `null` as any number of unknown words: the least that can be known of it.
+    /// Deserializes `null` as any number of unknown words, which assumes the least about it.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let mut words = Self::new();
         for word in Vec::<Option<String>>::deserialize(from)? {

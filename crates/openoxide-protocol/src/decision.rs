@@ -22,7 +22,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Returns the word that policies use.
+    /// Returns the name that policies use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Effect {
 /// A reference to a rule: its location and its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuleRef {
-    /// `managed`, `cli`, `local`, `project`, `user` or `default`.
+    /// The name of the layer: `managed`, `cli`, `local`, `project`, `user` or `default`.
     pub layer: String,
     /// The file that contains the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,7 +46,7 @@ pub struct RuleRef {
     pub line: Option<u32>,
     /// The effect and the rule, as in `ask Bash(git push *)`.
     pub text: String,
-    /// The reason that its author gave.
+    /// The reason that the author of the rule gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -67,18 +67,18 @@ pub struct AccessDecision {
     /// The access that was checked.
     #[serde(flatten)]
     pub access: Access,
-    /// The answer.
+    /// The effect on the access.
     pub decision: Effect,
-    /// The rule that decided; none where a default, the mode or the safety floor did.
+    /// The rule that decided. Absent if a default, the mode or the safety floor decided.
     pub rule: Option<RuleRef>,
     /// The reason, for a person: one sentence in lower case, without a full stop.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The effect that made a question or a denial necessary; none for an access that is allowed,
-    /// and none if nothing is known about it.
+    /// The effect that made a question or a denial necessary. Absent if the access is allowed or if
+    /// nothing is known about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// The rules that matched and did not decide; only an explanation looks for them.
+    /// The rules that matched and did not decide. Only explanations contain them.
     #[serde(default, alias = "lost", skip_serializing_if = "Vec::is_empty")]
     pub overridden: Vec<OverriddenRule>,
 }
@@ -87,7 +87,7 @@ pub struct AccessDecision {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "obligation", rename_all = "snake_case")]
 pub enum Obligation {
-    /// The operation is written into the audit record.
+    /// The operation is recorded in the audit log.
     Audit,
     /// The process is confined by the operating system.
     Confine,
@@ -96,22 +96,22 @@ pub enum Obligation {
     Human,
 }
 
-/// The engine's answer to one operation, with its grounds.
+/// The engine's answer to one operation, with its reasons.
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
-    /// The strictest answer among the parts.
+    /// The strictest effect among the parts.
     #[serde(rename = "decision")]
     pub effect: Effect,
     /// The reason, for a person: one sentence, without a full stop.
     pub reason: String,
-    /// The rule that decided; none where a default, the mode or the safety floor did.
+    /// The rule that decided. Absent if a default, the mode or the safety floor decided.
     pub rule: Option<RuleRef>,
-    /// Each access with its own answer.
+    /// The decision on each access.
     pub parts: Vec<AccessDecision>,
     /// The findings of the analysis.
     pub findings: Vec<Finding>,
-    /// The rules that "always" would add; empty when nothing may be remembered.
+    /// The rules that "always" would add. Empty if nothing may be remembered.
     #[serde(rename = "always")]
     pub suggested_rules: Vec<String>,
     /// The conditions of an allow decision.
@@ -123,7 +123,7 @@ pub struct Decision {
 mod tests {
     use super::*;
 
-    /// `lost` and `why` are the names that the program wrote before.
+    /// Earlier versions wrote `lost` and `why`.
     #[test]
     fn overridden_rules_with_old_names_are_read() {
         let rule = r#"{"layer":"user","text":"allow Bash"}"#;
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!((json.get("lost"), json["overridden"][0].get("why")), (None, None));
     }
 
-    /// These names are fixed for programs that read them.
+    /// These names are stable, because other programs read them.
     #[test]
     fn names_that_are_fixed_stay() {
         let repetition = Access::Repetition { tool: "x".to_owned() };

@@ -1,5 +1,5 @@
 //! Escaping of text for display. Characters that could control a terminal or deceive a reader are
-//! shown by their numbers.
+//! replaced by their numbers.
 //!
 //! Every text from an agent passes through this module before it reaches a terminal. The module
 //! does not handle letters that only look similar (a Cyrillic `а`), nor the order in which a
@@ -9,44 +9,44 @@ use unicode_width::UnicodeWidthChar as _;
 
 /// The spaces that replace a tab if lines are kept.
 const TAB_SPACES: &str = "    ";
-/// More marks than this on one letter are a way to paint over other lines.
+/// The maximum number of marks on one letter. More marks could paint over other lines.
 const MAX_MARKS_PER_LETTER: usize = 2;
 
-/// The number of lines in which a text may be shown.
+/// The number of lines in which a text may be displayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineMode {
     /// One line: a line feed is shown as `\n`, a tab as `\t`.
     SingleLine,
-    /// Several: a line feed begins a line, a tab is four blanks.
+    /// Several lines: a line feed begins a line, and a tab is shown as four spaces.
     MultiLine,
 }
 
-/// One character, as it is shown.
+/// One character as it is displayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DisplayGlyph {
-    /// The content that is shown for the character.
+    /// The content that is displayed for the character.
     pub content: GlyphContent,
     /// The byte offset of the start of the character in the text.
     pub start: usize,
-    /// The byte at which it has ended.
+    /// The byte offset of the end of the character in the text.
     pub end: usize,
 }
 
-/// The content that is shown for one character.
+/// The content that is displayed for one character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GlyphContent {
-    /// Itself.
+    /// The character itself.
     Char(char),
-    /// Blanks.
+    /// The spaces of a tab.
     Tab,
     /// The end of a line.
     LineBreak,
-    /// Its number, because it must not reach the terminal itself.
+    /// The number of a character that must not reach the terminal unescaped.
     Escaped(String), // INVARIANT: printable ASCII.
 }
 
 impl GlyphContent {
-    /// Returns how many columns it takes.
+    /// Returns the number of columns that the content occupies.
     #[must_use]
     pub fn width(&self) -> usize {
         match self {
@@ -57,7 +57,7 @@ impl GlyphContent {
         }
     }
 
-    /// Adds it to `out`.
+    /// Appends the content to `out`.
     pub fn write_to(&self, out: &mut String) {
         match self {
             Self::Char(c) => out.push(*c),
@@ -68,11 +68,12 @@ impl GlyphContent {
     }
 }
 
-/// Returns `text` with every character shown by its number that could drive a terminal or deceive a reader.
+/// Returns `text` with every character that could control a terminal or deceive a reader replaced
+/// by its number.
 ///
-/// Those are controls (`\x1b`), characters that turn the direction of the text (`\u{202e}`), that have no width, that
-/// look like a blank but are none, that end a line, that select a variation, that are private or not assigned, and
-/// marks that sit on no letter.
+/// These are control characters (`\x1b`), characters that change the direction of the text
+/// (`\u{202e}`), characters without width, characters that look like a space, line separators,
+/// variation selectors, private-use and unassigned characters, and marks without a letter.
 ///
 /// ```
 /// use openoxide_protocol::escape::{LineMode, escape_text};
@@ -108,7 +109,7 @@ pub fn escape_and_truncate(text: &str, most: usize) -> String {
 /// Returns whether `c` may be shown unchanged after `text`.
 #[must_use]
 pub fn is_visible_after(text: &str, c: char) -> bool {
-    // Characters that are farther away have no influence.
+    // Characters farther away have no influence.
     let near: Vec<char> = text.chars().rev().take(MAX_MARKS_PER_LETTER + 1).collect();
     let near: String = near.into_iter().rev().chain([c]).collect();
     escaped_glyphs(&near, LineMode::SingleLine)
@@ -150,7 +151,8 @@ fn escape_char(c: char, lines: LineMode) -> GlyphContent {
 /// Returns whether `c` has a glyph, as far as the standard library knows Unicode: the character is
 /// assigned, and it is not a private-use, control, format or separator character.
 fn is_printable(c: char) -> bool {
-    // Behind a letter the standard library lets marks pass, and escapes only what cannot be printed.
+    // After a letter, the standard library does not escape marks, only characters that are not
+    // printable.
     String::from_iter(['a', c]).escape_debug().count() == 2
 }
 

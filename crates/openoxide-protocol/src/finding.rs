@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A piece of the script: byte offsets, the end not included.
+/// A part of the script as byte offsets. The end is exclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 pub struct Span {
     /// The byte offset of the start.
@@ -24,7 +24,7 @@ impl Span {
     }
 }
 
-// In JSON a span is `[start, end]`, as the contract has it.
+// The JSON form of a span is `[start, end]`.
 impl Serialize for Span {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         (self.start, self.end).serialize(to)
@@ -44,7 +44,7 @@ impl<'de> Deserialize<'de> for Span {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
-    /// The finding is shown and changes nothing.
+    /// The finding is displayed and has no effect.
     Note,
     /// The finding turns an allow into an ask, in every mode except `bypass_permissions`.
     Escalate,
@@ -56,11 +56,12 @@ pub enum FindingKind {
 /// changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// `OX1xx` injection, `OX2xx` danger, `OX3xx` obscured; `docs/findings/` has a page for each.
+    /// The code: `OX1xx` injection, `OX2xx` danger, `OX3xx` obscured. `docs/findings/` has a page
+    /// for each.
     pub code: Cow<'static, str>,
     /// The effect on the decision.
     pub kind: FindingKind,
-    /// One sentence for a person, lower case, without a full stop.
+    /// The description for a person: one sentence, lower case, without a full stop.
     pub message: Cow<'static, str>,
     /// The position in the script.
     pub span: Span,

@@ -1,4 +1,4 @@
-//! The decision of a hook about one operation.
+//! The decision of a hook on one operation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub enum HookDecision {
 }
 
 impl HookDecision {
-    /// Returns its name.
+    /// Returns the name of the decision.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl HookDecision {
     }
 }
 
-/// The answer of one hook, with its grounds.
+/// The answer of one hook, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HookAnswer {
     /// The hook: its location and the name of its program.

@@ -17,9 +17,9 @@ macro_rules! id {
         pub struct $name(#[schemars(with = "String")] Uuid);
 
         impl $name {
-            /// Returns the UUIDv7 (RFC 9562) of this moment: later ids sort after earlier ones.
+            /// Returns the UUIDv7 (RFC 9562) for this time. Later ids sort after earlier ones.
             ///
-            /// The clock and the randomness are the caller's, so that this crate needs neither.
+            /// The caller provides the time and the random bytes, so that this crate needs neither.
             #[must_use]
             pub fn from_parts(unix_millis: u64, random: [u8; 10]) -> Self {
                 Self(uuid::Builder::from_unix_timestamp_millis(unix_millis, &random).into_uuid())
@@ -43,15 +43,15 @@ macro_rules! id {
 }
 
 id! {
-    /// One conversation of one agent.
+    /// The id of a session: one conversation of one agent.
     SessionId
 }
 id! {
-    /// One question to a reviewer.
+    /// The id of a request to a reviewer.
     ApprovalId
 }
 
-/// One tool call, in the agent's own spelling.
+/// The id of a tool call, as the agent writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct CallId(pub String);

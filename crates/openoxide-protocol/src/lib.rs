@@ -1,7 +1,7 @@
-//! The nouns that every part of OpenOxide shares.
+//! The data types that all parts of OpenOxide share.
 //!
-//! This crate holds values and their JSON shapes, and nothing else: it reads no file, no clock and no
-//! environment, and it imports no other crate of the project.
+//! This crate only contains values and their JSON formats. It does not access files, the clock or
+//! the environment, and it does not depend on another crate of the project.
 //!
 //! ```
 //! use openoxide_protocol::{AbsPath, Effect};
@@ -55,5 +55,5 @@ pub use profile::{
 pub use rule_choice::{ChoiceHistory, GrantTerms, RuleBreadth, RuleChoice};
 pub use session_event::SessionEvent;
 
-/// The version of every JSON shape that leaves the program.
+/// The version of every JSON format that the program writes.
 pub const SCHEMA: u32 = 1;

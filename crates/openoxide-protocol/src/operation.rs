@@ -1,4 +1,4 @@
-//! A tool call as the gate sees it.
+//! Tool calls, as the gate processes them.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub enum Principal {
     Agent,
     /// A subagent of this type.
     Subagent {
-        /// Its type.
+        /// The type of the subagent.
         agent: String,
     },
     /// A person at the command line.
@@ -31,29 +31,29 @@ pub enum Principal {
 pub enum Action {
     /// Runs a shell script.
     Command {
-        /// The script, in bash's language.
+        /// The script, in the language of bash.
         script: String,
     },
-    /// Reads these files or directories; relative ones count from the working directory.
+    /// Reads these files or directories. Relative paths are relative to the working directory.
     Read {
-        /// As they were written.
+        /// The paths as they were written.
         paths: Vec<String>,
     },
     /// Changes these files.
     Edit {
-        /// As they were written.
+        /// The paths as they were written.
         paths: Vec<String>,
     },
-    /// Fetches an address.
+    /// Fetches a URL.
     Fetch {
-        /// As it was written.
+        /// The URL as it was written.
         url: String,
     },
     /// Calls any other tool.
     CallTool,
     /// Starts a subagent.
     Delegate {
-        /// Its type.
+        /// The type of the subagent.
         agent: String,
     },
     /// An action that was not understood. The text describes it in one line.
@@ -67,20 +67,20 @@ pub enum Action {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OperationDigest(pub [u8; 32]);
 
-/// A tool call as the gate sees it.
+/// A tool call, as the gate processes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Operation {
-    /// The conversation that it belongs to.
+    /// The session that the call belongs to.
     pub session: SessionId,
     /// The agent's own id of the call.
     pub call: CallId,
     /// The principal that makes the call.
     pub principal: Principal,
-    /// The tool, in the agent's spelling.
+    /// The tool, as the agent writes it.
     pub tool: String,
     /// The action that the call asks for.
     pub action: Action,
-    /// The tool's input, as it came.
+    /// The input of the tool, unchanged.
     pub input: Value,
     /// The directory that relative paths are resolved against.
     pub cwd: AbsPath,
@@ -89,7 +89,7 @@ pub struct Operation {
 /// The meaning of an operation: all of its accesses, and the findings of the analysis.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationFacts {
-    /// Everything that it does.
+    /// All accesses of the operation.
     pub accesses: Vec<Access>,
     /// The findings of the analysis.
     pub findings: Vec<Finding>,

@@ -5,14 +5,15 @@ use std::{borrow::Cow, fmt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A path that is guaranteed to be absolute and lexically normal: it begins with `/`, has no empty, `.` or `..`
-/// component, does not end in `/` (but for the root itself), and holds no NUL.
+/// A path that is absolute and lexically normal: it begins with `/`, has no empty, `.` or `..`
+/// component, does not end in `/` (except for the root itself), and does not contain a NUL.
 ///
-/// Lexically normal is not resolved: a symbolic link before a `..` can lead elsewhere. Who needs the truth asks the
-/// file system and keeps both spellings ([`crate::PathAccess`]).
+/// A lexically normal path may contain symbolic links, and a link before a `..` can lead to another
+/// location. Callers that need the real path query the file system and keep both forms
+/// ([`crate::PathAccess`]).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct AbsPath(String); // INVARIANT: made by `normal` only.
+pub struct AbsPath(String); // INVARIANT: in the form that `normalize` returns.
 
 /// An error for a text that is not an [`AbsPath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,13 +54,13 @@ impl AbsPath {
         Self(normalize(self.0.trim_end_matches('/'), relative))
     }
 
-    /// Returns the text.
+    /// Returns the path as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the directory that holds this path; the root has none.
+    /// Returns the parent directory, or `None` for the root.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let (head, name) = self.0.rsplit_once('/')?;
@@ -70,7 +71,7 @@ impl AbsPath {
         }
     }
 
-    /// Returns the last component; the root has none.
+    /// Returns the last component, or `None` for the root.
     #[must_use]
     pub fn file_name(&self) -> Option<&str> {
         self.0.rsplit_once('/').map(|(_, name)| name).filter(|name| !name.is_empty())
@@ -89,7 +90,7 @@ impl AbsPath {
     }
 }
 
-/// Joins `base` (normal, without a trailing `/`) and `rest`, resolving `.` and `..` by their letters.
+/// Joins `base` (normal, without a trailing `/`) and `rest`, resolving `.` and `..` lexically.
 fn normalize(base: &str, rest: &str) -> String {
     let mut path = String::with_capacity(base.len() + rest.len() + 1);
     path.push_str(base);

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The behaviour if no rule of a person matches (DECISIONS 9).
+/// The behaviour if no rule of a person matches.
 #[derive(
     Clone,
     Copy,
@@ -20,26 +20,26 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionMode {
-    /// Ask.
+    /// Asks for approval.
     #[default]
     Default,
-    /// Edits inside the project pass; the rest asks.
+    /// Allows edits inside the project and asks about the rest.
     AcceptEdits,
-    /// Only what reads passes; what changes anything is denied.
+    /// Allows only reads and denies all changes.
     Plan,
-    /// Everything that would be asked is denied.
+    /// Denies everything that would be asked about.
     DontAsk,
-    /// Everything that would be asked is allowed, except for rules that ask and for circuit
+    /// Allows everything that would be asked about, except for rules that ask and for circuit
     /// breakers.
     BypassPermissions,
 }
 
 impl PermissionMode {
-    /// Every mode, in the order of the documents.
+    /// All modes, in the order of the documentation.
     pub const ALL: [Self; 5] =
         [Self::Default, Self::AcceptEdits, Self::Plan, Self::DontAsk, Self::BypassPermissions];
 
-    /// Returns the word that policies and the command line use.
+    /// Returns the name that policies and the command line use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl PermissionMode {
         }
     }
 
-    /// Returns the word in Claude Code's spelling.
+    /// Returns the name in Claude Code's spelling.
     #[must_use]
     pub const fn as_camel_case(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl PermissionMode {
         }
     }
 
-    /// Reads the word, in our spelling or in that of the agents (`acceptEdits`).
+    /// Parses the name, in OpenOxide's spelling or in that of the agents (`acceptEdits`).
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         let plain = |text: &str| text.replace(['_', '-'], "").to_ascii_lowercase();

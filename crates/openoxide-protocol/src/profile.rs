@@ -20,7 +20,8 @@ pub use restrictions::{SandboxRestrictions, TempDirectories};
 pub enum SandboxProfile {
     /// No restrictions.
     DangerFullAccess,
-    /// Something around us holds the process already (a container, a virtual machine). Files are its business.
+    /// The process already runs in an external sandbox (a container, a virtual machine), which is
+    /// responsible for files.
     ExternalSandbox {
         /// The hosts that are still reachable, through OpenOxide's own proxy.
         network: NetworkAccess,
@@ -30,7 +31,8 @@ pub enum SandboxProfile {
 }
 
 impl SandboxProfile {
-    /// Returns what both permit. It never permits more than either: idempotent, commutative, associative.
+    /// Returns a profile that permits what both permit. It never permits more than either. The
+    /// operation is idempotent, commutative and associative.
     #[must_use]
     pub fn intersect(&self, other: &Self) -> Self {
         match (self, other) {

@@ -1,5 +1,5 @@
-//! The choices for "always": the suggested rules, narrower ones, wider ones, and how long they are
-//! kept.
+//! The choices for "always": the suggested rules, narrower and wider ones, and how long they are
+//! valid.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,12 +12,12 @@ use crate::path::AbsPath;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum RuleBreadth {
-    /// Exactly these commands.
+    /// The rules that match exactly these commands.
     Narrower,
     /// The rules of [`crate::Decision::suggested_rules`].
     #[serde(alias = "as_offered")]
     Suggested,
-    /// A word less.
+    /// The rules with one word less.
     Wider,
 }
 
@@ -27,7 +27,7 @@ pub struct RuleChoice {
     /// The breadth, compared with the suggestion.
     #[serde(alias = "width")]
     pub breadth: RuleBreadth,
-    /// The rules, all of them.
+    /// The complete list of rules.
     pub rules: Vec<String>,
 }
 
@@ -40,7 +40,8 @@ pub struct ChoiceHistory {
     /// The total number of questions.
     #[serde(alias = "of")]
     pub total: u32,
-    /// Other commands that it would have allowed, the most frequent first. They come from agents: who shows them escapes them.
+    /// Other commands that the choice would have allowed, most frequent first. They come from
+    /// agents. Escape them before showing them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
 }
@@ -87,7 +88,7 @@ impl GrantTerms {
 mod tests {
     use super::*;
 
-    /// The old names are those that the program wrote before.
+    /// Earlier versions wrote the old names.
     #[test]
     fn old_names_are_read_and_new_names_are_written() {
         let old = r#"{"rules":["Bash(a)"],"seconds":60,"times":5,"below":"/p","task":true}"#;

@@ -5,22 +5,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ApprovalRequest, CallId, Effect, Resolution, SessionId};
 
-/// One thing that happened.
+/// An event of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum SessionEvent {
     /// A decision was made without a reviewer.
     Decided {
-        /// The conversation.
+        /// The session.
         session: SessionId,
-        /// The call.
+        /// The tool call.
         call: CallId,
-        /// The answer.
+        /// The effect of the decision.
         effect: Effect,
     },
     /// A reviewer is asked.
     Asked {
-        /// The question.
+        /// The request.
         request: Box<ApprovalRequest>,
     },
     /// A pending request ended.

@@ -1,5 +1,6 @@
-//! Files that steer programs: start-up files of shells, settings and instructions of agents, configuration that names
-//! programs to run. This is the one list; the safety floor, the facts about a script and the sandbox read it.
+//! Files that steer programs: start-up files of shells, settings and instructions of agents,
+//! configuration that names programs to run. The safety floor, the facts about a script and the
+//! sandbox all use this list.
 
 mod agents;
 mod continuous_integration;
@@ -45,7 +46,8 @@ pub fn is_protected_path(path: &AbsPath) -> bool {
     path.parent().is_none() || find_steering_files(path).any(|file| file.is_protected)
 }
 
-/// Returns the protected places below a home directory, as far as the list names single places.
+/// Returns the protected paths below a home directory, except for those whose patterns contain a
+/// wildcard.
 #[must_use]
 pub fn protected_home_paths(home: &AbsPath) -> Vec<AbsPath> {
     let in_home = |file: &&SteeringFile| match file.location {

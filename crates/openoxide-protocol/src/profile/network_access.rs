@@ -16,20 +16,23 @@ use crate::address::is_public;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkAccess {
-    /// None.
+    /// No hosts.
     #[default]
     Off,
-    /// These, by name and port. Loopback, link-local, metadata and private addresses are never reached through a name.
+    /// These hosts, by name and port. Loopback, link-local, metadata and private addresses cannot
+    /// be reached through a name.
     Hosts(BTreeSet<HostPort>),
-    /// The internet: every name, and every address that is globally reachable. This machine, its neighbours and the metadata services of
-    /// clouds are not reached, by whatever name or spelling; neither is anything but TCP.
+    /// The internet: every name, and every address that is globally reachable, over TCP only. This
+    /// machine, its local networks and the metadata services of clouds cannot be reached, whatever
+    /// name or spelling is used.
     Internet,
-    /// All: it has the host's network, with its loopback and its neighbours.
+    /// All hosts: the process uses the network of the host machine, including its loopback
+    /// interface and its local networks.
     On,
 }
 
 impl NetworkAccess {
-    /// Returns what both permit.
+    /// Returns the network access that both permit.
     #[must_use]
     pub fn intersect(&self, other: &Self) -> Self {
         match (self, other) {
@@ -68,14 +71,16 @@ impl NetworkAccess {
 /// A host, or all hosts below one (`*.example.org`, which does not include `example.org`), at one
 /// port or at all ports.
 ///
-/// As text: `example.org`, `*.example.org:443`, `[2001:db8::1]:22`. A host is valid only if every
-/// resolver interprets it in the same way. A name must not be one that a resolver could take for an
-/// address (`127.1`, `0x7f.0.0.1`, `2130706433`; WHATWG URL, "ends in a number"), and no label may
-/// be empty. An IPv6 address has one spelling. An IPv6 address that represents an IPv4 address is
-/// equal to that IPv4 address.
+/// The text form is `example.org`, `*.example.org:443` or `[2001:db8::1]:22`. A host is valid only
+/// if every resolver interprets it in the same way. A name must not be one that a resolver could
+/// interpret as an address (`127.1`, `0x7f.0.0.1`, `2130706433`; WHATWG URL, "ends in a number"),
+/// and no label may be empty. An IPv6 address has one spelling. An IPv6 address that represents an
+/// IPv4 address is equal to that IPv4 address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostPort {
-    host: String, // INVARIANT: made by `pattern` only: lower case, no trailing dot; `*` only as the first label of a name.
+    // INVARIANT: made by `parse_host_pattern` only: lower case, no trailing dot; `*` only as the first
+    // label of a name.
+    host: String,
     port: Option<u16>,
 }
 
@@ -98,7 +103,7 @@ impl HostPort {
         &self.host
     }
 
-    /// Returns the port, if it is one.
+    /// Returns the port, or `None` for all ports.
     #[must_use]
     pub const fn port(&self) -> Option<u16> {
         self.port
@@ -118,7 +123,7 @@ impl HostPort {
             && (self.host == other.host || self.matches_host(&other.host))
     }
 
-    /// Returns the hosts and ports that both mean.
+    /// Returns the hosts and ports that both entries match.
     fn intersect(&self, other: &Self) -> Option<Self> {
         let port = match (self.port, other.port) {
             (Some(a), Some(b)) if a != b => return None,
@@ -151,7 +156,7 @@ impl FromStr for HostPort {
     }
 }
 
-/// Returns whether a host, as [`parse_host_pattern`] returns it, can be on the internet: a globally reachable
+/// Returns whether a host from [`parse_host_pattern`] can be on the internet: a globally reachable
 /// address, or a name that is not reserved for the machine itself (RFC 6761 §6.3).
 fn is_internet_host(host: &str) -> bool {
     match host.parse::<IpAddr>() {
@@ -160,7 +165,7 @@ fn is_internet_host(host: &str) -> bool {
     }
 }
 
-/// As much of a wrong text is shown.
+/// The maximum number of characters of an invalid text in an error.
 const MAX_SHOWN_CHARS: usize = 300;
 
 /// Splits a text into host and port. An IPv6 address with a port is enclosed in brackets.
@@ -177,13 +182,13 @@ fn split_host_port(text: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
-/// Reads a port: digits alone, no sign, not 0.
+/// Parses a port: only digits, without a sign, not 0.
 fn parse_port(text: &str) -> Option<u16> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|port| digits && *port != 0)
 }
 
-/// Reads a host that may begin with `*.`.
+/// Parses a host that may begin with `*.`.
 fn parse_host_pattern(text: &str) -> Option<String> {
     match text.strip_prefix("*.") {
         Some(domain) => parse_domain_name(domain).map(|domain| format!("*.{domain}")),
@@ -191,7 +196,7 @@ fn parse_host_pattern(text: &str) -> Option<String> {
     }
 }
 
-/// Reads the name or address of one host, and returns its one spelling.
+/// Parses the name or address of one host, and returns its canonical spelling.
 fn parse_host(text: &str) -> Option<String> {
     if text.contains(':') {
         let address: Ipv6Addr = text.parse().ok()?;
@@ -201,8 +206,8 @@ fn parse_host(text: &str) -> Option<String> {
     address.map(|address| address.to_string()).or_else(|| parse_domain_name(text))
 }
 
-/// Reads a name: labels of 1 to 63 letters, digits, underscores (they occur in practice) and inner hyphens, the last of them
-/// no number (RFC 1035 §2.3.4, RFC 1123 §2.1).
+/// Parses a name: labels of 1 to 63 letters, digits, underscores (which occur in practice) and
+/// inner hyphens. The last label must not be a number (RFC 1035 §2.3.4, RFC 1123 §2.1).
 fn parse_domain_name(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     let last = text.rsplit('.').next()?;
@@ -219,7 +224,7 @@ fn is_domain_label(text: &str) -> bool {
         && !text.ends_with('-')
 }
 
-/// Returns whether some resolver interprets a label as a number: `10`, `0x7f`, `0x`.
+/// Returns whether a resolver could interpret a label as a number: `10`, `0x7f`, `0x`.
 fn is_numeric_label(label: &str) -> bool {
     let hexadecimal = label.strip_prefix("0x").or_else(|| label.strip_prefix("0X"));
     label.bytes().all(|byte| byte.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! A profile that is held: which files, which hosts.
+//! The restrictions of a confined process: files and hosts.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,12 @@ use crate::AbsPath;
 /// The restrictions of a confined process. It can read everything except `unreadable`. It can
 /// change only paths in `writable` that are not in `protected`.
 ///
-/// All paths are resolved. With a symbolic link in a path, the profile would refer to another
-/// place.
+/// All paths are resolved. A symbolic link in a path would make the profile refer to another
+/// location.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SandboxRestrictions {
-    /// The directories below which files may be made, changed and removed. None: read-only.
+    /// The directories below which files may be created, changed and removed. If the set is empty,
+    /// everything is read-only.
     pub writable: BTreeSet<AbsPath>,
     /// The paths inside of the writable directories that cannot be changed, whatever name is used
     /// to access them. Missing paths cannot be created, and no directory above one can be moved
@@ -54,7 +55,7 @@ pub enum TempDirectories {
 }
 
 impl SandboxRestrictions {
-    /// Returns what both permit.
+    /// Returns restrictions that permit what both permit.
     #[must_use]
     pub fn intersect(&self, other: &Self) -> Self {
         Self {

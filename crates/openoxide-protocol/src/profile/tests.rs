@@ -3,7 +3,7 @@ use proptest::{prelude::*, sample::select};
 use super::*;
 use crate::AbsPath;
 
-/// Returns a path from few names, so that two random paths often meet.
+/// Generates a path from few names, so that random paths are often equal or nested.
 fn path() -> impl Strategy<Value = AbsPath> {
     prop::collection::vec(select(&["a", "b", "ab", ".git"][..]), 0..4)
         .prop_map(|parts| AbsPath::root().join(&parts.join("/")))
@@ -106,7 +106,7 @@ proptest! {
         prop_assert_eq!(a.intersect(&b).intersect(&c), a.intersect(&b.intersect(&c)));
     }
 
-    /// The first intersection drops what another entry covers; after that nothing changes.
+    /// The first intersection removes redundant entries. Further intersections change nothing.
     #[test]
     fn intersecting_is_idempotent(a in profile(), at in path(), host in select(&HOSTS[..]), port in select(&[80, 443, 22][..])) {
         let once = a.intersect(&a);
@@ -133,7 +133,7 @@ proptest! {
     }
 }
 
-/// (text, as it prints)
+/// Each row: a text, and its printed form.
 #[test]
 fn hosts_have_one_spelling() {
     for (text, expected) in [
@@ -220,7 +220,8 @@ fn an_invalid_or_ambiguous_host_is_refused() {
     }
 }
 
-/// A wildcard reaches names below it, and nothing that only looks so (Claude Code let the NUL through).
+/// A wildcard matches names below it, and no text that only looks similar (Claude Code accepted a
+/// NUL).
 #[test]
 fn a_wildcard_reaches_only_names_below() {
     let network = NetworkAccess::Hosts(["*.good.com".parse().unwrap()].into());

@@ -1,4 +1,4 @@
-//! Settings and instructions of agents, each from the documentation of its agent.
+//! Settings and instructions of agents, each from the documentation of the agent.
 
 use super::steering_file::{
     SteeringCategory::{AgentInstructions, AgentSettings, OpenOxide},
@@ -19,7 +19,7 @@ pub(super) const SETTINGS: &[SteeringFile] = &[
     steering_file(".openoxide/", OpenOxide, Executes, "OpenOxide: docs/rules.md"),
     steering_file(".config/openoxide/", OpenOxide, Executes, "OpenOxide: docs/rules.md")
         .with_home_location(),
-    // A compiled policy is a policy.
+    // Changing a compiled policy changes the policy.
     steering_file(".cache/openoxide/", OpenOxide, Obeys, "OpenOxide: docs/rules.md")
         .with_home_location(),
     steering_file("state/openoxide/", OpenOxide, Obeys, "OpenOxide: docs/rules.md"),

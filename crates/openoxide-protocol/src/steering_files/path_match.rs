@@ -1,5 +1,5 @@
-//! Comparison of paths with the patterns of steering files. Letters are compared without case,
-//! because some file systems ignore it.
+//! Comparison of paths with the patterns of steering files. Case is ignored, because some file
+//! systems ignore it.
 
 use crate::AbsPath;
 

@@ -7,8 +7,8 @@ pub(super) const NODE: &[&str] = &[
     "tsx", "deno",
 ];
 
-/// pnpm downloads what these name, and runs it or its hooks, before it looks at what it is asked: a plug-in, another version
-/// of itself or of Node.js.
+/// The texts that make pnpm download a plug-in, another version of itself or another version of
+/// Node.js, and run it or its hooks, before it evaluates its arguments.
 const PNPM: &[&str] = &[
     "configDependencies",
     "packageManager",
@@ -18,10 +18,11 @@ const PNPM: &[&str] = &[
     "\\u",
 ];
 
-/// Corepack, installed as yarn, downloads and runs the version that these name, which may be an address.
+/// The texts that make corepack, installed as yarn, download and run another version, which may be
+/// a URL.
 const YARN: &[&str] = &["packageManager", "devEngines", "\\u"];
 
-/// The same for npm, where corepack must be enabled explicitly.
+/// The same texts for npm, for which corepack must be enabled explicitly.
 const NPM_VERSION: &[&str] = &["\"npm@", "devEngines", "\\u"];
 
 /// The texts in a `package.json` that make a package manager run a program that the project
@@ -36,7 +37,7 @@ pub(super) const MANAGERS: &[(&str, &[&str])] = &[
     ("npx", NPM_VERSION),
 ];
 
-/// Spellings of the manifest that only pnpm reads: whatever they hold.
+/// The condition for forms of the manifest that only pnpm reads: any content.
 pub(super) const PNPM_PRESENT: &[(&str, &[&str])] = &[("pnpm", &[""]), ("pnpx", &[""])];
 
 pub(super) const PYTHON: &[&str] = &[
@@ -83,7 +84,7 @@ pub(super) const GO: &[&str] = &["go", "gofmt", "golangci-lint", "gopls", "stati
 pub(super) const VERSION_MANAGERS: &[&str] =
     &["asdf", "fnm", "goenv", "jenv", "mise", "nodenv", "nvm", "plenv", "pyenv", "rbenv", "rtx"];
 
-/// The programs that asdf and mise put others in the place of.
+/// The programs that asdf and mise replace with others.
 pub(super) const SHIMMED: &[&str] = &[
     "bundle",
     "bun",
@@ -120,7 +121,7 @@ pub(super) const SHIMMED: &[&str] = &[
     "zig",
 ];
 
-/// The texts in a version file that select a program at a location other than the standard one. A
+/// The texts in a version file that select a program at another location than the standard one. A
 /// character may be written as an escaped number.
 pub(super) const PATHS: &[&str] = &["path:", "\\"];
 
@@ -200,7 +201,7 @@ pub(super) const CLANG: &[&str] = &["clangd", "clang-tidy", "clang-check"];
 pub(super) const DENO_FILES: &[&str] =
     &["include", "files", "workspace", "links", "patch", "importMap", "lock"];
 
-/// The lines by which a justfile reads another one.
+/// The beginnings of lines with which a justfile includes another file.
 pub(super) const JUST_IMPORTS: &[&str] = &["\nimport", "\nmod", "] import", "] mod"];
 
 /// The programs that read the variables of a dotenv file automatically.
@@ -277,7 +278,7 @@ pub(super) const VARIABLES: &[(&str, &[&str])] = &[
     ("llm", ANY),
 ];
 
-/// The line that has go download and run another version of itself.
+/// The line that makes go download and run another version of itself.
 pub(super) const TOOLCHAIN: &[(&str, &[&str])] = &[("go", &["toolchain"])];
 
 /// The launchers of JRuby, which read options of the virtual machine in the working directory.

@@ -1,4 +1,4 @@
-//! Files of a project that are edited every day and that steer tools.
+//! Files of a project that are edited often and that steer tools.
 
 use super::{
     programs::{
@@ -11,7 +11,7 @@ use super::{
     tools::tool_file,
 };
 
-/// The work itself: it may be edited, and steers the commands that follow.
+/// Files that are part of ordinary work. They may be edited, and steer later commands.
 pub(super) const FILES: &[SteeringFile] = &[
     project_file(
         "package.json",

@@ -1,4 +1,4 @@
-//! Start-up files of shells, and of the session of a user.
+//! Start-up files of shells and of a user's session.
 
 use super::steering_file::{
     SteeringCategory::ShellStartup,

@@ -34,9 +34,11 @@ pub struct SteeringFile {
 pub enum SteeringLocation {
     /// In any directory.
     Anywhere(&'static str),
-    /// In the home directory. Where a home is not known, a dotted name is matched in any directory.
+    /// In the home directory. If no home directory is known, a name with a leading dot is matched
+    /// in any directory.
     Home(&'static str),
-    /// From the root; matched in any directory as well, because the root of a container or of an image is one.
+    /// Relative to the root. Also matched in any directory, because any directory can be the root
+    /// of a container or of an image.
     System(&'static str),
 }
 
@@ -55,7 +57,7 @@ pub enum SteeringCategory {
     Editor,
     /// Configuration of development tools.
     ToolConfiguration,
-    /// Configuration of package managers and of what chooses versions of programs.
+    /// Configuration of package managers and of programs that select versions of programs.
     PackageManager,
     /// Descriptions of jobs that run on other machines.
     ContinuousIntegration,
@@ -77,7 +79,7 @@ pub enum SteeringEffect {
 /// The condition under which an existing file makes the programs that obey it more than read-only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DistrustCondition {
-    /// Never: what these programs do by it is known from their words.
+    /// Never: the effects of these programs under this file are known from their arguments.
     Never,
     /// Whenever the file exists.
     IfPresent,
@@ -88,38 +90,41 @@ pub enum DistrustCondition {
     /// The text of the file can make the programs read other files, whose lines appear in error
     /// messages.
     NamesFiles(FileReferenceKeys),
-    /// A closer look at the file finds something.
+    /// A check of the file's content finds a problem.
     FailsCheck(SettingsCheck),
 }
 
-/// What is looked for in a settings file whose text alone does not tell.
+/// A check of a settings file, if its text alone does not show whether it is harmless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsCheck {
-    /// `go`: the `go` line names a version that is not known, which is downloaded.
+    /// `go`: the `go` line names an unknown version, which is downloaded.
     GoVersion,
-    /// rustup: a directory, or a channel that is not known, which is downloaded.
+    /// rustup: the file names a directory, or an unknown channel, which is downloaded.
     RustChannel,
-    /// black: a pattern for the files that it reads other than its own.
+    /// black: the file sets another pattern than the default for the files that black reads.
     BlackInclude,
-    /// yamllint: a configuration that is not a part of it.
+    /// yamllint: the file extends a configuration that is not built in.
     YamllintExtends,
-    /// cargo, npm, go: a manifest of a member of the project is a link to a file with another name.
+    /// cargo, npm, go: the manifest of a member of the project is a link to a file with another
+    /// name.
     LinkedMembers,
 }
 
-/// The texts in a configuration by which it names other files.
+/// The texts in a configuration file with which it names other files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileReferenceKeys {
-    /// Texts that begin the name of another configuration, which can name others in turn. A line begins with `\n`.
+    /// The texts before the name of another configuration file, which can name further files. `\n`
+    /// stands for the beginning of a line.
     pub includes: &'static [&'static str],
-    /// Texts that begin names of files which are only read: they may be names below the directory.
+    /// The texts before the names of files that are only read. They can be names below the
+    /// directory.
     pub names: &'static [&'static str],
     /// True if the programs accept the name of the configuration in any case.
     pub ignores_case: bool,
 }
 
 impl SteeringFile {
-    /// Returns the text of the pattern, whatever it is relative to.
+    /// Returns the text of the pattern, for any kind of location.
     #[must_use]
     pub const fn pattern(&self) -> &'static str {
         match self.location {
@@ -169,7 +174,8 @@ impl SteeringFile {
         self.matches(&AbsPath::root().join(path))
     }
 
-    /// Returns the place of the file below this directory, if the pattern names one place.
+    /// Returns the path of the file below this directory, or `None` if the pattern contains a
+    /// wildcard.
     #[must_use]
     pub fn resolve_in(&self, directory: &AbsPath) -> Option<AbsPath> {
         (!self.has_wildcard()).then(|| directory.join(self.pattern()))
@@ -232,7 +238,7 @@ impl SteeringFile {
     }
 }
 
-/// Returns a row about any directory.
+/// Returns an entry for a file in any directory.
 pub(super) const fn steering_file(
     pattern: &'static str,
     category: SteeringCategory,

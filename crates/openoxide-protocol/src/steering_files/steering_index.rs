@@ -1,4 +1,4 @@
-//! The steering files by the first component of their patterns, for a fast search.
+//! An index of the steering files by the first component of their patterns.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::AbsPath;
 
-/// The steering files by the beginning of their patterns.
+/// The steering files, grouped by the first component of their patterns.
 #[derive(Debug)]
 pub(super) struct SteeringIndex {
     by_key: Vec<Vec<&'static SteeringFile>>,
@@ -44,7 +44,7 @@ impl SteeringIndex {
 /// The components of all patterns.
 #[derive(Debug)]
 pub(super) struct PatternComponents {
-    /// In lower case.
+    /// The components without a wildcard, in lower case.
     literals: HashSet<String>,
     wildcards: Vec<&'static str>,
 }

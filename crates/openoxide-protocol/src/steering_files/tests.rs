@@ -94,7 +94,7 @@ fn a_wildcard_stays_in_one_name() {
     assert_eq!(patterns("/p/.t"), Vec::<&str>::new());
 }
 
-/// The index leaves nothing out: its first letters are those of the names that match.
+/// The index omits nothing: its first letters are those of the names that match.
 #[test]
 fn the_index_finds_the_same_rows_as_a_linear_search() {
     for file in all_steering_files() {
@@ -126,7 +126,7 @@ fn every_row_can_be_used() {
         );
         let absolute = matches!(file.location, SteeringLocation::System(_));
         assert_eq!(pattern.starts_with('/'), absolute, "{pattern}");
-        // A row that neither protects a file nor steers a program has no effect.
+        // An entry that neither protects a file nor steers a program has no effect.
         assert!(file.is_protected || !file.programs.is_empty(), "{pattern}");
         assert!(
             file.distrust == DistrustCondition::Never || !file.programs.is_empty(),

@@ -22,7 +22,7 @@ const fn package_manager_file(pattern: &'static str, source: &'static str) -> St
 /// Files that are rarely edited, and whose content is run or selects the source of programs.
 pub(super) const PROTECTED: &[SteeringFile] = &[
     tool_file(".envrc", "direnv(1)").with_programs(&["direnv"]),
-    // `cd` runs them in a shell with the plug-in.
+    // `cd` runs these files in a shell with the plug-in.
     tool_file(".autoenv", "autoenv: README of hyperupcall/autoenv"),
     tool_file(".autoenv.zsh", "zsh-autoenv: README of Tarrasch/zsh-autoenv"),
     tool_file(".autoenv_leave.zsh", "zsh-autoenv: README of Tarrasch/zsh-autoenv"),

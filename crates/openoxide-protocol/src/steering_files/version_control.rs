@@ -1,4 +1,4 @@
-//! Repositories, their hooks, and managers of hooks.
+//! Repositories, their hooks, and hook managers.
 
 use super::steering_file::{
     SteeringCategory::VersionControl,
@@ -23,7 +23,7 @@ pub(super) const FILES: &[SteeringFile] = &[
     repository_file(".config/git/", "git-config(1)").with_home_location().with_programs(GIT),
     repository_file("/etc/gitconfig", "git-config(1)").with_system_location().with_programs(GIT),
     repository_file(".gitmodules", "gitmodules(5)").with_programs(GIT),
-    // Attributes choose among the programs that a configuration names.
+    // Attributes select among the programs that a configuration names.
     steering_file(".gitattributes", VersionControl, Obeys, "gitattributes(5)")
         .with_programs(GIT)
         .without_protection(),
