@@ -114,7 +114,7 @@ pub enum SettingsCheck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileReferenceKeys {
     /// The texts before the name of another configuration file, which can name further files. `\n`
-    /// stands for the beginning of a line.
+    /// matches the beginning of a line.
     pub includes: &'static [&'static str],
     /// The texts before the names of files that are only read. They can be names below the
     /// directory.
