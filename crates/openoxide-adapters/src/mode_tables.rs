@@ -30,7 +30,7 @@ pub struct GateSettings {
     /// True if a person is asked to repeat a command without confinement after the confinement
     /// stopped it.
     pub retry_unconfined: bool,
-    /// True if a person can be asked. If not, calls that would be asked about are denied.
+    /// True if a person can be asked. If not, calls that would require approval are denied.
     pub may_ask: bool,
 }
 

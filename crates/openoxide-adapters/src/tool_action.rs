@@ -45,7 +45,8 @@ fn text_field<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a str> {
 }
 
 /// Returns the value under the first of these keys that is present. Returns `None` if several keys
-/// have different values: each agent reads its own key, so the wrong value must not be checked.
+/// have different values, because each agent reads its own key and the wrong value must not be
+/// checked.
 fn unambiguous_field<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a Value> {
     let mut found = keys.iter().filter_map(|key| input.get(key));
     let first = found.next()?;

@@ -35,8 +35,8 @@ const MAX_QUEUED_REQUESTS: usize = 200;
 
 /// A reviewer of requests. It also reports events, and can stop the client.
 pub trait RequestReviewer {
-    /// Reviews a request, and answers it with [`AppServerClient::send_answer`] or leaves it to other
-    /// clients.
+    /// Reviews a request, and answers it with [`AppServerClient::send_answer`] or leaves it to
+    /// other clients.
     ///
     /// # Errors
     /// Returns the reason for which the client stops.
@@ -49,7 +49,7 @@ pub trait RequestReviewer {
     /// Reports an event.
     fn report(&mut self, event: &ClientEvent);
 
-    /// Returns whether the person wants the client to stop.
+    /// Returns whether the person has requested the client to stop.
     fn is_interrupted(&self) -> bool;
 }
 

@@ -223,8 +223,8 @@ impl ClaudePolicy {
         [path, &real].into_iter().find_map(|path| self.find_path_rule(tool, effect, path, at))
     }
 
-    /// Returns whether a path is in the working directories, both as it is written and after links
-    /// are resolved.
+    /// Returns whether a path is in the working directories, both as written and after links are
+    /// resolved.
     pub(crate) fn is_in_working_directories(&self, path: &AbsPath, at: CallContext<'_>) -> bool {
         let real = at.disk.resolve_links(path);
         let root = |directory: &AbsPath| {

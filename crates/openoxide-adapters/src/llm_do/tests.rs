@@ -120,8 +120,8 @@ fn the_sandbox_of_a_file_decides() {
     assert_eq!(decided("shell: {}", &Access::Read(place("/p/x"))), Allow);
 }
 
-// From the table of modes: a call that asks is asked about, approved or denied; a blocked call
-// stays blocked.
+// From the table of modes: a call that requires approval is asked about, approved or denied; a
+// blocked call stays blocked.
 #[test]
 fn the_modes_are_those_of_its_controller() {
     use Effect::{Allow, Deny};

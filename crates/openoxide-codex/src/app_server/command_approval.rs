@@ -70,7 +70,7 @@ pub enum CommandApprovalKind {
     HumanCommand,
 }
 
-/// A host that a command wants to reach.
+/// A host that a command tries to reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkApprovalContext {
     /// The name of the host.

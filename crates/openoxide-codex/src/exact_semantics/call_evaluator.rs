@@ -37,7 +37,7 @@ pub struct CallEvaluator<'a> {
 pub struct ShellInvocation {
     /// The words of the process.
     pub argv: Vec<String>,
-    /// True if the model wants to run the command outside of the sandbox.
+    /// True if the model requests a run outside of the sandbox.
     pub escalated: bool,
     /// The words of a rule that the model proposes.
     pub prefix_rule: Option<Vec<String>>,

@@ -25,7 +25,7 @@ impl PrefixRuleIndex {
         self.by_program.entry(rule.pattern.first.clone()).or_default().push(rule);
     }
 
-    /// Returns the rules that match a command. A rule about the first word as it is written takes
+    /// Returns the rules that match a command. A rule about the first word as written takes
     /// precedence over all rules about the name of the program at that path.
     pub(super) fn matching_rules(
         &self,

@@ -1,5 +1,5 @@
 //! One question for all callers that wait for the same answer. Codex asks once about a host that
-//! several requests of a turn want to reach.
+//! several requests of a turn try to reach.
 
 use std::{
     collections::BTreeMap,

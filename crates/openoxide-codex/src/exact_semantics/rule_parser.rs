@@ -1,4 +1,5 @@
-//! Parsing of rule files. Plain calls are parsed here; everything else needs Codex's own language.
+//! Parsing of rule files. Plain calls are parsed here; everything else requires Codex's own
+//! language.
 
 use super::{
     exec_policy::ExecPolicy,

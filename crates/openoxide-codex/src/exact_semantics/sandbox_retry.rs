@@ -46,7 +46,7 @@ pub struct BlockedAttempt<'a> {
     pub already_approved: bool,
     /// True if the profile denies reading something. In that case nothing runs without the profile.
     pub denies_reading: bool,
-    /// The host that the call wanted to reach, if the managed network has blocked the attempt.
+    /// The host that the call tried to reach, if the managed network has blocked the attempt.
     pub host: Option<&'a str>,
 }
 
