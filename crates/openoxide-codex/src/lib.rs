@@ -1,14 +1,14 @@
 //! Codex: its rule files, hooks, approval requests and exact decisions.
 //!
 //! A rule file (`*.rules`) is translated into a layer or evaluated exactly as Codex does
-//! ([`exact_semantics`]). [`app_server`] has the messages of its app server, and [`approval_review`]
-//! the requests for approval in them. [`app_server_client`] connects to a server. It is the only
-//! module that does I/O.
+//! ([`exact_semantics`]). [`app_server`] contains the messages of its app server, and
+//! [`approval_review`] reviews the approval requests among them. [`app_server_client`] connects to
+//! a server. It is the only module that does I/O.
 //!
 //! A rule names the first words of a command. If several rules match, the most restrictive one
 //! decides. The language is Starlark. Plain calls of the three functions are parsed here.
-//! Everything else is evaluated by the language itself (`exact_semantics::RuleFileEvaluator`), which is
-//! in a separate crate. Facts: Codex 0.169.
+//! Everything else is evaluated by the language itself (`exact_semantics::RuleFileEvaluator`),
+//! which is in a separate crate. Facts: Codex 0.169.
 #![forbid(unsafe_code)]
 
 pub mod app_server;
