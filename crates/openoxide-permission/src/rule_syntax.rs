@@ -1,4 +1,5 @@
-//! The short form of a rule: `Bash(git push *)`, `Read(~/.ssh/**)`, `WebFetch(domain:*.internal)`, `mcp__github__get_*`.
+//! The short form of a rule: `Bash(git push *)`, `Read(~/.ssh/**)`,
+//! `WebFetch(domain:*.internal)`, `mcp__github__get_*`.
 
 use openoxide_protocol::Effect;
 

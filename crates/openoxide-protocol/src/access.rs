@@ -80,9 +80,9 @@ pub struct ExecAccess {
     /// restricts these words restricts the command.
     #[serde(default, skip)]
     pub normalized_argv: Option<CommandWords>,
-    /// The commands that this command runs and that a rule for it covers, at any depth: `uv run rm
-    /// x` and `rm x` for `npx uv run rm x`. A rule that restricts one of them restricts this
-    /// command.
+    /// The commands that this command runs and that a rule for it covers, at any depth:
+    /// `uv run rm x` and `rm x` for `npx uv run rm x`. A rule that restricts one of them restricts
+    /// this command.
     #[serde(default, skip)]
     pub carried_commands: Vec<CommandWords>,
     /// The version control systems that the command starts. The repository in the command's

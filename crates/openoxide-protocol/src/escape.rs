@@ -72,8 +72,9 @@ impl GlyphContent {
 /// by its number.
 ///
 /// These are control characters (`\x1b`), characters that change the direction of the text
-/// (`\u{202e}`), characters without width, characters that look like a space, line separators,
-/// variation selectors, private-use and unassigned characters, and marks without a letter.
+/// (`\u{202e}`), characters without width, characters that look like a space but are not one, line
+/// separators, variation selectors, private-use and unassigned characters, and marks without a
+/// letter.
 ///
 /// ```
 /// use openoxide_protocol::escape::{LineMode, escape_text};

@@ -50,8 +50,8 @@ pub struct ChoiceHistory {
 /// suggested rules permanently.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GrantTerms {
-    /// The rules. Each one must be among those of [`crate::ApprovalRequest::choices`]. An empty list
-    /// selects the suggested rules.
+    /// The rules. Each one must be among those of [`crate::ApprovalRequest::choices`]. An empty
+    /// list selects the suggested rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
     /// The number of seconds after which the rules expire.

@@ -102,8 +102,8 @@ impl ProfileInput<'_> {
         decide_access(self.policy, &self.context, &access).effect == Effect::Allow
     }
 
-    /// Returns whether a rule asks about or denies a change of a file in a directory that no rule
-    /// names.
+    /// Returns whether a rule asks about or denies changes of files in a directory, including files
+    /// that no rule names.
     pub(super) fn restricts_all_edits(&self, directory: &AbsPath) -> bool {
         self.is_restricted(Access::Edit, &directory.join("nobody-named-this"))
     }

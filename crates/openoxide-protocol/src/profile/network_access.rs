@@ -78,8 +78,8 @@ impl NetworkAccess {
 /// IPv4 address is equal to that IPv4 address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostPort {
-    // INVARIANT: made by `parse_host_pattern` only: lower case, no trailing dot; `*` only as the first
-    // label of a name.
+    // INVARIANT: made by `parse_host_pattern` only: lower case, no trailing dot; `*` only as the
+    // first label of a name.
     host: String,
     port: Option<u16>,
 }
