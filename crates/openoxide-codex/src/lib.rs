@@ -2,7 +2,7 @@
 //!
 //! A rule file (`*.rules`) is translated into a layer or evaluated exactly as Codex does
 //! ([`exact_semantics`]). [`app_server`] contains the messages of its app server, and
-//! [`approval_review`] reviews the approval requests among them. [`app_server_client`] connects to
+//! [`approval_review`] translates the approval requests. [`app_server_client`] connects to
 //! a server. It is the only module that does I/O.
 //!
 //! A rule names the first words of a command. If several rules match, the most restrictive one
