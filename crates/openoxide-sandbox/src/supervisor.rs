@@ -1,8 +1,8 @@
-//! The supervisor: it starts the first process inside, answers what the sandbox asks, and waits
-//! outside until all is over.
+//! The supervisor. It runs outside of the sandbox, starts the first process inside, answers its
+//! requests, and waits until the run has ended.
 //!
-//! It is the only module that uses all others. Callers of the crate start it, in their own process
-//! ([`supervise`]) or in a process of its own ([`run_confined`]).
+//! It is the only module that uses all others. Callers of the crate start it in their own process
+//! ([`supervise`]) or in a separate process ([`run_confined`]).
 
 mod backend_attempt;
 mod cleanup_process;

@@ -25,8 +25,8 @@ use super::{
 const MAX_STEPS: u64 = 100_000;
 /// The approximate maximum size of all values in bytes.
 const MAX_HEAP_BYTES: usize = 64 << 20;
-/// The time limit of an evaluation. One step can take long, because numbers and texts can be large.
-/// An evaluation that exceeds the limit is left running and the file is refused.
+/// The time limit of an evaluation. One step can take long, because numbers and strings can be
+/// large. An evaluation that exceeds the limit is left running, and the file is rejected.
 const EVALUATION_TIMEOUT: Duration = Duration::from_secs(5);
 /// The stack size of the evaluation. Values can be nested as deeply as the step limit permits, and
 /// they are printed, compared and dropped recursively.
@@ -80,7 +80,7 @@ fn run_module(name: &str, text: &str) -> starlark::Result<()> {
     let globals = GlobalsBuilder::standard().with(functions).build();
     Module::with_temp_heap(|module| {
         let mut evaluator = Evaluator::new(&module);
-        // Nothing lives long here, and collecting walks through values by recursion.
+        // An evaluation is short, and the garbage collector traverses values recursively.
         evaluator.disable_gc();
         evaluator.set_max_tick_count(MAX_STEPS).map_err(starlark::Error::new_other)?;
         evaluator.set_max_heap_size(MAX_HEAP_BYTES).map_err(starlark::Error::new_other)?;

@@ -8,14 +8,15 @@ use openoxide_codex::exact_semantics::{
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Deserialize;
 
-/// All memory that the program can have. The stack of the evaluation is a part of it, most of which is never touched.
+/// The memory limit of the process. It includes the stack of the evaluation, most of which is never
+/// used.
 const MAX_MEMORY_BYTES: u64 = 1 << 30;
 /// The maximum processor time in seconds.
 const MAX_CPU_SECONDS: u64 = 10;
-/// Escapes make a text longer, and so do paths of programs.
+/// The maximum size of the input. Escapes and program paths make it larger than the file.
 const MAX_INPUT_BYTES: u64 = 8 * MAX_RULE_FILE_SIZE as u64;
 
-/// The file, as it is handed over.
+/// The rule file and its context, as read from the input.
 #[derive(Deserialize)]
 struct EvaluationRequest {
     name: String,
@@ -42,7 +43,7 @@ pub fn serve_evaluation(input: impl Read, mut output: impl Write) -> io::Result<
     output.flush()
 }
 
-/// Sets a bound. One that is tighter already stays: only root could loosen it.
+/// Sets a resource limit. A stricter limit is kept, because only root can raise it.
 fn set_resource_limit(resource: Resource, most: u64) -> io::Result<()> {
     let least = getrlimit(resource).maximum.map_or(most, |held| held.min(most));
     Ok(setrlimit(resource, Rlimit { current: Some(least), maximum: Some(least) })?)

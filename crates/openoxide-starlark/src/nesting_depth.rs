@@ -14,20 +14,21 @@ pub(super) fn is_too_deep(text: &str) -> bool {
     lexer.map_while(Result::ok).any(|(_, token, _)| nesting.update(&token) > MAX_DEPTH)
 }
 
-/// A bound of the height of the tree: each operator may add a level, and what a comma parts does not add up.
+/// An upper bound of the height of the syntax tree. Each operator may add a level. Items separated
+/// by commas do not add up.
 #[derive(Default)]
 struct NestingDepth {
-    /// Blocks by indentation; an `elif` nests in the one before it.
+    /// The open blocks, by indentation. An `elif` is nested in the branch before it.
     blocks: usize,
     open: Vec<OpenBracket>,
-    /// The height of the present item.
+    /// The height of the current item.
     current_height: usize,
 }
 
 struct OpenBracket {
     /// The height of the text before the bracket, plus the bracket itself.
     outer_height: usize,
-    /// The highest item in it so far.
+    /// The height of the highest item so far.
     max_height: usize,
 }
 

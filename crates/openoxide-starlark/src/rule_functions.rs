@@ -79,7 +79,8 @@ fn to_arguments(list: Option<UnpackList<Value<'_>>>) -> Vec<RuleArgument> {
     list.map(|list| list.items).unwrap_or_default().into_iter().map(to_argument).collect()
 }
 
-/// Lists inside of lists inside of lists are none that a function takes: nothing is deeper than that.
+/// Converts a value to an argument. Deeper nested lists are not converted, because no function
+/// accepts them.
 fn to_argument(value: Value<'_>) -> RuleArgument {
     match (value.unpack_str(), ListRef::from_value(value)) {
         (Some(text), _) => RuleArgument::Text(text.to_owned()),

@@ -1,4 +1,4 @@
-//! The recorded answers of the real program, and bounds that are ours alone.
+//! Comparison with recorded answers of Codex, and tests of limits that only OpenOxide has.
 
 use openoxide_adapters::policy_translation::{PolicyTextError, PolicyTranslation};
 use openoxide_codex::{
@@ -31,7 +31,7 @@ fn answer(row: &Value) -> Result<String, String> {
     Ok(write(&found).unwrap() + "\n")
 }
 
-// Codex itself has no order among rules that are about more than one spelling.
+// Codex has no defined order for rules that contain alternatives.
 fn ordered(row: &Value, answer: &str) -> String {
     let text = row["files"].to_string();
     let mut value: Value = match serde_json::from_str(answer) {
@@ -42,7 +42,7 @@ fn ordered(row: &Value, answer: &str) -> String {
     value.to_string()
 }
 
-// Each row is what Codex 0.169 has answered to `execpolicy check` (`cargo xtask codex-diff --record`).
+// Each row is the answer of Codex 0.169 to `execpolicy check` (`cargo xtask codex-diff --record`).
 #[test]
 fn recorded_checks_are_answered_to_the_letter() {
     let rows: Vec<Value> = RECORDED.lines().map(|row| serde_json::from_str(row).unwrap()).collect();

@@ -5,27 +5,31 @@ use std::{collections::BTreeSet, ffi::OsString};
 use openoxide_protocol::{AbsPath, SandboxRestrictions};
 use serde::{Deserialize, Serialize};
 
-/// A program that is to run confined. It is plain data: the process that confines is started anew and reads it.
+/// A program to run confined. It is plain data, because a new process reads it and sets up the
+/// confinement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LaunchConfig {
     /// The restrictions.
     pub profile: SandboxRestrictions,
-    /// Steering files below the writable directories that it may change, because a person has allowed it by their names.
+    /// Steering files below the writable directories that the program may change, because a person
+    /// has allowed them by name.
     pub changeable_paths: std::collections::BTreeSet<AbsPath>,
-    /// The program and its arguments. A name without `/` is looked for in the `PATH` of `environment`.
+    /// The program and its arguments. A name without `/` is looked up in the `PATH` of
+    /// `environment`.
     pub argv: Vec<OsString>,
     /// The working directory.
     pub cwd: AbsPath,
-    /// All of its environment: nothing else passes.
+    /// The complete environment of the program. Nothing is inherited.
     pub environment: Vec<(OsString, OsString)>,
-    /// Directories that it reads as they are and writes for itself alone: caches. They are resolved.
+    /// Directories that the program reads as they are and whose changes are private to the run,
+    /// such as caches. The paths are resolved.
     pub scratch_directories: Vec<AbsPath>,
     /// Paths of the host below the directories for temporary files that the program can read. The
     /// rest of these directories is private to the run. The paths are resolved. Missing ones are
     /// ignored.
     pub visible_paths: BTreeSet<AbsPath>,
-    /// The directory that stores changes to the writable directories: the place of a `StagingArea`.
-    /// If it is `None`, the program changes them directly.
+    /// The directory that stores changes to the writable directories: the directory of a
+    /// `StagingArea`. If it is `None`, the program changes them directly.
     pub staging_directory: Option<AbsPath>,
     /// True if the program has its own terminal, connected to the person's.
     pub terminal: bool,
@@ -44,11 +48,11 @@ pub struct LaunchConfig {
 /// The resource limits of a confined process. A missing value means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceLimits {
-    /// Seconds by the clock until everything is killed.
+    /// The wall-clock time in seconds after which all processes are killed.
     pub seconds: Option<u64>,
-    /// Bytes of memory that all processes may have together, where a control group can be made, and of address space that each may
-    /// have.
+    /// The memory limit in bytes: for all processes together if a control group can be created, and
+    /// for the address space of each process.
     pub memory: Option<u64>,
-    /// Processes at the same time.
+    /// The maximum number of processes at the same time.
     pub processes: Option<u64>,
 }

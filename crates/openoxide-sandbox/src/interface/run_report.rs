@@ -15,7 +15,8 @@ pub struct SandboxReport {
     pub outcome: CommandOutcome,
     /// The confirmed denials, in order, each once.
     pub denials: Vec<SandboxDenial>,
-    /// Words of a refusal were printed that nothing held confirms.
+    /// True if the program printed an error that looks like a denial and that no restriction
+    /// confirms.
     pub has_suspected_denial: bool,
     /// The findings that a person should look at.
     pub findings: Vec<PostRunFinding>,
@@ -34,9 +35,9 @@ pub struct SandboxReport {
 pub enum FailureCause {
     /// The sandbox refused this.
     Confirmed(SandboxDenial),
-    /// The words of a refusal were printed, and nothing held agrees with them.
+    /// The program printed an error that looks like a denial, and no restriction confirms it.
     Suspected,
-    /// No sign that the sandbox caused the failure.
+    /// There is no sign that the sandbox caused the failure.
     None,
 }
 
@@ -59,17 +60,17 @@ impl SandboxReport {
 pub enum CommandOutcome {
     /// The command exited with this status.
     Exited(u8),
-    /// A signal ended it.
+    /// A signal with this number killed the command.
     Signalled(u8),
     /// The command exceeded its time limit and was killed.
     TimedOut,
-    /// The program is not there.
+    /// The program does not exist.
     NotFound,
-    /// The program could not be started: the number of the error.
+    /// The program could not be started. The value is the error number.
     NotStarted(i32),
 }
 
-/// Something that the sandbox refused.
+/// A denial: an action that the sandbox refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "denied", rename_all = "kebab-case")]
 pub enum SandboxDenial {
@@ -90,9 +91,9 @@ pub enum SandboxDenial {
         /// The file.
         path: AbsPath,
     },
-    /// The socket of a service outside.
+    /// A connection to the socket of a service outside of the sandbox.
     UnixSocket {
-        /// The socket's path; an abstract name begins with `@`.
+        /// The path of the socket. An abstract name begins with `@`.
         path: String,
     },
 }
@@ -101,14 +102,14 @@ pub enum SandboxDenial {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "found", rename_all = "kebab-case")]
 pub enum PostRunFinding {
-    /// The program created files that make `git` run something for a second time, and was ended with
-    /// all its processes.
+    /// The program created files that make `git` run something for a second time. It was killed
+    /// with all its processes.
     RunEnded {
-        /// The file of the second time.
+        /// The file that was created the second time.
         path: AbsPath,
     },
-    /// A repository inside the writable directories has a new or changed hook or configuration: the next `git` of the
-    /// host would run it.
+    /// A repository inside the writable directories has a new or changed hook or configuration. The
+    /// next `git` command on the host would run it.
     RepositoryHook {
         /// The file.
         path: AbsPath,
@@ -124,7 +125,8 @@ pub enum PostRunFinding {
         /// The path in quarantine, until a person has looked at it.
         quarantined: Option<AbsPath>,
     },
-    /// A file in a writable directory that has another name outside (a hard link): who writes it, writes the other, too.
+    /// A file in a writable directory that has another name outside (a hard link). Writing to it
+    /// also changes the other file.
     HardLink {
         /// The file.
         path: AbsPath,

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 /// A request of a confined process that is waiting for an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RuntimeRequest {
-    /// To reach a host that the profile does not name.
+    /// A request to reach a host that the profile does not name.
     Host {
-        /// Its name or address.
+        /// The name or address of the host.
         host: String,
         /// The port.
         port: u16,
     },
-    /// To change a file that the profile does not let it change.
+    /// A request to change a file that the profile does not allow to be changed.
     Change(RequestedChange),
 }
 
@@ -22,15 +22,15 @@ pub enum RuntimeRequest {
 pub enum RuntimeDecision {
     /// An approval of the requests that are waiting now.
     Once,
-    /// These and all that follow in this run.
+    /// An approval of the waiting requests and of all later ones in this run.
     Session,
-    /// As `Session`; the reviewer keeps it for other runs.
+    /// Like `Session`, and the reviewer saves it for other runs.
     Always,
-    /// Neither these nor any that follow in this run.
+    /// A rejection of the waiting requests and of all later ones in this run.
     Rejected,
-    /// As `Session`, without a question: a rule allows it.
+    /// Like `Session`, but without a question, because a rule allows the request.
     AllowedByRule,
-    /// As `Rejected`, without a question: a rule denies it.
+    /// Like `Rejected`, but without a question, because a rule denies the request.
     DeniedByRule,
 }
 
@@ -41,12 +41,12 @@ impl RuntimeDecision {
     }
 }
 
-/// A change that is asked about.
+/// A change of a file that requires approval.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RequestedChange {
     /// The operation.
     pub operation: FileOperation,
-    /// To which file: where it really is.
+    /// The real path of the file.
     pub path: AbsPath,
     /// The new path, if the file is renamed.
     pub target: Option<AbsPath>,
@@ -62,7 +62,7 @@ pub enum FileOperation {
     Write,
     /// A directory is made.
     MakeDirectory,
-    /// The file or directory is removed.
+    /// A directory is created.
     Remove,
     /// The file is renamed. A file that had the new name is removed.
     Rename,

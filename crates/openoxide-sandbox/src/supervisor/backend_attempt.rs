@@ -33,7 +33,7 @@ pub(super) struct BackendAttempt<'a> {
     pub(super) reviews: Option<ReviewRelay>,
     /// The record of the program's start and end.
     pub(super) progress: &'a ProgressWriter,
-    /// Whose turn it is at the terminal.
+    /// The terminal, which either the program or a question uses.
     pub(super) terminal_lease: TerminalLease,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct BackendAttempt<'a> {
 struct FirstProcess {
     namespaces: sys::NamespaceFlags,
     run: fn(&InitContext<'_>) -> i32,
-    /// The signal that ends it.
+    /// The signal that ends the process.
     end_signal: Signal,
 }
 
@@ -73,7 +73,7 @@ impl BackendAttempt<'_> {
             return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)).with_step(why);
         }
         let namespaces = sys::NamespaceFlags::NONE;
-        // It sees to it that all the others end before it does.
+        // The first process makes sure that all the others end before it does.
         let first = FirstProcess { namespaces, run: bwrap_init::run, end_signal: Signal::TERM };
         let report = self.run(first)??;
         Ok(SandboxReport { plan: plan.clone(), ..report })
@@ -111,7 +111,7 @@ impl BackendAttempt<'_> {
         drop(inner);
         let turn = self.terminal_lease.clone();
         let staged = self.launch.staging_directory.is_some();
-        // A staged run changes no file of the host before it has ended.
+        // A staged run changes no file of the host before it ends.
         let killer = (!staged).then(|| RunKiller::new(first, by.end_signal)).transpose();
         let killer = killer.inspect_err(|_| end_process(first, by.end_signal));
         let killer = killer.with_step(|| "opening the first process".to_owned())?;
@@ -133,7 +133,7 @@ impl BackendAttempt<'_> {
         Ok(end.map(|end| {
             let tail = relayed.finish(end);
             let mut found = aftermath.collect_findings();
-            // A staged run writes no file under its other names.
+            // A staged run does not change files through other hard links.
             found.retain(|one| !(staged && matches!(one, PostRunFinding::HardLink { .. })));
             SandboxReport { findings: found, ..attendant.build_report(end, tail.as_ref()) }
         }))

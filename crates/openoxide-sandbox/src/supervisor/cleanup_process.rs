@@ -26,7 +26,7 @@ const EXIT_GRACE_PERIOD: Duration = Duration::from_millis(100);
 pub(crate) struct CleanupProcess(Option<(Pid, OwnedFd)>);
 
 impl CleanupProcess {
-    /// Makes it. This process must have one thread.
+    /// Starts the process. The calling process must have only one thread.
     pub(crate) fn start(
         registry: &PlaceholderRegistry,
         guarded: &ProtectedPaths,
@@ -37,7 +37,7 @@ impl CleanupProcess {
         if idle && group.is_none() {
             return Ok(Self(None));
         }
-        // The end for writing is held by this process and the first one inside, which both keep it to themselves.
+        // Only this process and the first one inside have the write end of the pipe.
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         let Some(pid) = sys::fork_into_namespaces(sys::NamespaceFlags::NONE)? else {
             drop(write);
@@ -52,7 +52,7 @@ impl CleanupProcess {
         Ok(Self(Some((pid, write))))
     }
 
-    /// Ends it: there is nothing left for it to do.
+    /// Stops the process, because there is nothing left to clean up.
     pub(crate) fn stop(self) {
         if let Some((pid, _)) = self.0 {
             _ = kill_process(pid, Signal::KILL);

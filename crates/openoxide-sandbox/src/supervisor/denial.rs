@@ -2,9 +2,9 @@
 //! a denial.
 //!
 //! Denied connections and system calls are known. The kernel does not report denied file accesses.
-//! There the output of the program is a hint, which is used only if three things agree: an error of
-//! the layer that restricts files, a path, and the restrictions on that path. Codex relies on the
-//! output alone, and takes ordinary failures for its own denials (openai/codex issue 4859).
+//! For these, the output of the program is a hint. It is used only if three things agree: an error
+//! of the layer that restricts files, a path, and the restrictions on that path. Codex relies on
+//! the output only and mistakes ordinary failures for denials (openai/codex issue 4859).
 
 mod error_messages;
 mod host_access;
@@ -21,10 +21,10 @@ use crate::{
     },
 };
 
-/// The maximum number of different denials in a report. The program prints all of them, and a
-/// person reads that.
+/// The maximum number of different denials in a report. The program could print any number of them,
+/// and a person reads the report.
 const MAX_DENIALS: usize = 16;
-/// Directories of which a confined process has its own. A message about a path there does not
+/// Directories that are private to a confined process. A message about a path there does not
 /// concern the host.
 const PRIVATE_DIRECTORIES: [&str; 3] = ["/proc", "/sys", "/dev"];
 const TEMPORARY_DIRECTORIES: [&str; 2] = ["/tmp", "/var/tmp"];
@@ -49,7 +49,7 @@ pub(crate) struct DetectedDenials {
     pub(crate) has_suspected: bool,
 }
 
-/// Reads the end of what a program has printed.
+/// Detects denials in the last part of a program's output.
 pub(crate) fn detect_denials(text: &str, oracle: &DenialChecker<'_>) -> DetectedDenials {
     let mut all = DetectedDenials::default();
     for complaint in find_errors(text) {
@@ -90,8 +90,8 @@ impl DenialChecker<'_> {
         }
     }
 
-    /// Returns whether the confined process has its own version of a path, whatever the host has
-    /// there.
+    /// Returns whether the confined process has its own version of a path, independent of the
+    /// host's.
     fn is_private_path(&self, path: &AbsPath) -> bool {
         let below = |place: &&str| {
             AbsPath::new(place).is_ok_and(|place| path.strip_prefix(&place).is_some())

@@ -1,4 +1,4 @@
-//! The directories of which the kernel reports new names and changes (inotify(7)).
+//! Watches of directories in which the kernel reports new names and changes (inotify(7)).
 
 use std::{
     cell::{Cell, RefCell},
@@ -28,12 +28,12 @@ pub(super) struct DirectoryWatches {
     is_incomplete: Cell<bool>,
 }
 
-/// The events that were waiting.
+/// The events that were pending.
 #[derive(Debug, Default)]
 pub(super) struct WatchEvents {
-    /// New directories, in their order. Their contents are not watched yet.
+    /// New directories, in order of creation. Their contents are not watched yet.
     pub(super) created_directories: Vec<PathBuf>,
-    /// Directories in which something changed that can make `git` run something.
+    /// Directories with changes that can make `git` run something.
     pub(super) changed_directories: BTreeSet<PathBuf>,
     /// New files that programs of the host execute as soon as they exist.
     pub(super) run_when_present: Vec<PathBuf>,
@@ -44,13 +44,13 @@ pub(super) struct WatchEvents {
 }
 
 impl DirectoryWatches {
-    /// Starts without any watch. Returns `None` if the kernel refuses it.
+    /// Creates an instance without any watch. Returns `None` if the kernel refuses it.
     pub(super) fn new() -> Option<Self> {
         let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
         Some(Self { inotify, directories: RefCell::default(), is_incomplete: Cell::new(false) })
     }
 
-    /// Returns the descriptor, to wait for events.
+    /// Returns the descriptor to poll for events.
     pub(super) const fn descriptor(&self) -> &OwnedFd {
         &self.inotify
     }
@@ -85,13 +85,13 @@ impl DirectoryWatches {
             | WatchFlags::MASK_ADD;
         match inotify::add_watch(&self.inotify, path, flags) {
             Ok(number) => drop(self.directories.borrow_mut().insert(number, directory.to_owned())),
-            // It has gone again, or access is denied.
+            // The entry no longer exists, or access is denied.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => {}
             Err(_) => self.is_incomplete.set(true),
         }
     }
 
-    /// Reads the events that are waiting.
+    /// Reads the pending events.
     pub(super) fn read_events(&self) -> WatchEvents {
         let mut events = WatchEvents::default();
         let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
@@ -105,7 +105,7 @@ impl DirectoryWatches {
                     let name = OsStr::from_bytes(name.to_bytes());
                     events.add(directory, name, event.events().contains(ReadFlags::ISDIR));
                 }
-                // The watched file itself, or the mode of the watched directory.
+                // The event concerns the watched file itself, or the mode of the watched directory.
                 None => events.add_changed(directory),
             }
             if reader.is_buffer_empty() {
@@ -133,7 +133,8 @@ impl WatchEvents {
         }
     }
 
-    /// Adds a directory, and the one above it: `hooks` belongs to a repository there.
+    /// Adds a directory and its parent, because a `hooks` directory belongs to the repository above
+    /// it.
     fn add_changed(&mut self, directory: &Path) {
         if !self.changed_directories.contains(directory) {
             self.changed_directories.insert(directory.to_owned());

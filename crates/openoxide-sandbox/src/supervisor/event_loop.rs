@@ -32,7 +32,7 @@ use crate::{
     sys,
 };
 
-/// Signals that are handed on, and that of a window's size.
+/// The signals that are forwarded, and the one that reports a new window size.
 pub(super) const HANDLED_SIGNALS: &[Signal] = &[
     Signal::INT,
     Signal::TERM,
@@ -43,9 +43,9 @@ pub(super) const HANDLED_SIGNALS: &[Signal] = &[
     Signal::WINCH,
 ];
 
-/// The time that a program has to end after a signal to end was forwarded to it.
+/// The time that a program has to end after a termination signal was forwarded to it.
 const TERMINATION_GRACE_PERIOD: Duration = Duration::from_secs(5);
-/// The time that the first process has to listen on a port.
+/// The time that the first process has to start listening on a port.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(2);
 /// The signal that is reported if the first process was killed from outside.
 const SIGKILL_NUMBER: u8 = 9;
@@ -98,10 +98,11 @@ impl<'a> SupervisorLoop<'a> {
         }
     }
 
-    /// Waits until the first process has done what can be refused to it. Until then this process has no other thread.
+    /// Waits until the first process has finished the steps that the kernel may refuse. Until then,
+    /// this process has no other thread.
     ///
     /// # Errors
-    /// It was refused, and nothing was run.
+    /// Returns an error if a step was refused. Nothing was run then.
     pub(super) fn wait_until_ready(&mut self) -> Result<(), SandboxError> {
         while !self.is_ready && self.outcome.is_none() {
             self.outcome = self.poll_once()?;
@@ -109,7 +110,7 @@ impl<'a> SupervisorLoop<'a> {
         Ok(())
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the run.
     pub(super) fn wait_for_exit(&mut self) -> Result<CommandOutcome, SandboxError> {
         loop {
             if let Some(end) = self.outcome.take() {
@@ -142,7 +143,7 @@ impl<'a> SupervisorLoop<'a> {
         Ok(end)
     }
 
-    /// Waits until anything is there, or the time is over.
+    /// Waits until an event is pending or the time limit is reached.
     fn wait_for_event(&self) {
         let mut waits = vec![
             PollFd::new(self.socket.descriptor(), PollFlags::IN),
@@ -152,7 +153,7 @@ impl<'a> SupervisorLoop<'a> {
         waits.extend(self.reviews.iter().flat_map(ReviewRelay::poll_descriptors));
         let left = self.deadline.map(|limit| limit.saturating_duration_since(Instant::now()));
         let left = left.and_then(|left| Timespec::try_from(left).ok());
-        // An interruption is one of the things that are looked for.
+        // If a signal interrupts the wait, the caller handles that like any other event.
         _ = poll(&mut waits, left.as_ref());
     }
 
@@ -160,7 +161,7 @@ impl<'a> SupervisorLoop<'a> {
         if signal == Signal::WINCH {
             return self.relay.iter().for_each(TerminalRelay::resize);
         }
-        // If the first process has ended, its end is received next.
+        // If the first process has ended, its exit is received next.
         drop(self.socket.send(&InitMessage::Signal(signal.as_raw()), &[]));
         if matches!(signal, Signal::TERM | Signal::HUP) {
             self.deadline.get_or_insert(Instant::now() + TERMINATION_GRACE_PERIOD);
@@ -231,7 +232,7 @@ impl<'a> SupervisorLoop<'a> {
         Ok(())
     }
 
-    /// Answers calls of connect(2) from now on.
+    /// Starts answering calls of connect(2).
     fn serve_syscalls(&mut self, listener: Option<OwnedFd>) -> io::Result<()> {
         let Some(listener) = listener else { return Ok(()) };
         self.has_notifications = true;

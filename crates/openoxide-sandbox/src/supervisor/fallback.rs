@@ -11,16 +11,17 @@ use crate::{
     supervisor::backend_attempt::BackendAttempt,
 };
 
-/// Runs by our own namespaces. Only where the kernel refuses these it looks what else there is.
+/// Runs the program in new namespaces, and with another backend only if the kernel refuses
+/// namespaces.
 ///
 /// # Errors
-/// Where nothing holds the profile; nothing was run then.
+/// Returns an error if no backend enforces the profile. Nothing was run then.
 pub(super) fn run_with_fallback(
     attempt: &mut BackendAttempt<'_>,
 ) -> Result<SandboxReport, SandboxError> {
     match attempt.run_in_namespaces() {
         Ok(ran) => ran,
-        // Nothing else stages.
+        // No other backend supports staged changes.
         Err(first) if attempt.launch.staging_directory.is_some() => Err(first),
         Err(first) if attempt.launch.reviews_file_changes => Err(namespaces_required_error(first)),
         Err(first) => {
@@ -30,7 +31,7 @@ pub(super) fn run_with_fallback(
     }
 }
 
-/// No other backend lets us hear of calls.
+/// Returns the error for a run that needs seccomp notifications, which no other backend provides.
 fn namespaces_required_error(first: SandboxError) -> SandboxError {
     match first {
         SandboxError::Setup { step, error } => SandboxError::Setup {
@@ -50,7 +51,7 @@ fn choose_fallback(
     }
     match choose_backend(profile, &HostFeatures::probe()) {
         Ok(plan) if plan.backend == SandboxBackend::Bubblewrap => Ok(plan),
-        // They work: something else was refused.
+        // Namespaces work, so something else was refused.
         Ok(_) => Err(first),
         Err(refusal) => Err(SandboxError::Unavailable { first: Some(Box::new(first)), refusal }),
     }

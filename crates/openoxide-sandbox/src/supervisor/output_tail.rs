@@ -1,4 +1,4 @@
-//! The end of a program's output. It stays in the supervisor's memory, because it may contain
+//! The last part of a program's output. It stays in the supervisor's memory, because it may contain
 //! secrets.
 
 /// The maximum number of bytes that are kept.
@@ -20,7 +20,8 @@ impl OutputTail {
         self.bytes.drain(..over);
     }
 
-    /// Returns it as text, from the first whole line: half a path would be another one.
+    /// Returns the output as text, starting at the first complete line, because a truncated path
+    /// would be a different path.
     pub(crate) fn to_text(&self) -> String {
         let text = String::from_utf8_lossy(&self.bytes);
         match text.split_once('\n') {

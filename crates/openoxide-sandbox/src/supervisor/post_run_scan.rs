@@ -20,7 +20,7 @@ use crate::{
 /// warning; the sandbox does not depend on it.
 const HARD_LINK_TIMEOUT: Duration = Duration::from_millis(20);
 
-/// A look at the files of a run.
+/// A scan of the files of a run.
 pub(super) struct PostRunScan<'a> {
     protected_paths: &'a ProtectedPaths,
     profile: &'a SandboxRestrictions,
@@ -30,7 +30,7 @@ pub(super) struct PostRunScan<'a> {
 }
 
 impl<'a> PostRunScan<'a> {
-    /// Begins to look for hard links and, if there is a killer for the run, to watch for new
+    /// Starts the scan for hard links and, if there is a killer for the run, the watch for new
     /// repositories, each in a thread. All processes must have been created before.
     pub(super) fn start(
         protected_paths: &'a ProtectedPaths,
@@ -47,14 +47,15 @@ impl<'a> PostRunScan<'a> {
         Self { protected_paths, profile, hard_links, scan_thread, watch }
     }
 
-    /// Waits until the thread is gone: nothing was run, and processes may be made again.
+    /// Waits until the threads have ended. Nothing was run, and processes may be created again.
     pub(super) fn cancel(self) {
-        // A thread that failed is gone, too.
+        // A thread that panicked has also ended.
         drop(self.scan_thread.map(JoinHandle::join));
         drop(self.watch.map(RepositoryWatch::finish));
     }
 
-    /// Looks, when everything has ended that could change files, and puts aside what must not be run yet.
+    /// Scans after all processes that could change files have ended, and quarantines files that
+    /// must not be run yet.
     pub(super) fn collect_findings(self) -> Vec<PostRunFinding> {
         let meanwhile = self.watch.map(RepositoryWatch::finish).unwrap_or_default();
         let after = quarantine_new_files(self.protected_paths, self.profile);

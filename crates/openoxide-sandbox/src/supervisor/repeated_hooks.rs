@@ -11,8 +11,9 @@ use crate::protected_paths::{GitSetting, find_external_hooks};
 
 /// The files that were quarantined while the program ran.
 ///
-/// All hooks and the configuration of one repository are one time: programs that install hooks
-/// create several. A file of another repository is the second time, and so is the same file again.
+/// All hooks and the configuration of one repository count as one occasion, because programs that
+/// install hooks create several. A file of another repository is the second occasion, and so is the
+/// same file again.
 #[derive(Debug)]
 pub(super) struct RepeatedHooks {
     first_repository: Option<PathBuf>,
@@ -22,7 +23,7 @@ pub(super) struct RepeatedHooks {
 }
 
 impl RepeatedHooks {
-    /// Starts with no file. `global_settings` are those of the user and the system.
+    /// Creates an empty record. `global_settings` are those of the user and the system.
     pub(super) fn new(global_settings: &[GitSetting]) -> Self {
         let templates = global_settings.iter().filter(|one| one.name() == "init.templatedir");
         let template_hooks = find_external_hooks(Path::new("/"), templates)
@@ -32,7 +33,8 @@ impl RepeatedHooks {
         Self { first_repository: None, paths: BTreeSet::new(), template_hooks }
     }
 
-    /// Adds a file, and returns whether it is the second time. `held` is its name in quarantine.
+    /// Adds a file, and returns whether it is the second occasion. `held` is its name in
+    /// quarantine.
     pub(super) fn is_repetition(
         &mut self,
         path: &Path,

@@ -1,11 +1,11 @@
 //! Watching for new repositories while the program runs. Files in them that make `git` run
-//! something are quarantined immediately, and not only when the program has ended, which for a
-//! server is hours later.
+//! something are quarantined immediately, and not only after the program has ended, which can take
+//! hours for a server.
 //!
 //! The kernel reports new names in every directory, and changes in new repositories. There is a
 //! short time between the creation of a file and its quarantine. A program that creates such files
-//! for a second time is killed, so that it cannot repeat this time. Only the scan after the run
-//! misses nothing.
+//! for a second time is killed, so that it cannot exploit this time repeatedly. Only the scan after
+//! the run finds everything.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -39,15 +39,15 @@ use crate::{
     },
 };
 
-/// The interval at which known new repositories are checked without an event: the kernel reports no
-/// change that is made through a memory mapping.
+/// The interval at which known new repositories are checked without an event, because the kernel
+/// does not report changes through a memory mapping.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// The interval at which everything is searched if the kernel does not report new names.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
 /// The ratio of the time until the next search to the duration of a search.
 const SEARCH_TIME_SHARE: u32 = 20;
-/// The time in which configuration that cannot be read is treated as half written. Afterwards, it is
-/// treated as if it ran something.
+/// The time during which configuration that cannot be read is treated as incompletely written.
+/// Afterwards, it is treated as if it ran something.
 const HALF_WRITTEN_TIME: Duration = Duration::from_millis(200);
 
 /// A thread that watches the writable directories of a run.
@@ -60,7 +60,7 @@ pub(super) struct RepositoryWatch {
 }
 
 impl RepositoryWatch {
-    /// Begins to watch. Without a thread there is only the scan after the run.
+    /// Starts the watch. If no thread can be created, there is only the scan after the run.
     pub(super) fn start(
         guarded: &ProtectedPaths,
         profile: &SandboxRestrictions,
@@ -95,11 +95,11 @@ struct RepositoryWatcher {
     run_killer: RunKiller,
     /// The settings of `git` that apply in every repository. A program inside cannot change them.
     global_settings: Vec<GitSetting>,
-    /// None: the kernel does not report new names, or not in every directory.
+    /// The watches, or `None` if the kernel does not report new names, or not in every directory.
     watches: Option<DirectoryWatches>,
     /// New git directories.
     repositories: BTreeSet<PathBuf>,
-    /// Configuration that could not be read, since this time.
+    /// Configuration files that could not be read, with the time of the first failure.
     unreadable_since: BTreeMap<PathBuf, Instant>,
     repeated_hooks: RepeatedHooks,
     findings: Vec<PostRunFinding>,
@@ -145,7 +145,7 @@ impl RepositoryWatcher {
         }
     }
 
-    /// Waits for an event. There is a time limit only if something has to be looked for.
+    /// Waits for an event. There is a time limit only if a periodic check or search is due.
     fn wait_for_event(&self, end: &OwnedFd) -> WaitResult {
         let mut waits = vec![PollFd::new(end, PollFlags::IN)];
         waits.extend(self.watches.iter().map(|one| PollFd::new(one.descriptor(), PollFlags::IN)));
@@ -186,8 +186,8 @@ impl RepositoryWatcher {
         self.repositories.iter().filter(is_affected).cloned().collect()
     }
 
-    /// Watches these directories and all below them, and searches them. A directory is watched before
-    /// it is listed, so that each name is either listed or reported.
+    /// Watches these directories and all directories below them, and searches them. A directory is
+    /// watched before it is listed, so that each name is either listed or reported.
     fn watch_below(&mut self, directories: &[PathBuf]) {
         let (mut interesting, mut present) = (Vec::new(), Vec::new());
         let (guarded, stopping) = (&self.protected_paths, &self.is_stopping);
@@ -247,7 +247,7 @@ impl RepositoryWatcher {
         }
     }
 
-    /// Checks directories, and returns the repositories that were not known.
+    /// Checks directories, and returns the repositories that were not known before.
     fn check_once(&mut self, directories: Vec<PathBuf>) -> Vec<PathBuf> {
         let found = find_new_repository_hooks(
             directories,

@@ -1,4 +1,4 @@
-//! The handler of file requests, if changes of files are handed over.
+//! The handler of file requests, for runs whose file changes are handed to the supervisor.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Returns the handler of file requests, if file changes are reviewed. If no person can be asked,
-/// nothing is approved.
+/// every request is rejected.
 pub(super) fn create_handler(
     launch: &LaunchConfig,
     asking: Option<ReviewClient>,
@@ -22,7 +22,7 @@ pub(super) fn create_handler(
         };
         asking.as_ref().map_or(RuntimeDecision::Rejected, put)
     };
-    // The registry is in the directory of the rest of OpenOxide's state.
+    // The registry is in the same directory as the rest of OpenOxide's state.
     let own = [launch.registry.clone()].into_iter().chain(launch.registry.parent());
     launch
         .reviews_file_changes

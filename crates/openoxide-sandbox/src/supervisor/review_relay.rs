@@ -1,5 +1,5 @@
-//! Questions about hosts and files to the process that has started the supervisor. That process
-//! knows who can be asked.
+//! Forwarding of questions about hosts and files to the process that started the supervisor. That
+//! process knows whom to ask.
 //!
 //! Questions are sent one at a time. While one is open, the terminal is reserved for the person.
 
@@ -27,7 +27,7 @@ use crate::{
 /// The interval at which a client checks whether the answer is still needed.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// One question, and where its answer goes.
+/// One question, and the channel for its answer.
 struct RelayedRequest {
     request: RuntimeRequest,
     answer: mpsc::Sender<RuntimeDecision>,
@@ -72,7 +72,7 @@ impl ReviewRelay {
         ]
     }
 
-    /// Returns who puts questions here.
+    /// Returns a client that can send questions to this relay.
     pub(super) fn create_client(&self) -> ReviewClient {
         ReviewClient {
             sender: Mutex::new(self.sender.clone()),
@@ -110,7 +110,7 @@ impl ReviewRelay {
         let said = self.caller.send(&SupervisorMessage::Ask(next.request.clone()), &[]);
         self.current = Some(next);
         if said.is_err() {
-            // A question that cannot be sent cannot be asked. If the caller is gone, that is
+            // If the question cannot be sent, it is rejected. If the caller is gone, this is
             // received next.
             self.finish_request(RuntimeDecision::Rejected, relay);
         }
@@ -143,7 +143,7 @@ pub(super) struct ReviewClient {
 }
 
 impl ReviewClient {
-    /// Asks, and waits for the answer as long as it is needed.
+    /// Sends a question, and waits for the answer as long as it is needed.
     pub(super) fn ask_and_wait(
         &self,
         what: RuntimeRequest,

@@ -1,10 +1,10 @@
-//! The end of a run by a thread that finds a reason for it.
+//! Killing of a run by a thread that finds a reason for it.
 
 use std::{io, os::fd::OwnedFd};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// Ends the first process of a run, and all others with it.
+/// A handle that kills the first process of a run, and with it all others.
 #[derive(Debug)]
 pub(super) struct RunKiller {
     first_process: OwnedFd,
@@ -12,7 +12,7 @@ pub(super) struct RunKiller {
 }
 
 impl RunKiller {
-    /// Takes the first process, which must be a child that was not waited for.
+    /// Creates a handle for the first process, which must be a child that was not waited for.
     pub(super) fn new(first_process: Pid, end_signal: Signal) -> io::Result<Self> {
         let first_process = pidfd_open(first_process, PidfdFlags::empty())?;
         Ok(Self { first_process, end_signal })

@@ -1,11 +1,11 @@
-//! Seccomp notifications: connect(2) of confined processes, made on their behalf, and file system
-//! calls ([`crate::file_requests`]).
+//! Handling of seccomp notifications: connect(2) of confined processes, performed on their behalf,
+//! and file system calls ([`crate::file_requests`]).
 //!
-//! The filter blocks each such call and hands it to the supervisor. The supervisor copies the address
-//! once, duplicates the socket, checks both, and connects that socket to that address itself. The
-//! program's own call never continues: between the check and the kernel's read, another thread could
-//! change the address in memory or put another socket at that descriptor, and a service of the host
-//! can be reached through a socket of any namespace.
+//! The filter suspends each such call and notifies the supervisor. The supervisor copies the
+//! address once, duplicates the socket, checks both, and connects that socket to that address
+//! itself. The program's own call never continues. Between the check and the kernel's read, another
+//! thread could change the address in memory or replace the socket at that descriptor. A service of
+//! the host can be reached through a socket of any network namespace.
 
 use std::{
     io,
@@ -43,7 +43,7 @@ const STACK_BYTES: usize = 128 * 1024;
 const NAME_SERVICES: [&str; 3] =
     ["/run/nscd/socket", "/run/systemd/userdb/", "/run/systemd/resolve/io.systemd.Resolve"];
 
-/// The data by which calls are decided.
+/// The data that is needed to decide about calls.
 pub(crate) struct SyscallContext {
     /// The capture of connections to other hosts. `None` if there are no other hosts.
     pub(crate) capture: Option<PortCapture>,
@@ -54,7 +54,7 @@ pub(crate) struct SyscallContext {
     pub(crate) denials: Arc<DenialLog>,
     /// The ports that programs in the sandbox listen on. Nothing outside can connect to them.
     pub(crate) listening_ports: Arc<ListeningPorts>,
-    /// The handler of file requests, if changes of files are handed over, too.
+    /// The handler of file requests, if changes of files are handed to the supervisor, too.
     pub(crate) file_requests: Option<FileRequestHandler>,
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn serve_notifications(listener: OwnedFd, context: SyscallContext) {
     }
 }
 
-/// Waits for a call. False: all who could make one are gone.
+/// Waits for a call. Returns false if no process is left that could make one.
 fn wait_for_call(listener: &OwnedFd) -> bool {
     loop {
         let mut one = [PollFd::new(listener, PollFlags::IN)];
@@ -107,8 +107,8 @@ fn wait_for_call(listener: &OwnedFd) -> bool {
 }
 
 impl SyscallContext {
-    /// Returns the task for a call, or `None` if the call continues in the kernel. Most changes of
-    /// files are left to the kernel, which is found out quickly.
+    /// Returns the task for a call, or `None` if the call continues in the kernel. Most file
+    /// changes are left to the kernel; this is decided quickly.
     fn classify(&self, call: &PendingSyscall<'_>) -> Option<SyscallTask> {
         if call.syscall_number() == libc::SYS_listen {
             self.listening_ports.record(call);
@@ -118,7 +118,7 @@ impl SyscallContext {
             Some(live) if call.syscall_number() != libc::SYS_connect => {
                 live.parse_syscall(call).map(SyscallTask::Change)
             }
-            // Nothing else is handed over.
+            // The filter hands over no other call.
             _ => Some(SyscallTask::Connect),
         }
     }
@@ -159,7 +159,8 @@ impl SyscallContext {
         }
     }
 
-    /// Makes sure that a connection to another host arrives somewhere, or notes that there are none.
+    /// Makes sure that a connection to another host reaches a listener, or records a denial if
+    /// there are no other hosts.
     fn capture_connection(&self, socket: &OwnedFd, to: SocketAddr) -> Result<(), Errno> {
         let address = to.ip().to_canonical();
         let elsewhere = !address.is_loopback() && !address.is_unspecified() && to.port() != 0;
@@ -182,8 +183,9 @@ impl SyscallContext {
         }
     }
 
-    /// Connects to a socket in the file system, if a process of this very sandbox has bound it. Where nothing is, nothing was
-    /// refused: glibc looks for name services that are rarely there.
+    /// Connects to a socket in the file system, if a process of the same sandbox has bound it. A
+    /// socket that does not exist is not a denial, because glibc tries name services that often do
+    /// not exist.
     fn connect_path(
         &self,
         call: &PendingSyscall<'_>,
@@ -205,7 +207,7 @@ impl SyscallContext {
         connect(socket, &SocketAddrUnix::new(descriptor_path(&file))?)
     }
 
-    /// Connects to an abstract name. The socket's own network namespace knows only its own.
+    /// Connects to an abstract name, which is visible only in the socket's own network namespace.
     fn connect_abstract(&self, socket: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
         if self.sandbox_sockets.is_none() {
             let path = format!("@{}", String::from_utf8_lossy(name));
@@ -228,7 +230,7 @@ fn is_name_service(path: &[u8]) -> bool {
 }
 
 impl PortCapture {
-    /// `listen` has the process inside listen on a port.
+    /// Creates a capture. `listen` makes the process inside listen on a port.
     pub(crate) fn new(
         broker: Arc<ConnectionBroker>,
         listen: impl Fn(u16) -> io::Result<Vec<OwnedFd>> + Send + Sync + 'static,

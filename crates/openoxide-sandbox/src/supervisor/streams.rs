@@ -1,14 +1,14 @@
 //! The three standard streams of the program.
 //!
-//! A process with an open file of the host can change its mode, its times and its attributes,
-//! whatever the mounts of the sandbox permit: the mount through which a file was opened decides. So
-//! the program gets no such file. The supervisor reads or writes the file, and the program has a
-//! pipe. The same applies to a person's terminal that is not connected to a separate terminal of
-//! the program: with it, a program could open the terminal to all users, write into its input, or
-//! close it to the question. A pipe or a socket is passed on as it is.
+//! A process with an open file of the host can change the file's mode, times and attributes,
+//! independently of the mounts of the sandbox, because the kernel checks the mount through which
+//! the file was opened. Therefore the program gets no such file. The supervisor reads or writes the
+//! file, and the program has a pipe. The same applies to a person's terminal if the program has no
+//! separate terminal. With the person's terminal, a program could open it to all users, write into
+//! its input, or make it unavailable for a question. A pipe or a socket is passed on unchanged.
 //!
-//! Error output goes through the supervisor, which keeps the end of it, unless it has the same
-//! target as the output: a reader of both then sees them in order.
+//! Error output passes through the supervisor, which keeps the last part of it. If both streams
+//! have the same target, it does not, so that a reader sees the output in order.
 
 use std::{
     io,
@@ -47,7 +47,7 @@ pub(super) struct StreamPipes {
     input: Option<PipeEnds>,
     output: Option<PipeEnds>,
     error: Option<PipeEnds>,
-    /// Both lead to the same file, and keep the order in which they are written.
+    /// True if standard output and standard error have the same target. Their order is preserved.
     is_error_joined: bool,
 }
 
@@ -57,7 +57,7 @@ struct PipeEnds {
     write: OwnedFd,
 }
 
-/// The threads that write what the program prints.
+/// The threads that forward the program's output.
 #[derive(Debug)]
 pub(super) struct OutputForwarders {
     output: Option<JoinHandle<OutputTail>>,
@@ -68,7 +68,7 @@ pub(super) struct OutputForwarders {
 
 impl StreamPipes {
     /// Checks the streams of this process, and creates the pipes. A program with a separate
-    /// terminal gets that in place of each terminal.
+    /// terminal gets that terminal in place of each terminal.
     pub(super) fn create(terminal: bool) -> io::Result<Self> {
         let ends =
             |stream| if needs_pipe(stream, terminal) { create_pipe().map(Some) } else { Ok(None) };
@@ -81,7 +81,7 @@ impl StreamPipes {
         })
     }
 
-    /// Puts the pipes in the place of the files, in the process that is to be confined.
+    /// Replaces the files with the pipes, in the process that will be confined.
     pub(super) fn install(self) -> io::Result<()> {
         if let Some(PipeEnds { read, .. }) = self.input {
             dup2_stdin(read)?;
@@ -98,7 +98,7 @@ impl StreamPipes {
         Ok(())
     }
 
-    /// Starts threads that read and write the files and terminals. While a question is open,
+    /// Starts the threads that read and write the files and terminals. While a question is open,
     /// nothing is read from a terminal or written to it.
     pub(super) fn start_forwarding(self, turn: &TerminalLease) -> io::Result<OutputForwarders> {
         if let Some(PipeEnds { write, .. }) = self.input {
@@ -120,8 +120,8 @@ impl StreamPipes {
 }
 
 impl OutputForwarders {
-    /// Waits until all output is written. No process may be left that could print. Returns the end
-    /// of the error output, if it went through the supervisor.
+    /// Waits until all output is written. No process that could write may be left. Returns the last
+    /// part of the error output, if it went through the supervisor.
     pub(super) fn finish(self, end: CommandOutcome) -> Option<OutputTail> {
         self.terminal_lease.release();
         let patient = matches!(end, CommandOutcome::Exited(_));

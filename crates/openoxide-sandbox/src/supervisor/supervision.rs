@@ -1,4 +1,4 @@
-//! The supervision of one confined run, from its set-up until all is over.
+//! The supervision of one confined run, from its setup to its end.
 
 use std::{path::Path, time::Duration};
 
@@ -26,10 +26,11 @@ pub fn supervise(launch: &LaunchConfig) -> Result<SandboxReport, SandboxError> {
     run_and_report(launch, None)
 }
 
-/// The same, by this backend and no other.
+/// Like [`supervise`], but with this backend only.
 ///
 /// # Errors
-/// Where it does not hold the whole profile here, or could not be set up; nothing was run then.
+/// Returns an error if the backend does not enforce the whole profile on this machine or could not
+/// be set up. Nothing was run then.
 pub fn supervise_with_backend(
     launch: &LaunchConfig,
     backend: SandboxBackend,
@@ -37,7 +38,8 @@ pub fn supervise_with_backend(
     run_and_report(launch, Some(backend))
 }
 
-/// Runs it, and corrects the result by what the processes inside recorded: all of them have ended by then.
+/// Runs the program, and corrects the result with the records of the processes inside. All of them
+/// have ended by then.
 fn run_and_report(
     launch: &LaunchConfig,
     by: Option<SandboxBackend>,
@@ -48,7 +50,8 @@ fn run_and_report(
     reader.read(Duration::ZERO).correct_result(result, &launch.profile)
 }
 
-/// The same; hosts that the profile does not name are asked about at `caller`, and when that end closes, everything ends.
+/// Like [`supervise`], but asks `caller` about hosts that the profile does not name. When the
+/// caller closes its end, the run is ended.
 pub(crate) fn run_with_caller(
     launch: &LaunchConfig,
     by: Option<SandboxBackend>,
@@ -79,7 +82,7 @@ pub(crate) fn run_with_caller(
     report.map(|report| SandboxReport { unenforced_limits: unlimited, ..report })
 }
 
-/// One run, once everything is known that it needs.
+/// One run, with everything that it needs.
 struct SupervisedRun<'a> {
     launch: &'a LaunchConfig,
     protected_paths: &'a ProtectedPaths,
@@ -89,7 +92,7 @@ struct SupervisedRun<'a> {
 }
 
 impl SupervisedRun<'_> {
-    /// Makes the placeholders, runs the program, and takes them away again.
+    /// Creates the placeholders, runs the program, and removes the placeholders.
     fn run_with_placeholders(
         &self,
         registry: &PlaceholderRegistry,
@@ -97,7 +100,7 @@ impl SupervisedRun<'_> {
     ) -> Result<SandboxReport, SandboxError> {
         let Self { launch, protected_paths: guarded, group, requested_plan: wanted, progress } =
             *self;
-        // In a staged run nothing is put on the host.
+        // A staged run creates nothing on the host.
         let nothing = ProtectedPaths::default();
         let placed = if launch.staging_directory.is_some() { &nothing } else { guarded };
         let placeholders =

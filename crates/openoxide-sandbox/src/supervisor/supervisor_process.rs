@@ -32,16 +32,16 @@ use crate::{
     sys,
 };
 
-/// The input of the supervisor, in memory that the caller keeps open, too.
+/// The input of the supervisor, in a memory file that the caller keeps open, too.
 #[derive(Debug, Serialize, Deserialize)]
 struct SupervisorInput {
     launch: LaunchConfig,
-    /// The number of the descriptor at which start and end are recorded.
+    /// The number of the descriptor to which start and end are written.
     progress: RawFd,
 }
 
-/// The result of the supervisor, which overwrites its input before it ends. So the report is
-/// available whatever happens to the socket.
+/// The result of the supervisor, which replaces its input before it ends. The report is therefore
+/// available even if the socket fails.
 #[derive(Debug, Serialize, Deserialize)]
 enum SupervisorResult {
     /// The program was run.
@@ -86,7 +86,7 @@ pub fn run_confined(
     let status = supervisor.wait();
     let outcome =
         read_from_memfd(&mut order).unwrap_or_else(|_| SupervisorResult::new_missing(status));
-    // Where it was killed, the processes inside and the one that cleans up after it end next.
+    // If the supervisor was killed, the processes inside and the cleanup process end next.
     reader.read(PROGRESS_TIMEOUT).correct_result(outcome.into_result(), &launch.profile)
 }
 
@@ -116,12 +116,12 @@ fn answer_requests(wire: &MessageSocket, ask: &mut RuntimeReviewer<'_>) {
             Ok(Some((SupervisorMessage::Ask(question), _))) => {
                 // While a question is open, the only message is its withdrawal.
                 let answer = ask(question, &|| is_readable(wire.descriptor().as_fd()));
-                // Where it is gone, that is heard next.
+                // If the supervisor is gone, this is received next.
                 drop(wire.send(&CallerMessage::Answer(answer), &[]));
             }
             Ok(Some((SupervisorMessage::Withdrawn, _))) => {}
-            // The supervisor has ended without reading an answer. This error is reported once, and
-            // its earlier messages are read next.
+            // The supervisor has ended without reading an answer. This error is reported once. Its
+            // earlier messages are read next.
             Err(error) if error.raw_os_error() == Some(libc::ECONNRESET) => {}
             Ok(None) | Err(_) => return,
         }
@@ -129,7 +129,7 @@ fn answer_requests(wire: &MessageSocket, ask: &mut RuntimeReviewer<'_>) {
 }
 
 impl SupervisorResult {
-    /// The outcome of a supervisor that left none.
+    /// Returns the outcome for a supervisor that wrote none.
     fn new_missing(status: io::Result<ExitStatus>) -> Self {
         let signal = status.ok().and_then(|status| status.signal());
         let how = signal.map_or_else(String::new, |signal| format!(" (signal {signal})"));
@@ -198,7 +198,7 @@ fn write_to_memfd(value: &impl Serialize) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes a value in the place of another one.
+/// Replaces the value in a memory file.
 fn overwrite_memfd(file: &mut File, value: &impl Serialize) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;

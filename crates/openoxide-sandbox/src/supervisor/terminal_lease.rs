@@ -22,17 +22,18 @@ use crate::{ipc::is_readable, supervisor::output_tail::OutputTail};
 /// The time to wait before a terminal that another process uses is checked again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Whose turn it is at the terminal: the program's, or that of a question.
+/// The exclusive use of the terminal, either by the program or by a question.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TerminalLease(Arc<(Mutex<bool>, Condvar)>);
 
 impl TerminalLease {
-    /// Takes it for a question: afterwards nothing is read there or written for the program.
+    /// Acquires the terminal for a question. Afterwards nothing is read from it or written to it
+    /// for the program.
     pub(super) fn acquire(&self) {
         *self.lock_state() = true;
     }
 
-    /// Gives it back.
+    /// Releases the terminal.
     pub(super) fn release(&self) {
         *self.lock_state() = false;
         self.0.1.notify_all();
@@ -42,7 +43,7 @@ impl TerminalLease {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no question is open. None can be opened while the result is held.
+    /// Waits until no question is open. No question can be opened while the returned guard exists.
     fn wait_until_free(&self) -> MutexGuard<'_, bool> {
         let free = self.0.1.wait_while(self.lock_state(), |asking| *asking);
         free.unwrap_or_else(PoisonError::into_inner)
@@ -59,9 +60,8 @@ pub(super) struct StreamCopy {
 }
 
 impl StreamCopy {
-    /// Copies data as it arrives, until the end of the input, or until the output is not read any
-    /// more. Returns the end of the data. Errors are ignored, as for a program whose output is not
-    /// read any more.
+    /// Copies data as it arrives, until the input ends or the output is no longer read. Returns the
+    /// last part of the data. Errors are ignored, as for a program whose output is no longer read.
     pub(super) fn run(self) -> OutputTail {
         let mut tail = OutputTail::default();
         drop(self.copy_all(&mut tail));
@@ -110,8 +110,8 @@ impl StreamCopy {
     }
 }
 
-/// A file whose writes wait, even if another user of it has set `O_NONBLOCK`, which all of them
-/// share.
+/// A file whose writes block, even if another user of it has set `O_NONBLOCK`. This flag is shared
+/// by all users of an open file.
 struct BlockingWriter(File);
 
 impl io::Write for BlockingWriter {

@@ -1,8 +1,8 @@
 //! A separate terminal for a program that a person runs at a terminal.
 //!
-//! The program never gets the person's terminal: with it, the program could write into its input,
+//! The program never gets the person's terminal. With it, the program could write into its input,
 //! stop other jobs, or read what is typed after its end. Typed input is forwarded to the separate
-//! terminal, output is forwarded from it, and its size follows.
+//! terminal, output is forwarded from it, and its size is kept the same.
 
 use std::{
     io,
@@ -24,7 +24,8 @@ pub fn has_terminal() -> bool {
     isatty(stdin()) && isatty(stdout())
 }
 
-/// The person's terminal, joined to the outer end. It hands keys on as they are, and is put back at the end.
+/// The person's terminal, connected to the outer end. It is in raw mode during the run, and its
+/// original mode is restored at the end.
 #[derive(Debug)]
 pub(crate) struct TerminalRelay {
     outer: OwnedFd,
@@ -36,7 +37,7 @@ pub(crate) struct TerminalRelay {
 }
 
 impl TerminalRelay {
-    /// Joins them.
+    /// Connects the terminals.
     pub(crate) fn start(outer: OwnedFd) -> io::Result<Self> {
         let before = tcgetattr(stdin())?;
         let tail = OutputTail::default();
@@ -53,42 +54,44 @@ impl TerminalRelay {
         Ok(relay)
     }
 
-    /// Gives the inner end the size of the person's terminal.
+    /// Sets the size of the inner terminal to that of the person's terminal.
     pub(crate) fn resize(&self) {
         if let Ok(size) = tcgetwinsize(stdout()) {
             _ = tcsetwinsize(&self.outer, size);
         }
     }
 
-    /// Lets keys through as they are.
+    /// Puts the person's terminal into raw mode, so that keys are forwarded unchanged.
     fn enter_raw_mode(&self) -> io::Result<()> {
         let mut raw = self.original_mode.clone();
         raw.make_raw();
-        // Output is what the inner terminal has made of it; a message of ours still needs its line ends.
+        // The inner terminal has already processed the output. Messages of OpenOxide still need
+        // their line ends converted.
         raw.output_modes = self.original_mode.output_modes;
         Ok(tcsetattr(stdin(), OptionalActions::Drain, &raw)?)
     }
 
-    /// Puts the person's terminal back, for a question or at the end.
+    /// Restores the mode of the person's terminal, for a question or at the end.
     fn restore(&self) {
         _ = tcsetattr(stdin(), OptionalActions::Drain, &self.original_mode);
     }
 
-    /// Gives the person's terminal back for a question. Output of the program waits meanwhile.
+    /// Pauses the relay and restores the person's terminal for a question. Output of the program
+    /// waits until [`Self::resume`].
     pub(crate) fn pause(&mut self) {
         self.paused = true;
         self.reset_terminal();
     }
 
-    /// Restores the person's terminal, and ends states that the program may have left there: an
-    /// unfinished sequence that swallows the following text, hidden or coloured letters, other
-    /// character sets, a scroll region. The next message must be readable.
+    /// Restores the person's terminal, and ends states that the program may have left in it: an
+    /// unfinished sequence that hides the following text, hidden or coloured text, other character
+    /// sets, a scroll region. The next message must be readable.
     fn reset_terminal(&self) {
         _ = write(stdout(), PLAIN);
         self.restore();
     }
 
-    /// Takes it again.
+    /// Continues the relay after a question.
     pub(crate) fn resume(&mut self) {
         self.paused = false;
         drop(self.enter_raw_mode());
@@ -134,18 +137,18 @@ impl TerminalRelay {
         self.reset_terminal();
     }
 
-    /// Returns the end of the output.
+    /// Returns the last part of the output.
     pub(crate) const fn tail(&self) -> &OutputTail {
         &self.tail
     }
 }
 
 /// The sequences that reset a terminal. CAN and ST end any sequence (ECMA-48 §5, §8.3.143). Then
-/// letters replace existing text (IRM) and wrap (DECAWM), drawing is not delayed (2026), the mouse
-/// sends no input, and colours are the terminal's own (xterm's OSC 104, 110, 111): black on black
-/// hides a question, under which another one could be painted. Finally, there are plain letters
-/// (SGR 0), the usual character set, a visible cursor, and the whole screen as the scroll region,
-/// with the cursor where it was.
+/// characters replace existing text (IRM) and wrap (DECAWM), drawing is not delayed (2026), the
+/// mouse sends no input, and colours are the terminal's own (xterm's OSC 104, 110, 111). Black on
+/// black would hide a question, and another one could be drawn over it. Finally, there are plain
+/// characters (SGR 0), the usual character set, a visible cursor, and the whole screen as the
+/// scroll region, with the cursor at its previous position.
 const PLAIN: &[u8] =
     b"\x18\x1b\\\x1b[4l\x1b[?7h\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\
 \x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b[0m\x0f\x1b(B\x1b[?25h\x1b7\x1b[r\x1b8";

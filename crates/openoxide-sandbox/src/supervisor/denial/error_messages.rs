@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-/// The errors of the layers that hold files.
+/// The errors that the layers which restrict files return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DenialErrno {
     ReadOnly,
@@ -15,7 +15,7 @@ pub(super) enum DenialErrno {
     Access,
 }
 
-/// One error with the paths that may be meant.
+/// One error with the paths that it may refer to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PrintedError {
     pub(super) errno: DenialErrno,
@@ -33,7 +33,7 @@ const ERROR_TEXTS: [(DenialErrno, &str); 6] = [
 /// The maximum number of lines before an error in which a chain of causes may begin with the path
 /// (cargo).
 const MAX_CHAIN_LINES: usize = 6;
-/// No path is longer (`PATH_MAX`).
+/// The maximum length of a path (`PATH_MAX`).
 const MAX_PATH_LEN: usize = 4096;
 
 /// Finds the errors in a text, in order.
@@ -96,7 +96,7 @@ fn find_nearest_path(head: &str) -> Option<String> {
     named.or_else(|| parts.iter().skip(1).rev().find_map(|part| find_single_word(part)))
 }
 
-/// A path from `/` to the end: names can have blanks.
+/// Returns the path from the first `/` to the end. File names can contain spaces.
 fn find_absolute_path(part: &str) -> Option<String> {
     let starts = |at: &usize| {
         part.get(..*at).is_some_and(|head| head.is_empty() || head.ends_with([' ', '=', '(']))
@@ -107,7 +107,7 @@ fn find_absolute_path(part: &str) -> Option<String> {
     Some(path.trim_end_matches([' ', ')', ']', ',', ';']).to_owned())
 }
 
-/// A last word with a directory or an ending in it.
+/// Returns the last word if it contains a directory or a file extension.
 fn find_relative_path(part: &str) -> Option<String> {
     let word = part.rsplit(' ').next()?;
     let named = word.contains('/') || word.trim_matches('.').contains('.');
@@ -160,7 +160,7 @@ fn is_path(text: &str) -> bool {
         && !text.contains('\u{fffd}')
 }
 
-/// Leaves out what colours a terminal (ECMA-48: CSI, parameters, one final byte).
+/// Removes the escape sequences that colour a terminal (ECMA-48: CSI, parameters, one final byte).
 fn strip_escapes(text: &str) -> String {
     let mut pieces = text.split("\u{1b}[");
     let mut plain = pieces.next().unwrap_or_default().to_owned();

@@ -4,7 +4,8 @@ fn path(text: &str) -> AbsPath {
     AbsPath::new(text).unwrap()
 }
 
-/// A project at `/ws`; on the host, everything could be touched, but for `/root-owned` and what links lead elsewhere.
+/// Reads an output for a project at `/ws`. On the host, every path is accessible except
+/// `/root-owned` and the targets of links.
 fn read(text: &str) -> DetectedDenials {
     let profile = SandboxRestrictions {
         writable: [path("/ws"), path("/widened/file")].into(),
@@ -30,8 +31,9 @@ fn writes(text: &str, paths: &[&str]) {
     assert_eq!(read(text).denials, expected, "{text}");
 }
 
-/// Most are recorded in the sandbox, with other names: coreutils, bash, dash, git, tar, sed, Python, Node, cargo. Those of Ruby, Go,
-/// Java and curl are how their sources put it.
+/// Messages of failed writes. Those of coreutils, bash, dash, git, tar, sed, Python, Node and cargo
+/// are recorded in the sandbox, with other names. Those of Ruby, Go, Java and curl are taken from
+/// their sources.
 const WRITES: &[(&str, &str)] = &[
     ("touch: cannot touch '/outside/x': Read-only file system", "/outside/x"),
     ("mkdir: cannot create directory ‘/outside/x y’: Read-only file system", "/outside/x y"),
@@ -102,7 +104,7 @@ fn a_path_that_is_hidden_confirms_a_missing_permission() {
     }
 }
 
-/// Each of these is a refusal for who goes by words (codex#4859, #18711).
+/// Each of these is a denial for a program that only looks at words (codex#4859, #18711).
 /// Guards I32.
 #[test]
 fn words_alone_confirm_nothing() {
