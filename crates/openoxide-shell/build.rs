@@ -1,5 +1,5 @@
 //! Generation of static tables from the program descriptions in `programs/*.toml`. A hook runs as a
-//! new process for each tool call, so it has no time to parse the tables.
+//! new process for each tool call, so parsing the tables at run time would be too slow.
 #![expect(clippy::disallowed_methods, reason = "a build script reads and writes files")]
 
 use std::{
@@ -19,7 +19,7 @@ mod effects;
 #[path = "src/programs/hash.rs"]
 mod hash;
 
-/// One file.
+/// One description file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -191,7 +191,7 @@ fn slots<'n>(names: impl ExactSizeIterator<Item = &'n String>) -> Fallible<Vec<u
     Ok(slots)
 }
 
-/// The arrays of the table, as they are written (`src/programs/table.rs`).
+/// The arrays of the table, in the form in which they are written (`src/programs/table.rs`).
 #[derive(Default)]
 struct Table {
     programs: BTreeMap<String, String>,
@@ -206,7 +206,7 @@ struct Table {
     tokens: Vec<String>,
     values: Vec<String>,
     readers: Vec<String>,
-    /// All texts, concatenated, and the position of each.
+    /// All texts, concatenated, and the position of each text.
     texts: String,
     places: BTreeMap<String, String>,
 }
@@ -219,7 +219,7 @@ fn add(array: &mut Vec<String>, rows: impl IntoIterator<Item = String>) -> Falli
     Ok(format!("TableRange {{ start: {from}, end: {to} }}"))
 }
 
-/// Returns the number of a function.
+/// Returns the number of a function, and adds the function if it is new.
 fn function(array: &mut Vec<String>, kind: &str, name: Option<&String>) -> String {
     let Some(name) = name else { return "None".to_owned() };
     let name = format!("readers::{name} as {kind}");
@@ -255,7 +255,7 @@ impl Table {
         Ok(())
     }
 
-    /// Adds a level, and returns its place.
+    /// Adds a level and returns its index.
     fn level(
         &mut self,
         row: &Row,
@@ -263,8 +263,8 @@ impl Table {
         above: &str,
     ) -> Fallible<String> {
         let class = class(row.class.as_deref())?;
-        // All subcommands inherit the spelling of options and the version control systems that are
-        // started.
+        // All subcommands inherit the spelling of options and the version control systems that the
+        // program starts.
         let traits_here = format!("{above} {}", row.traits);
         let inherited = |name: &&str| {
             matches!(*name, "single-dash" | "abbreviations" | "starts-git" | "starts-vcs")
@@ -370,13 +370,13 @@ impl Table {
         Ok(format!("OperandSpecRow {{ first: {first}, repeated: {repeated}, last: {last} }}"))
     }
 
-    /// Adds the words of a text as a list.
+    /// Adds the words of a text as a list of texts.
     fn list(&mut self, text: &str) -> Fallible<String> {
         let texts: Fallible<Vec<_>> = text.split_whitespace().map(|text| self.text(text)).collect();
         Ok(format!("TableTexts({})", add(&mut self.lists, texts?)?))
     }
 
-    /// Adds a text if it is not there yet.
+    /// Adds a text if the table does not contain it yet.
     fn text(&mut self, text: &str) -> Fallible<String> {
         if let Some(place) = self.places.get(text) {
             return Ok(place.clone());
@@ -397,7 +397,8 @@ impl Table {
         levels.iter().map(row).collect()
     }
 
-    /// Returns the statics that mark the programs of a list, and those of it whose version is not proved otherwise.
+    /// Returns the statics that mark the programs of a list, and those of them whose version is not
+    /// proved otherwise.
     fn unproved(&self, list: &str, versions: &str) -> Fallible<String> {
         let of = |file: &str, list: &str| {
             let names = list.lines().filter(|line| !line.starts_with('#'));
@@ -420,7 +421,7 @@ impl Table {
         Ok(self.marks("UNPROVED", &unproved) + &self.marks("UNPROVED_VERSIONS", &open))
     }
 
-    /// Returns the static that marks programs, one bit for each program of the table.
+    /// Returns the static that marks programs, with one bit for each program of the table.
     fn marks(&self, name: &str, names: &BTreeSet<String>) -> String {
         let mut marks = vec![0_u8; self.programs.len().div_ceil(8)];
         for (number, key) in self.programs.keys().enumerate() {
@@ -491,7 +492,7 @@ fn class_of(text: &str) -> Fallible<&'static str> {
     })
 }
 
-/// The first operands, the one that repeats, and the last.
+/// The first operands, the operand that repeats, and the last operands.
 type Operands = (Vec<String>, Option<String>, Vec<String>);
 
 fn operands(text: &str) -> Fallible<Operands> {

@@ -1,10 +1,10 @@
-//! The meaning of commands, derived from their words: which are harmless, and what they read,
-//! write, reach and run.
+//! The meaning of commands, derived from their words: which commands are harmless, and what they
+//! read, write, reach and run.
 //!
 //! The table (`programs/*.toml`) describes the options and operands of each program. Anything that
-//! is missing from it is unknown, and unknown is never harmless. A program is harmless only by its
-//! bare name or in a system directory. Effects that are not harmless are reported for a program in
-//! any directory.
+//! is missing from it is unknown, and unknown is never harmless. A program can be harmless only if
+//! it is called by its bare name or from a system directory. Effects that are not harmless are
+//! reported for a program in any directory.
 
 mod arguments;
 mod command_analysis;

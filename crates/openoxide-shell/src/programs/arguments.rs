@@ -1,33 +1,34 @@
-//! The words of a command, and what is known about those that stand for files.
+//! The words of a command, and the information which of them are names of files.
 
 use openoxide_protocol::{CommandWord, CommandWords, FileSearch};
 
-/// Names of files that are there.
+/// Names of existing files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WordSource {
-    /// Those that match a pattern of the shell.
+    /// The files that match a shell pattern.
     Pattern(String),
-    /// Some of the files below these directories, or these files themselves. Their names may be
-    /// `bare` or start with the names of the directories. If `search` is set, a program has printed
-    /// the names, and it tells which of the files there they can be.
+    /// Some of the files below these roots, or the roots themselves. The names may be `bare` or
+    /// start with the names of the roots. If `search` is set, a program has printed the names, and
+    /// `search` describes which of the files they can be.
     DescendantsOf { roots: Vec<String>, bare: bool, search: Option<Box<FileSearch>> },
-    /// The text that the command reads from standard input, whatever it is: `whole` lines, or words
-    /// separated by blanks.
+    /// Any text that the command reads from standard input: `whole` lines, or words separated by
+    /// blanks.
     StandardInput { whole: bool },
-    /// Words of letters and digits that a program made up, such as the names of commits: no options, and no files.
+    /// Words of letters and digits that a program generated, such as the names of commits. They are
+    /// neither options nor files.
     Tokens,
     /// A number.
     Number,
 }
 
-/// A command: its words, and which of the unknown ones are names of files.
+/// A command: its words, and which of the unknown words are names of files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Argv {
     pub(crate) words: CommandWords,
     pub(crate) paths: Vec<(usize, WordSource)>,
 }
 
-/// The same, borrowed.
+/// A borrowed view of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArgvRef<'a> {
     pub(crate) words: &'a CommandWords,
@@ -39,7 +40,7 @@ pub(crate) struct ArgvRef<'a> {
 pub(crate) enum ArgumentWord<'a> {
     /// The whole word is known.
     Known(&'a str),
-    /// One word, of which only the beginning is known; it may be empty.
+    /// One word of which only the beginning is known. The beginning may be empty.
     Prefix(&'a str),
     /// Any number of words, each the name of one of these files.
     Files(&'a WordSource),
@@ -48,7 +49,7 @@ pub(crate) enum ArgumentWord<'a> {
 }
 
 impl Argv {
-    /// Returns the command as it is looked at.
+    /// Returns the command as a borrowed view.
     pub(crate) fn as_argv_ref(&self) -> ArgvRef<'_> {
         ArgvRef { words: &self.words, paths: &self.paths }
     }
@@ -67,7 +68,7 @@ impl<'a> From<&'a CommandWords> for ArgvRef<'a> {
 }
 
 impl<'a> ArgvRef<'a> {
-    /// Returns the words from the given one on.
+    /// Returns the words from the given index on.
     pub(crate) fn iter(self, from: usize) -> impl Iterator<Item = ArgumentWord<'a>> {
         self.words.iter().enumerate().skip(from).map(move |(index, word)| match word {
             CommandWord::Known(text) => ArgumentWord::Known(text),
@@ -119,7 +120,7 @@ impl WordSource {
         !matches!(self, Self::DescendantsOf { roots, .. } if roots.iter().any(|root| root.starts_with('/')))
     }
 
-    /// Returns whether such a name may begin with a dash.
+    /// Returns whether one of these names may begin with a dash.
     pub(crate) fn may_look_like_option(&self) -> bool {
         match self {
             // A number can be negative.

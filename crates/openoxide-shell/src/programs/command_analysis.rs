@@ -9,7 +9,7 @@ use super::{
     command_reading, spec_table,
 };
 
-/// Returns what a command does, as far as its words show it.
+/// Returns the effects of a command as far as its words show them.
 pub(crate) fn analyze_command(arguments: ArgvRef<'_>) -> CommandMeaning {
     let Some(name) = arguments.known_word(0) else { return CommandMeaning::new_unknown() };
     let (directory, base) = match name.rsplit_once('/') {
@@ -33,7 +33,7 @@ pub(crate) fn analyze_command(arguments: ArgvRef<'_>) -> CommandMeaning {
     meaning
 }
 
-/// Returns whether the table has a program of this name.
+/// Returns whether the table contains a program of this name.
 pub(crate) fn is_known_program(name: &str) -> bool {
     spec_table::find_program(name.rsplit('/').next().unwrap_or_default()).is_some()
 }
@@ -45,14 +45,14 @@ fn names_version(arguments: ArgvRef<'_>) -> bool {
 }
 
 impl ArgvRef<'_> {
-    /// Returns the meaning of a command inside of another one ([`analyze_command`]).
+    /// Returns the meaning of a command inside another command ([`analyze_command`]).
     pub(super) fn meaning(self) -> CommandMeaning {
         analyze_command(self)
     }
 
-    /// Returns the class of a command that runs no other command, or unknown for one that does. `find`
-    /// and `fd` call this for the commands that they run. The result for another `find` or `fd` is
-    /// unknown, too, because they could be nested without limit.
+    /// Returns the class of a command that runs no other command, or unknown for a command that
+    /// does. `find` and `fd` call this function for the commands that they run. The result for
+    /// another `find` or `fd` is unknown, too, because they could be nested without limit.
     pub(super) fn class_without_inner_command(self) -> CommandClass {
         let level = self.known_word(0).and_then(spec_table::find_program);
         if level.is_none_or(|level| matches!(level.name(), "find" | "fd")) {

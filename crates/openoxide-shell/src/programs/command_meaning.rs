@@ -14,38 +14,40 @@ pub(crate) struct CommandMeaning {
     pub(crate) class: CommandClass,
     /// The effects of the command, in order.
     pub(crate) effects: Vec<CommandEffect>,
-    /// The directory in which it works, if that is another; relative names begin there.
+    /// The directory in which the command works, if it is not the current one. Relative names are
+    /// resolved there.
     pub(crate) working_directory: Option<String>,
     /// The kind of output.
     pub(crate) output: OutputKind,
     /// The files whose names the command can print, or `None` if they can be any files.
     pub(crate) printed_files: Option<Box<FileSearch>>,
-    /// The command without the options before its subcommand, and with the subcommand's own name, if it was written otherwise.
+    /// The command without the options before its subcommand, and with the subcommand's canonical
+    /// name, if it was written differently.
     pub(crate) canonical_words: Option<CommandWords>,
-    /// The version control systems that it starts.
+    /// The version control systems that the command starts.
     pub(crate) version_control: VersionControl,
-    /// Words that git takes for a configured remote, or for a directory of that name.
+    /// Words that git interprets as a configured remote, or as a directory of that name.
     pub(crate) remotes: Vec<String>,
-    /// The data bases of SQLite that it opens.
+    /// The SQLite databases that the command opens.
     pub(crate) databases: Vec<SqliteDatabase>,
     /// Whether the program's harmless options were never verified by running it.
     pub(crate) unproved: bool,
-    /// Whether it only prints help or its version.
+    /// Whether the command only prints help or its version.
     pub(crate) only_ends: bool,
 }
 
-/// One thing that a command does.
+/// One effect of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CommandEffect {
     /// Reads this file, or everything below this directory.
     Reads(EffectTarget),
-    /// Looks at names, sizes and other metadata.
+    /// Reads names, sizes and other metadata.
     ReadsMetadata(EffectTarget),
-    /// Searches the files below this directory and prints lines of them.
+    /// Searches the files below this directory and prints lines from them.
     Searches(EffectTarget, FileSearch),
-    /// Creates, changes or removes this.
+    /// Creates, changes or removes this file or directory.
     Writes(EffectTarget),
-    /// Writes to standard output or standard error by its name in `/dev`.
+    /// Writes to standard output or standard error through its name in `/dev`.
     WritesDescriptor(String),
     /// Reaches this host or address.
     Reaches(String),
@@ -56,20 +58,21 @@ pub(crate) enum CommandEffect {
     Tool(Argv),
     /// Runs this command in a container.
     GuestCommand(Argv),
-    /// Has a shell run this script.
+    /// Runs this script in a shell.
     Script(String),
-    /// Does something unknown, for this reason.
+    /// Has an unknown effect, for this reason.
     Unknown(&'static str),
-    /// One of its words could be an option that is not harmless.
+    /// Contains a word that could be an option that is not harmless.
     MayBeOption(PossibleOption),
 }
 
-/// An option that a word could be which is not known before the command runs.
+/// An option that a word could be if the word is not known before the command runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PossibleOption {
     /// The index of the word.
     pub(crate) index: usize,
-    /// The pattern of the shell that the word is: then it is that option only if a file has such a name.
+    /// The shell pattern in the word, if it is one. It is that option only if a file has such a
+    /// name.
     pub(crate) pattern: Option<String>,
     /// The prefixes of the names of such files, separated by blanks. A prefix with a `*` before it
     /// can occur anywhere in the name.
@@ -80,13 +83,13 @@ pub(crate) struct PossibleOption {
 }
 
 impl CommandEffect {
-    /// Returns whether it is another command, whose words are checked separately.
+    /// Returns whether this is another command, whose words are checked separately.
     pub(crate) const fn is_command(&self) -> bool {
         matches!(self, Self::Runs(_) | Self::Tool(_) | Self::GuestCommand(_) | Self::Script(_))
     }
 
-    /// Forgets which files the words of a command stand for. In another directory the same names
-    /// belong to other files.
+    /// Discards the information which files the words of a command refer to. In another directory
+    /// the same names refer to other files.
     pub(crate) fn forget_paths(&mut self) {
         if let Self::Runs(command) | Self::Tool(command) | Self::GuestCommand(command) = self {
             command.paths.clear();
@@ -100,7 +103,7 @@ pub(crate) enum EffectTarget {
     File(String),
     /// The files that match this pattern.
     Pattern(String),
-    /// Files below this directory, whose names another program has printed.
+    /// Files below this directory. Another program has printed their names.
     Printed(String),
 }
 
@@ -121,16 +124,17 @@ impl EffectTarget {
 pub(crate) enum OutputKind {
     #[default]
     Anything,
-    /// Names of files below those that it looks at, one a line: `bare` ones, or such that begin with what it was given.
+    /// File names below the paths that the command examines, one per line. They are `bare`, or
+    /// begin with the given paths.
     FileNames { bare: bool },
-    /// Lines that it has read.
+    /// Lines that the command has read.
     InputLines,
-    /// Words of letters and digits: names of commits, numbers of processes.
+    /// Words of letters and digits, such as names of commits or process IDs.
     Tokens,
 }
 
 impl CommandMeaning {
-    /// Returns the meaning of a command of this class that has done nothing yet.
+    /// Returns the meaning of a command of this class without any effects.
     pub(crate) const fn new(class: CommandClass) -> Self {
         Self {
             class,
@@ -147,17 +151,18 @@ impl CommandMeaning {
         }
     }
 
-    /// Returns the meaning of a command of which nothing is known.
+    /// Returns the meaning of a command about which nothing is known.
     pub(crate) const fn new_unknown() -> Self {
         Self::new(CommandClass::Unknown)
     }
 
-    /// Takes from the class what `class` does not have.
+    /// Lowers the class to `class` if `class` is less harmless.
     pub(crate) fn lower_class(&mut self, class: CommandClass) {
         self.class = self.class.max(class);
     }
 
-    /// Notes that links below the directories that are read lead to files that are read as well.
+    /// Records that symbolic links below the directories that are read lead to files that are also
+    /// read.
     pub(crate) fn follow_links(&mut self) {
         for effect in &mut self.effects {
             if let CommandEffect::Reads(target) = effect
@@ -168,7 +173,8 @@ impl CommandMeaning {
         }
     }
 
-    /// Notes that the contents of everything below the directories that it reads come out.
+    /// Records that the command outputs the contents of everything below the directories that it
+    /// reads.
     pub(crate) fn read_whole_directories(&mut self) {
         let read = self.effects.iter().filter_map(|effect| match effect {
             CommandEffect::Reads(EffectTarget::File(root) | EffectTarget::Printed(root)) => {
@@ -181,7 +187,7 @@ impl CommandMeaning {
         self.effects.extend(whole);
     }
 
-    /// Notes that a program reads `FILE.gz` or similar if there is no `FILE`.
+    /// Records that a program reads `FILE.gz` or similar if there is no `FILE`.
     pub(crate) fn add_compressed_names(&mut self) {
         const ENDINGS: [&str; 8] = [".gz", ".Z", ".tgz", ".bz2", ".xz", ".lzma", ".lz4", ".zst"];
         let read = self.effects.iter().filter_map(|effect| match effect {
@@ -196,8 +202,8 @@ impl CommandMeaning {
         self.effects.extend(named);
     }
 
-    /// Notes that lines of the files come out that match one of `patterns` below the directories
-    /// that it reads, also behind links.
+    /// Records that the command outputs lines of the files that match one of `patterns` below the
+    /// directories that it reads, also through symbolic links.
     pub(super) fn search_directories(&mut self, patterns: TableTexts) {
         let patterns: Vec<&str> = patterns.iter().collect();
         let names = patterns.iter().filter(|pattern| **pattern != ".");
@@ -235,7 +241,7 @@ impl CommandMeaning {
                 self.effects.push(effect(EffectTarget::Pattern(pattern.clone())));
             }
             ArgumentWord::Files(WordSource::DescendantsOf { roots, search, .. }) => {
-                // Whatever is found there: links among it lead to files that are read as well.
+                // Everything found there is read, including files that symbolic links lead to.
                 let found = |root: &String| effect(EffectTarget::Printed(root.clone()));
                 self.effects.extend(roots.iter().map(found));
                 if let Some(search) = search.as_ref().filter(|_| !lists) {
@@ -302,8 +308,8 @@ impl CommandMeaning {
         }
     }
 
-    /// Reaches the host of an operand with `scheme://` in it, which many programs fetch in the place of a file. A pattern that
-    /// matches no file is such an operand, too.
+    /// Adds the host of an operand that contains `scheme://`, which many programs fetch instead of
+    /// reading a file. A pattern that matches no file is also such an operand.
     fn reaches_instead(&mut self, arg: ArgumentWord<'_>) -> bool {
         match arg {
             ArgumentWord::Known(text) => {
@@ -318,8 +324,8 @@ impl CommandMeaning {
         }
     }
 
-    /// Reads the file that an address names. An address with patterns or percent-encoding stands
-    /// for an unknown file.
+    /// Adds a read of the file that an address names. An address with patterns or percent-encoding
+    /// refers to an unknown file.
     fn add_file_url(&mut self, rest: &str, whole: bool) {
         let path = match rest.strip_prefix("//") {
             Some(rest) => rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/"),
@@ -331,7 +337,7 @@ impl CommandMeaning {
         self.add_read(ArgumentWord::Known(path), false);
     }
 
-    /// Has a shell run the script in `arg`.
+    /// Adds that the script in `arg` runs in a shell.
     pub(crate) fn add_script(&mut self, arg: ArgumentWord<'_>) {
         match arg {
             ArgumentWord::Known(script) => {
@@ -360,7 +366,7 @@ impl CommandMeaning {
     }
 }
 
-/// Returns the address in a word: `https://x.io/a`, and that of `/vsicurl/https://x.io/a`.
+/// Returns the address in a word, such as `https://x.io/a` or that of `/vsicurl/https://x.io/a`.
 fn address_in(text: &str) -> Option<&str> {
     let end = text.find("://")?;
     let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte);

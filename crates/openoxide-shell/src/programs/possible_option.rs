@@ -1,7 +1,8 @@
-//! Words that are not known before the command runs, and that could be options.
+//! Detection of unknown words that could be options.
 //!
-//! A rule such as `Bash(rg *)` allows words that are not known. Where such a word could be `--pre=sh`, the rule does not cover the
-//! command. This pass reads the options by the table and reports the most harmful option that each unknown word could be.
+//! A rule such as `Bash(rg *)` allows words that are not known before the command runs. If such a
+//! word could be `--pre=sh`, the rule does not cover the command. This pass reads the options by
+//! the table and reports the most harmful option that each unknown word could be.
 
 use openoxide_protocol::CommandClass;
 
@@ -38,24 +39,25 @@ pub(crate) fn add_possible_options(meaning: &mut CommandMeaning, arguments: Argv
     }
 }
 
-/// Returns whether the command runs another one, whose words are checked separately.
+/// Returns whether the command runs another command whose words are checked separately.
 fn runs_inner_command(meaning: &CommandMeaning) -> bool {
     meaning.effects.iter().any(CommandEffect::is_command)
 }
 
-/// A command line while its unknown words are looked for.
+/// A command line that is searched for unknown words.
 struct OptionSearch<'a> {
     arguments: ArgvRef<'a>,
     runs_inner_command: bool,
-    /// The program and its subcommands so far.
+    /// The program and the subcommands that have been read so far.
     path: Vec<&'static CommandSpec>,
-    /// The operands behind the last subcommand.
+    /// The operands after the last subcommand.
     operands: usize,
-    /// Only words that could be subcommands themselves were found before.
+    /// Whether all operands so far could be names of subcommands.
     at_subcommand: bool,
     /// The words that are the values of options.
     values: Vec<usize>,
-    /// The value of an option is a pattern, and what further files would be is more than a file that is read.
+    /// Whether the value of an option is a pattern that can match more files, and a further file
+    /// would be more than a file that is read.
     value_may_shift: bool,
     found: Vec<PossibleOption>,
 }
@@ -125,7 +127,7 @@ impl<'a> OptionSearch<'a> {
         }
     }
 
-    /// Returns whether the next operand begins a command.
+    /// Returns whether a command begins at the next operand.
     fn starts_command(&self) -> bool {
         let Some(level) = self.path.last() else { return false };
         let kinds = level.operands.to_operand_spec();
@@ -133,7 +135,7 @@ impl<'a> OptionSearch<'a> {
         kind.is_some_and(OperandKind::is_command_start)
     }
 
-    /// A pattern as the value of an option can become several words.
+    /// A pattern that is the value of an option can expand to several words.
     fn note_value(
         &mut self,
         value: Option<ArgumentWord<'a>>,
@@ -167,7 +169,8 @@ impl<'a> OptionSearch<'a> {
             let level = self.path.last().filter(|_| self.may_be_subcommand(candidate));
             level.and_then(|level| most_harmful_subcommand(level))
         };
-        // The files that match a pattern are looked at, and hardly ever is one named like an option.
+        // The directory is searched for matches of a pattern, and files are rarely named like
+        // options.
         let pattern = matches!(candidate.word, ArgumentWord::Files(WordSource::Pattern(_)))
             && levels.iter().any(|level| !level.traits.inert);
         let unlisted = || pattern.then(|| "an option that is not known to be read-only".to_owned());
@@ -198,7 +201,7 @@ impl<'a> OptionSearch<'a> {
         }
     }
 
-    /// Looks for words that could begin as one that makes the program run something else, wherever they are.
+    /// Searches all words for one whose beginning could make the program run something else.
     fn find_opaque_words(&mut self, end: usize) {
         let starts: Vec<&str> = self.path.iter().flat_map(|level| level.opaque.iter()).collect();
         if starts.is_empty() {
@@ -236,7 +239,7 @@ impl<'a> OptionSearch<'a> {
 /// Returns whether a word with this beginning could be one that makes the program run something else.
 fn may_begin_opaque_word(start: &str, beginning: &str, index: usize) -> bool {
     match start.strip_prefix('*') {
-        // In an assignment of make it can be anywhere; otherwise it is part of an option.
+        // In an assignment of make the text can be anywhere. Otherwise it is part of an option.
         Some(held) => {
             beginning.is_empty() || beginning.starts_with('-') || held.starts_with(['!', ':'])
         }
@@ -246,7 +249,8 @@ fn may_begin_opaque_word(start: &str, beginning: &str, index: usize) -> bool {
     }
 }
 
-/// Returns whether a pattern follows an option of a program whose options are not listed: it may be the value.
+/// Returns whether a pattern follows an option of a program whose options are not listed. The
+/// pattern may be the option's value.
 fn takes_pattern_unlisted(level: &CommandSpec, arguments: ArgvRef<'_>) -> bool {
     let listed = level.options().any(|option| option.effect != OptionEffect::Ends);
     let option = |arg: ArgumentWord<'_>| matches!(arg, ArgumentWord::Known(text) if text.starts_with('-') && text.len() > 1 && text != "--");
@@ -260,7 +264,7 @@ fn takes_pattern_unlisted(level: &CommandSpec, arguments: ArgvRef<'_>) -> bool {
         && pairs.any(|(before, arg)| option(before) && pattern(arg))
 }
 
-/// Returns whether the operands of a level are nothing but files that are read, however many there are.
+/// Returns whether the operands of a level are only files that are read, in any number.
 fn only_reads_files(level: &CommandSpec) -> bool {
     let kinds = level.operands.to_operand_spec();
     let mut all = kinds.first.iter().chain(&kinds.repeated).chain(kinds.last);
@@ -281,7 +285,8 @@ fn literal_prefix(pattern: &str) -> &str {
     pattern.get(..end).unwrap_or_default()
 }
 
-/// Returns the most harmful option of a level that a word could be, and how a sentence calls it.
+/// Returns the most harmful option of a level that a word could be, and its description for use in
+/// a sentence.
 fn most_harmful_option(level: &CommandSpec, kind: CandidateKind) -> Option<(OptionEffect, String)> {
     let fits = |option: &OptionSpec| match kind {
         CandidateKind::Any | CandidateKind::Dashed => true,
@@ -344,7 +349,8 @@ fn operand_harm(kinds: OperandSpec) -> Option<OptionEffect> {
     .max()
 }
 
-/// Returns the most harmful subcommand that a word could be, and how a sentence calls it.
+/// Returns the most harmful subcommand that a word could be, and its description for use in a
+/// sentence.
 fn most_harmful_subcommand(level: &'static CommandSpec) -> Option<String> {
     let subs =
         level.subcommands().iter().filter_map(|sub| Some((command_harm(sub.spec()?)?, sub.name())));
@@ -410,7 +416,7 @@ mod tests {
         let rg = worst("rg", CandidateKind::Any).unwrap();
         assert!(rg.ends_with("which runs a command"), "{rg}");
         assert_eq!(worst("rg", CandidateKind::Long).unwrap(), rg);
-        // Of those with one letter only `-z` is harmful: it starts unpackers.
+        // Of the single-letter options, only `-z` is harmful, because it starts decompressors.
         assert!(worst("rg", CandidateKind::Letters).unwrap().starts_with("the option `-z`"));
         assert_eq!(worst("wc", CandidateKind::Letters), None);
     }
@@ -454,7 +460,7 @@ mod tests {
         }));
     }
 
-    /// Programs and subcommands that have an option which runs, writes or loads something, but for
+    /// Programs and subcommands that have an option that runs, writes or loads something, but for
     /// which `PROGRAM "$x"` is not restricted, with the reason.
     const EXEMPT: &[(&str, &str)] = &[];
 
@@ -470,7 +476,7 @@ mod tests {
     }
 
     /// Adds the names of the commands that have a harmful option. The flag is `true` if an unknown
-    /// word of the command is restricted, and `false` if the word could be that option without a
+    /// word of the command is restricted. It is `false` if the word could be that option without a
     /// restriction.
     fn add_commands(
         names: &mut Vec<&'static str>,

@@ -10,10 +10,10 @@ pub(crate) type CommandReader = fn(CommandArguments<'_>) -> CommandMeaning;
 /// A function that returns whether an option with its value is harmless.
 pub(crate) type OptionCheck = fn(&str, Option<ArgumentWord<'_>>) -> bool;
 
-/// A function that returns whether only words of letters and digits are printed with these options
-/// and operands.
+/// A function that returns whether the program prints only words of letters and digits with these
+/// options and operands.
 pub(crate) type TokenOutputCheck =
     fn(&[(&str, Option<ArgumentWord<'_>>)], &[ArgumentWord<'_>]) -> bool;
 
-/// Adds what the value of an option does.
+/// A function that adds the effects of an option's value.
 pub(crate) type OptionValueReader = fn(&mut CommandMeaning, &str, Option<ArgumentWord<'_>>);

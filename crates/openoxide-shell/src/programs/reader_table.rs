@@ -1,7 +1,7 @@
 //! The functions that the table names: readers of programs, and checks of options and output.
 //!
-//! The readers use the generic reader (`command_reading`), which calls them for subcommands. It does
-//! so by the methods of [`CommandSpec`] in this file.
+//! The readers use the generic reader (`command_reading`), which calls the readers for subcommands
+//! through the methods of [`CommandSpec`] in this file.
 
 use super::{
     command_spec::CommandSpec,

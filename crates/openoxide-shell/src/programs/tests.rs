@@ -76,7 +76,7 @@ fn show_class(class: CommandClass) -> &'static str {
 
 fn show_effects(meaning: &CommandMeaning) -> String {
     let place = meaning.working_directory.iter().map(|place| format!("in {place}"));
-    // What a search reaches is tested where the files are.
+    // The scope of a search is tested next to the code that determines it.
     let all =
         meaning.effects.iter().filter(|effect| !matches!(effect, CommandEffect::Searches(..)));
     let effects = all.map(|effect| match effect {
@@ -102,7 +102,7 @@ fn show_target(target: &EffectTarget) -> &str {
     text
 }
 
-/// Words that are not known end in three dots.
+/// Formats a command. Words that are not known end in three dots.
 fn show_command(command: &Argv) -> String {
     let show = |(index, word)| match word {
         CommandWord::Known(text) => text.to_owned(),
@@ -118,11 +118,11 @@ fn show_command(command: &Argv) -> String {
     command.words.iter().enumerate().map(show).collect::<Vec<_>>().join(" ")
 }
 
-/// The known part of a word that is being read.
+/// The known part of a word while it is read.
 #[derive(Default)]
 struct Piece {
     text: String,
-    /// The place in `text` from which on it is not known.
+    /// The position in `text` where the unknown part begins.
     unknown: Option<usize>,
     /// Whether it may expand to any number of words.
     splits: bool,
@@ -212,7 +212,7 @@ fn every_option_that_a_row_names_twice_is_there() {
     assert!(missing.is_empty(), "no such options: {missing:#?}");
 }
 
-/// The options are searched by halves.
+/// The options are found by binary search.
 #[test]
 fn every_program_of_the_table_is_found_by_its_name() {
     let names: Vec<&str> = spec_table::all().map(|(name, _)| name).collect();
@@ -233,7 +233,7 @@ fn options_and_subcommands_are_sorted() {
     }
 }
 
-/// The cases are read as they are written.
+/// The cases are parsed as they are written.
 #[test]
 fn words_are_read_as_a_shell_reads_them() {
     let argv = words(r#"a 'b c' "d$e" *.rs f\ g $x ''"#);

@@ -1,4 +1,4 @@
-//! The expression of `find`, which can run programs.
+//! Reader for the expression of `find`, which can run programs.
 
 use openoxide_protocol::{CommandClass, CommandWord};
 
@@ -17,15 +17,15 @@ use super::{
 enum FindPrimary {
     /// Tests or prints.
     Test,
-    /// Tests or prints with the word after it.
+    /// Tests or prints, and takes the next word as its argument.
     TestWithValue,
-    /// Looks at the file that the word after it names.
+    /// Reads metadata of the file that the next word names.
     TestWithFile,
     /// Runs the words after it.
     Run,
     /// Removes files.
     Change,
-    /// Writes to the file that the word after it names; one more word may follow.
+    /// Writes to the file that the next word names. One more word may follow.
     Write,
 }
 
@@ -40,7 +40,7 @@ fn starts_expression(word: CommandWord<'_>) -> bool {
     }
 }
 
-/// Returns what this word does in an expression, if that is known.
+/// Returns the effect of this word in an expression, if it is known.
 fn parse_primary(name: &str) -> Option<FindPrimary> {
     Some(match name {
         "("
@@ -135,7 +135,7 @@ fn read_expression(arguments: CommandArguments<'_>, meaning: &mut CommandMeaning
                     meaning.output = OutputKind::Anything;
                 }
             }
-            // The format can put another directory or a dash before the name.
+            // The format can print another directory or a dash before the name.
             FindPrimary::TestWithValue if name == "-printf" => {
                 if !matches!(words.next()?, CommandWord::Known("%p\\n" | "%p\\0")) {
                     meaning.output = OutputKind::Anything;
@@ -151,7 +151,7 @@ fn read_expression(arguments: CommandArguments<'_>, meaning: &mut CommandMeaning
             FindPrimary::TestWithValue => take_word(&mut words)?,
             FindPrimary::TestWithFile => {
                 add_metadata_read(meaning, words.next()?);
-                // It is this file by another name.
+                // This is the same file under another name.
                 if name == "-samefile" {
                     meaning.output = OutputKind::Anything;
                     below = WordSource::StandardInput { whole: false };
@@ -171,15 +171,15 @@ fn read_expression(arguments: CommandArguments<'_>, meaning: &mut CommandMeaning
             }
             FindPrimary::Run => {
                 let command = read_exec_command(&mut words, &below)?;
-                // What runs elsewhere names other files.
+                // A command that runs in another directory names other files.
                 let command = if name.ends_with("dir") {
                     relocate_command(&command.words).into()
                 } else {
                     command
                 };
-                // Which files it is run for, is not known beforehand.
+                // The files that it runs for are not known beforehand.
                 meaning.lower_class(command.as_argv_ref().class_without_inner_command());
-                // Each directory below can be a repository that makes it run something.
+                // Each directory below can be a repository whose configuration runs something.
                 if name.ends_with("dir") && command.as_argv_ref().starts_version_control() {
                     meaning.lower_class(CommandClass::Unknown);
                 }
@@ -199,7 +199,7 @@ fn word_at(word: CommandWord<'_>) -> ArgumentWord<'_> {
     }
 }
 
-/// Notes that names, sizes and the like of a file or directory are looked at.
+/// Adds a read of the metadata of a file or directory, such as names and sizes.
 fn add_metadata_read(meaning: &mut CommandMeaning, word: CommandWord<'_>) {
     match word {
         CommandWord::Known(file) => {
@@ -209,7 +209,7 @@ fn add_metadata_read(meaning: &mut CommandMeaning, word: CommandWord<'_>) {
     }
 }
 
-/// Takes the word that belongs to the one before; nothing if it could be several.
+/// Skips the argument of the previous word. Returns `None` if it could be several words.
 fn take_word<'a>(words: &mut impl Iterator<Item = CommandWord<'a>>) -> Option<()> {
     words.next().filter(|word| *word != CommandWord::AnyWords).map(|_| ())
 }
@@ -232,7 +232,7 @@ fn read_exec_command<'a>(
                 command.words.push_any_words();
             }
             CommandWord::Known(";") => return (count > 0).then_some(command),
-            // These could end the command.
+            // These words could end the command.
             CommandWord::KnownPrefix("" | ";" | "+" | "{" | "{}") | CommandWord::AnyWords => {
                 return None;
             }

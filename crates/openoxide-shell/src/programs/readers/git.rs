@@ -1,4 +1,4 @@
-//! Operands and options of git: revisions, paths, remotes, formats.
+//! Operands and options of git: revisions, paths, remotes and formats.
 
 use openoxide_protocol::CommandClass;
 
@@ -10,7 +10,8 @@ use super::{
     git_operands::add_remote,
 };
 
-/// `git clone`, `git submodule add`: without a directory, the address names the one that is made.
+/// Reads `git clone` and `git submodule add`. Without a directory operand, the address determines
+/// the directory that is created.
 pub(in super::super) fn git_clone(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let operands = arguments.operands();
@@ -22,7 +23,8 @@ pub(in super::super) fn git_clone(arguments: CommandArguments<'_>) -> CommandMea
     meaning
 }
 
-/// Returns the directory that git makes for a repository: the last part of its address that is not `.git`.
+/// Returns the directory that git creates for a repository: the last part of its address that is
+/// not `.git`.
 fn default_directory(address: &str) -> Option<&str> {
     let address = address.trim_end_matches('/');
     let address = address.strip_suffix("/.git").unwrap_or(address).trim_end_matches('/');
@@ -42,7 +44,8 @@ pub(in super::super) fn add_remote_option(
     }
 }
 
-/// Adds what `--strategy=NAME` runs: the program `git-merge-NAME`, which with a slash in its name is one of the working directory.
+/// Adds the program `git-merge-NAME` that `--strategy=NAME` runs. If the name contains a slash, the
+/// program is one in the working directory.
 pub(in super::super) fn merge_strategy(
     meaning: &mut CommandMeaning,
     name: &str,
@@ -59,7 +62,7 @@ pub(in super::super) fn merge_strategy(
     }
 }
 
-/// Adds the file of `-L 10,20:FILE` and `-L :FUNCTION:FILE`.
+/// Adds the file of `-L 10,20:FILE` or `-L :FUNCTION:FILE`.
 pub(in super::super) fn add_line_range(
     meaning: &mut CommandMeaning,
     name: &str,
@@ -84,7 +87,8 @@ pub(in super::super) fn add_line_range(
     }
 }
 
-/// Formats can ask for a check of signatures, which runs a program, and a diff of submodules runs git in them.
+/// Checks output formats. They can request a check of signatures, which runs a program, and a diff
+/// of submodules runs git in them.
 pub(in super::super) fn is_harmless_log_option(
     name: &str,
     value: Option<ArgumentWord<'_>>,
@@ -119,7 +123,8 @@ pub(in super::super) fn is_harmless_log_option(
     }
 }
 
-/// Returns whether a format can contain `%G` in one of its spellings: `%+G?`, `%-G?`, `% G?`.
+/// Returns whether a format may contain `%G` in one of its spellings, such as `%+G?` or `%-G?` or
+/// `% G?`.
 fn checks_signatures(text: &str) -> bool {
     text.contains("signature")
         || text
