@@ -1,31 +1,33 @@
-//! The words of an awk script: where a text, a regular expression and a comment begin and end.
+//! Tokenizer for awk scripts. It determines where strings, regular expressions and comments begin
+//! and end.
 
-/// One word of a script.
+/// One token of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AwkToken<'a> {
     /// A name.
     Word(&'a str),
     Number,
-    /// The letters between quotes.
+    /// The characters between the quotes of a string.
     Text(&'a str),
-    /// The letters between the slashes of a regular expression.
+    /// The characters between the slashes of a regular expression.
     Regex(&'a str),
     /// `++` or `--`.
     Step,
-    /// One letter of an operator; `&` for `||` and `&&`.
+    /// One character of an operator, or `&` for `||` and `&&`.
     Sign(char),
-    /// The end of a line that ends a statement.
+    /// The end of a line that terminates a statement.
     Line,
 }
 
 /// The meaning of a `/` after a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlashMeaning {
-    /// A value ends here: it divides.
+    /// A division, because a value ends at the token.
     Divides,
-    /// A pattern, a statement or an operand begins here, in every awk: a regular expression begins.
+    /// The start of a regular expression in every awk, because a pattern, a statement or an operand
+    /// begins here.
     Begins,
-    /// The implementations do not agree, or it is not certain that they do.
+    /// Unclear: the implementations disagree, or might disagree.
     Unclear,
 }
 
@@ -98,16 +100,17 @@ const RESERVED_WORDS: &[&str] = &[
     "extension",
 ];
 
-/// Keywords of some implementations, which are names in the others.
+/// Words that are keywords in some implementations and names in the others.
 const IMPLEMENTATION_KEYWORDS: [&str; 5] = ["case", "switch", "default", "func", "namespace"];
 
-/// Behind these words a line can end.
+/// Words after which a line can end.
 const LINE_END_WORDS: &[&str] = &[
     "print", "printf", "else", "do", "break", "continue", "next", "nextfile", "exit", "return",
     "getline", "length", "fflush", "systime", "strftime", "rand", "srand",
 ];
 
-/// Splits a script; nothing if it is not understood, or if two implementations could split it in two ways.
+/// Splits a script into tokens. Returns `None` if it is not understood, or if two implementations
+/// could split it differently.
 pub(super) fn tokenize(script: &str) -> Option<Vec<AwkToken<'_>>> {
     if script.contains(|each: char| each.is_control() && !matches!(each, '\t' | '\n')) {
         return None;
@@ -127,7 +130,8 @@ pub(super) fn tokenize(script: &str) -> Option<Vec<AwkToken<'_>>> {
 struct AwkLexer<'a> {
     rest: &'a str,
     slash: SlashMeaning,
-    /// The open parentheses and brackets; for each, whether it belongs to `if`, `while` or `for`.
+    /// The open parentheses and brackets, each with a flag for whether it belongs to `if`, `while`
+    /// or `for`.
     open: Vec<bool>,
     tokens: Vec<AwkToken<'a>>,
 }
@@ -163,7 +167,8 @@ impl<'a> AwkLexer<'a> {
         Some(())
     }
 
-    /// Reads the end of a line. Behind an operator some implementations go on in the next line, so there it is not understood.
+    /// Reads the end of a line. After an operator, some implementations continue the statement on
+    /// the next line, so a line end is not understood there.
     fn read_line_end(&mut self) -> Option<()> {
         self.skip_bytes(1)?;
         let ends = match self.tokens.last() {
@@ -212,7 +217,7 @@ impl<'a> AwkLexer<'a> {
         match self.slash {
             SlashMeaning::Divides => self.push_token(AwkToken::Sign('/'), SlashMeaning::Unclear),
             SlashMeaning::Begins => {
-                // `/=` is an operator, too.
+                // `/=` is also an operator.
                 let end = find_regex_end(self.rest).filter(|_| !self.rest.starts_with('='))?;
                 let regex = self.skip_bytes(end)?;
                 self.skip_bytes(1)?;
@@ -223,7 +228,8 @@ impl<'a> AwkLexer<'a> {
         Some(())
     }
 
-    /// Reads a number. What the implementations read behind one differs: `1e3system`, `0x1f`, `1.2.3`.
+    /// Reads a number. The implementations differ in how they read what follows one: `1e3system`,
+    /// `0x1f`, `1.2.3`.
     fn read_number(&mut self) -> Option<()> {
         let digits = |text: &'a str| text.trim_start_matches(|each: char| each.is_ascii_digit());
         let whole = digits(self.rest);
@@ -255,7 +261,7 @@ impl<'a> AwkLexer<'a> {
     fn read_operator(&mut self, letter: char) -> Option<()> {
         if self.rest.starts_with("||") || self.rest.starts_with("&&") {
             self.skip_bytes(2)?;
-            // It is one token for both: a line may go on behind it.
+            // `||` and `&&` are one token, because a line may continue after both.
             self.push_token(AwkToken::Sign('&'), SlashMeaning::Begins);
             return Some(());
         }
@@ -295,8 +301,8 @@ impl<'a> AwkLexer<'a> {
     }
 }
 
-/// Returns where the `/` is that ends a regular expression. A bracket that every awk does not end at the same place is not
-/// understood.
+/// Returns the position of the `/` that ends a regular expression. A bracket expression that not
+/// every awk ends at the same position is not understood.
 fn find_regex_end(text: &str) -> Option<usize> {
     let mut letters = text.char_indices();
     while let Some((at, letter)) = letters.next() {
@@ -315,7 +321,8 @@ fn find_regex_end(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns where the `]` of a bracket is: it holds plain letters and classes only.
+/// Returns the position of the `]` that ends a bracket expression, if the brackets contain only
+/// plain characters and classes.
 pub(super) fn find_bracket_end(inside: &str) -> Option<usize> {
     let start = usize::from(inside.starts_with('^'));
     let mut letters = inside.char_indices().skip(start).peekable();

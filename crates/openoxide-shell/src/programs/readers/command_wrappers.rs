@@ -17,7 +17,7 @@ use super::{
     push_replaced, push_word, relocate_command, wrapper_meaning,
 };
 
-/// `busybox APPLET …`, and toybox.
+/// Reads a `busybox APPLET …` or `toybox APPLET …` command.
 pub(in super::super) fn read_busybox(arguments: CommandArguments<'_>) -> CommandMeaning {
     wrapper_meaning(arguments.spec, applet_command(arguments))
 }
@@ -33,7 +33,7 @@ fn applet_command(arguments: CommandArguments<'_>) -> InnerCommand {
     }
 }
 
-/// `chrt`: newer versions run the command without a priority before it.
+/// Reads a `chrt` command. Newer versions run the command without a priority before it.
 pub(in super::super) fn read_chrt(arguments: CommandArguments<'_>) -> CommandMeaning {
     let items = arguments.items();
     for item in items {
@@ -67,7 +67,7 @@ fn inner_command_at(arguments: ArgvRef<'_>, at: usize) -> InnerCommand {
     if command.words.is_empty() { InnerCommand::Nothing } else { InnerCommand::Command(command) }
 }
 
-/// `env`.
+/// Reads an `env` command.
 pub(in super::super) fn read_env(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut places = Vec::new();
     let mut meaning = wrapper_meaning(arguments.spec, env_command(arguments, true, &mut places));
@@ -77,13 +77,13 @@ pub(in super::super) fn read_env(arguments: CommandArguments<'_>) -> CommandMean
     let ends = arguments.items()
         .any(|item| matches!(item, CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends));
     if meaning.effects.is_empty() && !ends {
-        // It prints the environment, which can contain secrets.
+        // Without a command, `env` prints the environment, which can contain secrets.
         meaning.lower_class(CommandClass::Unknown);
     }
     meaning
 }
 
-/// Returns what `env` runs, and adds the directories into which it goes for that.
+/// Returns the command that `env` runs, and adds the directories that it changes to.
 fn env_command(
     arguments: CommandArguments<'_>,
     may_split: bool,
@@ -137,7 +137,8 @@ fn env_command(
     InnerCommand::Nothing
 }
 
-/// Splits the text of `env -S`, if it holds nothing that `env` would replace, and puts the rest behind it.
+/// Splits the text of `env -S` and appends the remaining words, if the text contains nothing that
+/// `env` would replace.
 fn split_env_string(value: Option<ArgumentWord<'_>>, rest: &CommandWords) -> Option<CommandWords> {
     let Some(ArgumentWord::Known(text)) = value else { return None };
     let plain = |each: char| each.is_ascii_alphanumeric() || " _-+./:=,@%".contains(each);
@@ -148,7 +149,8 @@ fn split_env_string(value: Option<ArgumentWord<'_>>, rest: &CommandWords) -> Opt
     Some(words)
 }
 
-/// `fd`: `-x` runs what follows for each file, `-X` for all of them.
+/// Reads an `fd` command. `-x` runs the following command for each file, and `-X` runs it for all
+/// files.
 pub(in super::super) fn read_fd(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut items = arguments.items();
     let (mut clear, mut chosen) = (true, false);
@@ -179,7 +181,7 @@ pub(in super::super) fn read_fd(arguments: CommandArguments<'_>) -> CommandMeani
         let command = arguments.argv.tail_from(at).words;
         match parse_fd_command(command.iter(), below.as_ref()).filter(|_| value.is_none()) {
             Some(command) => {
-                // Which files it is run for, is not known beforehand.
+                // The files that it runs for are not known beforehand.
                 meaning.lower_class(command.as_argv_ref().class_without_inner_command());
                 meaning.effects.push(CommandEffect::Runs(command));
             }
@@ -226,7 +228,7 @@ fn may_match_secret(arg: ArgumentWord<'_>) -> bool {
     PARTS.iter().any(|part| text.contains(part))
 }
 
-/// Returns what the files are that it finds; nothing is known of those elsewhere.
+/// Returns the source of the file names that the command finds, or `None` if it is not known.
 fn find_listed_files(meaning: &CommandMeaning) -> Option<WordSource> {
     let mut roots = Vec::new();
     for effect in &meaning.effects {
@@ -258,7 +260,7 @@ fn parse_fd_command<'a>(
             }
         }
     }
-    // After the `;` another command could follow.
+    // Another command could follow the `;`.
     if command.words.is_empty() || words.next().is_some() {
         return None;
     }
@@ -275,7 +277,7 @@ fn push_found_file(command: &mut Argv, below: Option<&WordSource>) {
     command.words.push_any_words();
 }
 
-/// `runuser -u USER COMMAND …`, and otherwise as `su`.
+/// Reads `runuser -u USER COMMAND …`. All other forms are read like `su`.
 pub(in super::super) fn read_runuser(arguments: CommandArguments<'_>) -> CommandMeaning {
     let user = |item| {
         matches!(item, CommandItem::Option { option: OptionSpec { name: "u" | "user", .. }, .. })
@@ -287,7 +289,7 @@ pub(in super::super) fn read_runuser(arguments: CommandArguments<'_>) -> Command
     }
 }
 
-/// `su [-] [USER] -c SCRIPT`; its options may follow the user.
+/// Reads `su [-] [USER] -c SCRIPT`. Its options may follow the user.
 pub(in super::super) fn read_su(arguments: CommandArguments<'_>) -> CommandMeaning {
     wrapper_meaning(arguments.spec, parse_su_script(arguments))
 }
@@ -347,7 +349,7 @@ fn is_shell_program(value: Option<ArgumentWord<'_>>) -> bool {
         if matches!(base_name(shell), "sh" | "bash" | "dash" | "ksh" | "zsh"))
 }
 
-/// `script -c SCRIPT`; what it records goes to a file.
+/// Reads `script -c SCRIPT`. The recording is written to a file.
 pub(in super::super) fn read_script(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(arguments.spec.class);
     let mut script = None;
@@ -383,7 +385,8 @@ pub(in super::super) fn read_script(arguments: CommandArguments<'_>) -> CommandM
     meaning
 }
 
-/// `xargs`: the words that it reads come behind the command, or in place of a text in it.
+/// Reads an `xargs` command. The words that it reads are appended to the command, or replace a
+/// placeholder in it.
 pub(in super::super) fn read_xargs(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(arguments.spec.class);
     let items = arguments.items();
@@ -411,7 +414,7 @@ pub(in super::super) fn read_xargs(arguments: CommandArguments<'_>) -> CommandMe
                 }
                 placeholder = Some(text);
             }
-            // These undo a placeholder before them.
+            // These options disable a placeholder before them.
             CommandItem::Option {
                 option: OptionSpec { name: "n" | "L" | "l" | "max-args" | "max-lines", .. },
                 ..
@@ -468,7 +471,7 @@ fn push_input_word(command: &mut Argv, word: CommandWord<'_>, placeholder: &str)
     }
 }
 
-/// A program that runs a command where relative names are other files.
+/// Reads a program that runs a command in an environment where relative names refer to other files.
 pub(in super::super) fn read_relocated_command(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     for effect in &mut meaning.effects {

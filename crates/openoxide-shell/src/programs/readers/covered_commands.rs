@@ -1,4 +1,4 @@
-//! Commands that a rule for the program that runs them covers.
+//! Commands that are covered by a rule for the program that runs them.
 
 use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
@@ -33,7 +33,7 @@ pub(in super::super) const PATH_AS_SUBCOMMAND: &str =
     "its subcommand is a path, which can lead to a program of the project";
 
 /// Adds the program for a word that is not a subcommand. `cargo audit` runs `cargo-audit`, which
-/// gets that word, too.
+/// also receives that word.
 pub(in super::super) fn add_plugin(meaning: &mut CommandMeaning, outer: &str, command: &Argv) {
     let Some(name) = command.words.known_word(0) else {
         meaning.lower_class(CommandClass::Unknown);
@@ -50,7 +50,7 @@ pub(in super::super) fn add_plugin(meaning: &mut CommandMeaning, outer: &str, co
     add_tool(meaning, words.into(), false);
 }
 
-/// Returns the command behind `--`, where options of the outer program can still come before it.
+/// Returns the command after `--`, if options of the outer program precede it.
 fn command_after_dashes(command: Argv) -> Argv {
     let first = command.words.known_word(0).unwrap_or_default();
     let dashes = command.words.iter().position(|word| word == CommandWord::Known("--"));
@@ -60,7 +60,8 @@ fn command_after_dashes(command: Argv) -> Argv {
     }
 }
 
-/// Returns the name of a program in the table: without a version, a scope, an environment or the beginning of an address.
+/// Returns the name of a program in the table, without a version, a scope, an environment or the
+/// beginning of an address.
 fn program_name(name: &str) -> &str {
     let name = name.rsplit_once('#').map_or(name, |(_, name)| name);
     // `hatch run ENVIRONMENT:COMMAND`, `deno x npm:PACKAGE`.

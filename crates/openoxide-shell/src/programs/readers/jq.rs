@@ -1,4 +1,5 @@
-//! `jq` and `yq`: a filter can read the environment and other files, so it must be understood to its end.
+//! Readers for `jq` and `yq`. A filter can read the environment and other files, so it must be
+//! understood completely.
 
 use openoxide_protocol::CommandClass;
 
@@ -22,7 +23,7 @@ pub(in super::super) fn read_jq(arguments: CommandArguments<'_>) -> CommandMeani
     while let Some(item) = items.next() {
         match item {
             CommandItem::Option { option: OptionSpec { name: "arg" | "argjson", .. }, .. } => {
-                // The second word of its value.
+                // The second word of the option's value.
                 if !matches!(items.next(), Some(CommandItem::Operand(..))) {
                     meaning.lower_class(CommandClass::Unknown);
                 }
@@ -41,7 +42,7 @@ pub(in super::super) fn read_jq(arguments: CommandArguments<'_>) -> CommandMeani
             }
             CommandItem::Option { option, value } => {
                 ends |= option.effect == OptionEffect::Ends;
-                // Who does not know the option takes its value for the filter.
+                // A version that does not know the option interprets its value as the filter.
                 if matches!(value, Some(ArgumentWord::Known(value)) if classify_filter(value) == FilterClass::Reaches)
                 {
                     may_reach_outside(&mut meaning);
@@ -70,9 +71,9 @@ pub(in super::super) fn read_jq(arguments: CommandArguments<'_>) -> CommandMeani
     meaning
 }
 
-/// Checks the words that start with one dash. A word that one program reads as letters with a value
-/// can be a filter for another program. If it contains characters of a filter, it could reach other
-/// data.
+/// Checks the words that start with one dash. A word that one program reads as single-letter
+/// options with a value can be a filter for another program. If it contains characters of a filter,
+/// it could reach other data.
 fn check_short_options(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
     let is_sign = |letter: char| letter.is_whitespace() || "|\"'()[]{}\\$@<>;?#".contains(letter);
     let is_filter = |word: &str| {
@@ -98,7 +99,7 @@ fn may_reach_outside(meaning: &mut CommandMeaning) {
     meaning.add_unknown_effect("its filter can read the environment and other files");
 }
 
-/// Reads a whole command of yq. A single operand is the file, if there is one of this name.
+/// Reads a whole command of yq. A single operand is the file, if a file of this name exists.
 pub(in super::super) fn read_yq(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     check_short_options(&mut meaning, arguments);
@@ -118,7 +119,7 @@ pub(in super::super) fn read_yq(arguments: CommandArguments<'_>) -> CommandMeani
             CommandItem::Operand(ArgumentWord::Known("e" | "eval" | "ea" | "eval-all"), _)
                 if std::mem::take(&mut first) => {}
             CommandItem::Operand(arg, _) => files.push(arg),
-            // Who does not know the option takes its value for the filter.
+            // A version that does not know the option interprets its value as the filter.
             CommandItem::Option { value: Some(ArgumentWord::Known(value)), .. }
                 if classify_filter(value) == FilterClass::Reaches =>
             {

@@ -15,7 +15,7 @@ pub(super) enum FilterClass {
     Reaches,
 }
 
-/// The keywords, and the functions that compute.
+/// The keywords, and the functions that only compute.
 const PLAIN_NAMES: &str = "if then elif else end and or not as def reduce foreach try catch label break \
     abs acos acosh add all any arrays ascii ascii_downcase ascii_upcase asin asinh atan atan2 atanh booleans bsearch \
     builtins capture cbrt ceil combinations contains copysign cos cosh date dateadd datesub dateadd debug del delpaths \
@@ -30,17 +30,17 @@ const PLAIN_NAMES: &str = "if then elif else end and or not as def reduce foreac
     tanh test tgamma to_entries toarray todate todateiso8601 tojson tonumber tostream tostring transpose trim trimstr \
     true trunc truncate_stream type unique unique_by until utf8bytelength values walk while with_entries without";
 
-/// The formats.
+/// The names of string formats.
 const STRING_FORMATS: &str = "text json html uri urid csv tsv sh base64 base64d base32 base32d";
 
 /// The extensions of the files that these programs read.
 const FILE_EXTENSIONS: [&str; 11] =
     ["yml", "yaml", "json", "jsonl", "toml", "xml", "html", "htm", "csv", "tsv", "properties"];
 
-/// Texts with code in texts with code, and so on: filters with more of them are not understood.
+/// The maximum depth of nested string interpolation in a filter that is understood.
 const MAX_NESTING: usize = 16;
 
-/// Judges a filter.
+/// Returns the class of a filter.
 pub(super) fn classify_filter(filter: &str) -> FilterClass {
     let mut reader = FilterReader {
         rest: filter,
@@ -57,7 +57,8 @@ pub(super) fn classify_filter(filter: &str) -> FilterClass {
     }
 }
 
-/// Judges a word that is a file if there is one of that name, and a filter otherwise.
+/// Returns the class of a word that is a file if a file of that name exists, and a filter
+/// otherwise.
 pub(super) fn classify_file_or_filter(word: &str) -> FilterClass {
     let plain = |each: char| each.is_ascii_alphanumeric() || "_./-".contains(each);
     let ending = word.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -76,12 +77,12 @@ struct FilterReader<'a> {
     expects_key: bool,
     /// The functions that the filter defines.
     defined_functions: Vec<&'a str>,
-    /// The number of texts with interpolated code around this code.
+    /// The number of interpolated strings that enclose this code.
     nesting_depth: usize,
 }
 
 impl<'a> FilterReader<'a> {
-    /// Reads to the end, or to the parenthesis that closes the code inside of a text.
+    /// Reads to the end, or to the parenthesis that closes interpolated code.
     fn read_until(&mut self, depth: Option<usize>) -> Option<()> {
         while let Some(letter) = self.rest.chars().next() {
             if letter == ')' && depth == Some(self.open.len()) {
@@ -118,7 +119,7 @@ impl<'a> FilterReader<'a> {
             _ if letter.is_ascii_alphabetic() || letter == '_' => return self.read_word(),
             _ => return self.read_operator(letter),
         }
-        // A module's name, or something that only one of the programs reads so.
+        // This is the name of a module, or syntax that only one of the programs supports.
         (!self.rest.starts_with("::")).then_some(())?;
         self.expects_key = false;
         Some(())
@@ -137,7 +138,7 @@ impl<'a> FilterReader<'a> {
         self.skip_bytes(1)?;
         if self.rest.starts_with('.') {
             self.skip_bytes(1)?;
-            // `..name` is split in two ways.
+            // The programs tokenize `..name` in two ways.
             return self.read_name().is_empty().then_some(()).filter(|()| !self.is_number());
         }
         self.read_name();
@@ -169,7 +170,7 @@ impl<'a> FilterReader<'a> {
             self.skip_bytes(blanks)?;
             let defined = self.read_name();
             self.defined_functions.push(defined);
-            // Its parameters are names as well.
+            // Parameters are names as well.
             return self.read_parameters();
         }
         let key = std::mem::take(&mut self.expects_key);

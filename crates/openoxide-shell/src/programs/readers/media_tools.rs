@@ -1,4 +1,5 @@
-//! Programs for documents, pictures, sound and video: what they are given can be a format, a filter or an address.
+//! Readers for programs for documents, images, audio and video. Their operands can be formats,
+//! filters or addresses.
 
 use openoxide_protocol::CommandClass;
 
@@ -9,7 +10,7 @@ use super::super::{
 
 const HIDDEN_EXECUTION: &str = "it can run something that its words do not show";
 
-/// `man`: a word with a slash is a file, and so is every word with `-l`.
+/// Reads a `man` command. A word with a slash is a file, and so is every word with `-l`.
 pub(in super::super) fn read_man(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let is_local = |item| matches!(item, CommandItem::Option { option, .. } if matches!(option.name, "l" | "local-file"));
@@ -52,7 +53,7 @@ fn is_page_name(text: &str) -> bool {
 fn add_media_input(meaning: &mut CommandMeaning, arg: ArgumentWord<'_>) {
     let ArgumentWord::Known(text) = arg else { return meaning.lower_class(CommandClass::Unknown) };
     match text.split_once(':') {
-        // `concat:a|b`, `subfile:…`, `crypto:…`, `data:…`: not worth taking apart.
+        // `concat:a|b`, `subfile:…`, `crypto:…` and `data:…` are not parsed.
         Some((scheme, rest)) if !scheme.contains('/') && scheme.len() > 1 => {
             if rest.starts_with("//") || scheme == "file" {
                 meaning.add_host(arg);
@@ -70,7 +71,8 @@ fn add_media_input(meaning: &mut CommandMeaning, arg: ArgumentWord<'_>) {
     }
 }
 
-/// `-f concat` reads a list of files; `-vf movie=FILE` and libraries of filters hide in their texts.
+/// Adds the effects of an option of ffmpeg. `-f concat` reads a list of files. The texts of filters
+/// can contain file names (`-vf movie=FILE`) and libraries.
 pub(in super::super) fn add_ffmpeg_value(
     meaning: &mut CommandMeaning,
     name: &str,
@@ -124,7 +126,8 @@ pub(in super::super) fn add_ffmpeg_value(
     }
 }
 
-/// The filters of ffmpeg that compute: none of their values is the name of a file, a library or an address.
+/// The filters of ffmpeg that only compute. None of their values is the name of a file, a library
+/// or an address.
 const PLAIN_FILTERS: &str = "acompressor acopy adelay aecho aevalsrc afade aformat agate aloop alimiter amerge amix anull \
     anullsrc apad areverse aresample asetpts asetrate ashowinfo asplit astats atempo atrim bass blackdetect blackframe \
     blend boxblur bwdif channelmap channelsplit chromakey color colorbalance colorchannelmixer colorkey compand concat \
@@ -138,7 +141,7 @@ const PLAIN_FILTERS: &str = "acompressor acopy adelay aecho aevalsrc afade aform
 
 /// Returns whether a graph consists only of filters that compute.
 fn is_harmless_filter_graph(graph: &str) -> bool {
-    // In quotes a `,` or `;` begins no filter, and `/name=` reads a value from a file.
+    // A `,` or `;` in quotes does not begin a filter, and `/name=` reads a value from a file.
     let pieces: Vec<&str> = graph.split('\'').collect();
     let outside: String = pieces.iter().step_by(2).copied().collect();
     let plain = |filter: &str| {
@@ -162,7 +165,7 @@ pub(in super::super) fn read_ffmpeg(arguments: CommandArguments<'_>) -> CommandM
     let ends = meaning.class == CommandClass::Harmless;
     let all: Vec<ArgumentWord<'_>> = arguments.operands().collect();
     if probes {
-        // The operand is what makes the class worse; it only reads.
+        // The operand lowers the class, but the program only reads it.
         let unclear = arguments.items().any(|item| match item {
             CommandItem::Unclear => true,
             CommandItem::Option { option, .. } => option.effect >= OptionEffect::Asks,
@@ -184,14 +187,15 @@ pub(in super::super) fn read_ffmpeg(arguments: CommandArguments<'_>) -> CommandM
     meaning
 }
 
-/// The programs of ImageMagick: a word can name a format (`msl:FILE`), a file with words (`@FILE`) or an address.
+/// Reads a command of ImageMagick. A word can name a format (`msl:FILE`), a file with words
+/// (`@FILE`) or an address.
 pub(in super::super) fn read_imagemagick(arguments: CommandArguments<'_>) -> CommandMeaning {
     const PLAIN: [&str; 22] = [
         "xc", "canvas", "gradient", "label", "caption", "plasma", "pattern", "logo", "rose",
         "null", "png", "jpg", "jpeg", "gif", "webp", "tiff", "bmp", "info", "png8", "png24",
         "png32", "json",
     ];
-    // Formats of a file that the same word names.
+    // Formats of a file that is named in the same word.
     const OF_FILES: [&str; 12] = [
         "png", "jpg", "jpeg", "gif", "webp", "tiff", "bmp", "info", "png8", "png24", "png32",
         "json",
@@ -209,7 +213,7 @@ pub(in super::super) fn read_imagemagick(arguments: CommandArguments<'_>) -> Com
             meaning.add_host(arg);
         } else if let Some(file) = file {
             meaning.add_read(ArgumentWord::Known(file), false);
-            // The words in it can name formats that run and remove.
+            // The words in the file can name formats that run programs and remove files.
             if scheme.is_empty() {
                 meaning.add_unknown_effect(HIDDEN_EXECUTION);
             }
@@ -239,7 +243,7 @@ pub(in super::super) fn read_imagemagick(arguments: CommandArguments<'_>) -> Com
     meaning
 }
 
-/// Returns whether the text before a `:` is a number of a geometry and not a format.
+/// Returns whether the text before a `:` is part of a geometry and not a format.
 fn is_geometry(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || b"x+-%.".contains(&byte))
 }
@@ -257,11 +261,13 @@ fn is_file_name(arg: ArgumentWord<'_>) -> bool {
     }
 }
 
-/// `exiftool`: it shows, unless a word sets a tag (`-TAG=…`) or is code.
+/// Reads an `exiftool` command. It only shows metadata, unless a word sets a tag (`-TAG=…`) or is
+/// code.
 pub(in super::super) fn read_exiftool(arguments: CommandArguments<'_>) -> CommandMeaning {
     const CODE: &str = "if p printformat config @ api execute tagsfromfile addtagsfromfile alltagsfromfile efile \
         userparam use require common_args srcfile";
-    // A value, where the next word is one: exiftool tells `-x` from `-X` and `-d` from `-D`.
+    // The options whose value is the next word. exiftool distinguishes `-x` from `-X` and `-d` from
+    // `-D`.
     const VALUED: [&str; 17] = [
         "-d",
         "-dateFormat",
@@ -295,7 +301,8 @@ pub(in super::super) fn read_exiftool(arguments: CommandArguments<'_>) -> Comman
             continue;
         };
         let option = option.to_ascii_lowercase();
-        // `-w+!`, `-if2`, `-p-`: what follows the letters changes how, not what.
+        // In `-w+!`, `-if2` and `-p-`, the characters after the letters change how the option
+        // works, but not what it does.
         let end = option.find(|each: char| !each.is_ascii_alphabetic() && !"_@".contains(each));
         let name = option.get(..end.unwrap_or(option.len())).unwrap_or_default();
         let is_one_of = |names: &str| names.split_whitespace().any(|each| each == name);
@@ -306,7 +313,7 @@ pub(in super::super) fn read_exiftool(arguments: CommandArguments<'_>) -> Comman
                 |next| matches!(next, ArgumentWord::Known(next) if !next.starts_with('-')),
             );
         } else if option.contains('=') || option.contains('<') || option.contains('>') {
-            // The name of a file can be set, too.
+            // An assignment to a tag can also set the name of the file.
             meaning.lower_class(CommandClass::Unknown);
             if option.starts_with("filename")
                 || option.starts_with("directory")
@@ -322,14 +329,14 @@ pub(in super::super) fn read_exiftool(arguments: CommandArguments<'_>) -> Comman
         } else if is_one_of(WRITES) && !matches!(option.as_str(), "csv" | "json") {
             meaning.lower_class(CommandClass::Unknown);
         } else if VALUED.contains(&text) {
-            // A word that starts with a dash is checked as an option, too: not each of these takes
-            // a value.
+            // A word that starts with a dash is also checked as an option, because not all of these
+            // options take a value.
             words.next_if(
                 |next| matches!(next, ArgumentWord::Known(next) if !next.starts_with('-')),
             );
         }
     }
-    // Code of Perl in any word.
+    // Any word can contain Perl code.
     let holds_code =
         |arg| matches!(arg, ArgumentWord::Known(text) if text.contains(['$', '`', '|', ';']));
     if arguments.words().any(holds_code) {
@@ -339,7 +346,7 @@ pub(in super::super) fn read_exiftool(arguments: CommandArguments<'_>) -> Comman
     meaning
 }
 
-/// `-t FILE.lua` and `-f FILE.lua` are code.
+/// Adds the effects of `-t FILE.lua` and `-f FILE.lua`, which are code.
 pub(in super::super) fn add_pandoc_value(
     meaning: &mut CommandMeaning,
     name: &str,
@@ -356,7 +363,8 @@ pub(in super::super) fn add_pandoc_value(
     }
 }
 
-/// `pandoc`: what goes to standard output only reads, if the input includes nothing else.
+/// Reads a `pandoc` command. With output to standard output it only reads, if the input includes no
+/// other files.
 pub(in super::super) fn read_pandoc(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     if meaning.class == CommandClass::Harmless {
@@ -371,7 +379,7 @@ pub(in super::super) fn read_pandoc(arguments: CommandArguments<'_>) -> CommandM
     meaning
 }
 
-/// TeX: an operand with a backslash or a `|` is code.
+/// Reads a TeX command. An operand with a backslash or a `|` is code.
 pub(in super::super) fn read_tex(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let is_code =
@@ -391,7 +399,8 @@ pub(in super::super) fn read_tex(arguments: CommandArguments<'_>) -> CommandMean
     meaning
 }
 
-/// `pdftotext FILE TEXT`: without the second name it makes one up.
+/// Reads a `pdftotext FILE TEXT` command. Without the second operand, the program derives the name
+/// of the output from the first.
 pub(in super::super) fn read_pdftotext(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     if arguments.operands().count() == 1 {

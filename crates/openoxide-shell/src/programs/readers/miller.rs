@@ -1,5 +1,6 @@
-//! `mlr`: flags, then verbs with `then` between them, then files. A script of `put` or `filter` is harmless if it is of a
-//! closed subset of the language, and a search of its text finds nothing that acts.
+//! Reader for `mlr`. Its words are flags, then verbs separated by `then`, then files. A script of
+//! `put` or `filter` is harmless if it belongs to a closed subset of the language and a search of
+//! its text finds no action.
 
 use openoxide_protocol::CommandClass;
 
@@ -12,7 +13,7 @@ const PLAIN_FLAGS: &str = "--icsv --ocsv --csv --ijson --ojson --json --itsv --o
     --implicit-csv-header --headerless-csv-output --allow-ragged-csv-input --barred --right --jvstack --no-jvstack \
     --ragged --hi --ho -N -n -S -A --no-color -M --color -C --infer-none --infer-octal";
 
-/// The flags with a value that is a text.
+/// The flags that take a text as their value.
 const VALUE_FLAGS: &str = "--ifs --ofs --fs --ips --ops --ps --irs --ors --rs --nr-progress-mod --ofmt --records-per-batch";
 
 /// The verbs that neither write nor run anything.
@@ -30,10 +31,11 @@ const ACTION_WORDS: [&str; 18] = [
     "emitx", "print", "printn", "eprint", "eprintn", "dump", "edump", "split",
 ];
 
-/// Flags of the program itself, which some versions take behind the verbs, too: they write in place, load and read.
+/// Flags of the program itself, which some versions also accept after the verbs. They write in
+/// place, load code and read files.
 const MAIN_FLAGS: [&str; 6] = ["-I", "--load", "--mload", "--from", "--mfrom", "--files"];
 
-/// Reads a whole command. Each word that could be a file is taken for one.
+/// Reads a whole command. Each word that could be a file is treated as a file.
 pub(in super::super) fn read_mlr(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(arguments.spec.class);
     if matches!(arguments.known_argument(0), Some("--version" | "version" | "help" | "--help")) {
@@ -50,7 +52,7 @@ pub(in super::super) fn read_mlr(arguments: CommandArguments<'_>) -> CommandMean
     meaning
 }
 
-/// Returns whether everything is plain, or `None` if something could run programs or write files.
+/// Returns whether all words are plain, or `None` if a word could run programs or write files.
 fn check_command(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) -> Option<bool> {
     let mut words = arguments.words().peekable();
     while let Some(ArgumentWord::Known(flag)) =
@@ -95,7 +97,7 @@ fn check_command(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) 
     Some(!verb && understood)
 }
 
-/// The functions and keywords that a `(` can follow in a script that is understood.
+/// The functions and keywords that may precede a `(` in a script that is understood.
 const KNOWN_FUNCTIONS: &str = "abs all any append apply asserting_not_null bitcount boolean capitalize ceiling concat contains count \
     crc32 depth elif every exp expm1 filter flatten float floor fmtifnum fmtnum fold for format format_values get_keys \
     get_values gmt2sec gsub haskey hexfmt if index int is_absent is_empty is_error is_map is_nan is_not_empty is_not_null \
@@ -107,7 +109,7 @@ const KNOWN_FUNCTIONS: &str = "abs all any append apply asserting_not_null bitco
     tolower toupper truncate typeof unflatten unformat utf8_to_latin1 var variance while";
 
 /// Returns whether a script of `put` or `filter` is understood, or `None` if a search of its text
-/// finds a word that acts.
+/// finds an action.
 fn is_harmless_script(script: &str) -> Option<bool> {
     let word = |each: char| !each.is_ascii_alphanumeric() && each != '_';
     let acts =
@@ -118,7 +120,7 @@ fn is_harmless_script(script: &str) -> Option<bool> {
 /// Returns whether a script consists only of names, numbers, plain texts and operators, and calls
 /// only functions on the list.
 fn has_known_tokens(script: &str) -> bool {
-    // Every second piece is between quotes.
+    // Every second piece is in quotes.
     let mut pieces = script.split('"').enumerate();
     let operator = |each: char| " \t\n$@{}[](),;:=<>!&|^~?+-*/%._".contains(each);
     let plain = |each: char| each.is_ascii_alphanumeric() || operator(each);

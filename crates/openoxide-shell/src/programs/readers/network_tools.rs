@@ -1,4 +1,4 @@
-//! Programs that look at the network, or reach something by it.
+//! Readers for programs that inspect the network or connect to hosts.
 
 use openoxide_protocol::CommandClass;
 
@@ -21,7 +21,8 @@ pub(in super::super) fn read_lsof(arguments: CommandArguments<'_>) -> CommandMea
     meaning
 }
 
-/// `ss`: a filter of states, ports and numbers; anything else could be a host.
+/// Reads an `ss` command. Its filter may contain states, ports and numbers. Any other word could be
+/// a host.
 pub(in super::super) fn read_ss(arguments: CommandArguments<'_>) -> CommandMeaning {
     const WORDS: &str = "state exclude all connected synchronized bucket big established syn-sent syn-recv fin-wait-1 \
         fin-wait-2 time-wait closed close-wait last-ack listening closing sport dport src dst and or not eq neq ge le gt lt";
@@ -42,7 +43,8 @@ pub(in super::super) fn read_ss(arguments: CommandArguments<'_>) -> CommandMeani
     meaning
 }
 
-/// The values of curl's options that name a file behind an `@`, `<` or `%`, or that write one.
+/// Adds the effects of curl's options whose value names a file after an `@`, `<` or `%`, or writes
+/// a file.
 pub(in super::super) fn add_curl_value(
     meaning: &mut CommandMeaning,
     name: &str,
@@ -54,7 +56,7 @@ pub(in super::super) fn add_curl_value(
             add_file_after_at(meaning, value, "@");
         }
         "data-urlencode" | "url-query" => add_file_after_name(meaning, value, "@"),
-        // Without a `=` it is a file with cookies.
+        // A value without a `=` is the name of a file with cookies.
         "b" | "cookie" if !matches!(value, ArgumentWord::Known(text) | ArgumentWord::Prefix(text) if text.contains('=')) =>
         {
             meaning.add_read(value, false);
@@ -72,7 +74,7 @@ pub(in super::super) fn add_curl_value(
     }
 }
 
-/// `@FILE`.
+/// Adds the file of `@FILE`.
 fn add_file_after_at(meaning: &mut CommandMeaning, value: ArgumentWord<'_>, marks: &str) {
     match value {
         ArgumentWord::Known(text) => {
@@ -86,10 +88,10 @@ fn add_file_after_at(meaning: &mut CommandMeaning, value: ArgumentWord<'_>, mark
     }
 }
 
-/// `NAME@FILE`, `NAME=@FILE;type=…,FILE`.
+/// Adds the files of `NAME@FILE` and `NAME=@FILE;type=…,FILE`.
 fn add_file_after_name(meaning: &mut CommandMeaning, value: ArgumentWord<'_>, marks: &str) {
     let ArgumentWord::Known(text) = value else {
-        // Unless the known part rules it out, the value could be a file.
+        // The value could be a file unless its known part rules that out.
         let is_plain = |(name, rest): (&str, &str)| {
             if marks == "@" { !name.contains('@') } else { is_literal_text(rest, marks) }
         };
@@ -115,7 +117,8 @@ fn is_literal_text(value: &str, marks: &str) -> bool {
     value.chars().next().is_some_and(|first| !marks.contains(first))
 }
 
-/// A format can name the file to which it goes, and `@FILE` is a file with the format.
+/// Adds the effects of an output format. It can name the file that receives the output, and `@FILE`
+/// is a file that contains the format.
 fn add_write_out(meaning: &mut CommandMeaning, value: ArgumentWord<'_>) {
     add_file_after_at(meaning, value, "@");
     let ArgumentWord::Known(mut rest) = value else { return };
@@ -126,9 +129,9 @@ fn add_write_out(meaning: &mut CommandMeaning, value: ArgumentWord<'_>) {
     }
 }
 
-/// `-O`: the last part of the address is the name of the file.
+/// Reads a `curl` command. With `-O`, the last part of the address is the name of the file.
 pub(in super::super) fn read_curl(arguments: CommandArguments<'_>) -> CommandMeaning {
-    // `--help` can be followed by the name of a part of it.
+    // `--help` can be followed by the name of a category.
     if matches!(arguments.known_argument(0), Some("-h" | "--help")) && arguments.len() <= 2 {
         return CommandMeaning::new(CommandClass::Harmless);
     }
@@ -158,7 +161,8 @@ pub(in super::super) fn read_curl(arguments: CommandArguments<'_>) -> CommandMea
     meaning
 }
 
-/// Adds a file for each address, by the last part of its path; `nameless` is the name where there is none.
+/// Adds a written file for each address, named by the last part of its path. If that part is empty,
+/// the name is `nameless`.
 fn add_url_file_names(
     meaning: &mut CommandMeaning,
     directory: ArgumentWord<'_>,
@@ -174,7 +178,7 @@ fn add_url_file_names(
         let path = address.split(['?', '#']).next().unwrap_or(address);
         let name =
             path.split_once('/').map_or("", |(_, path)| path.rsplit('/').next().unwrap_or(path));
-        // An address with patterns stands for several addresses.
+        // An address with patterns expands to several addresses.
         if name.contains(['{', '[']) {
             meaning.add_write(ArgumentWord::Many);
         } else {
@@ -184,7 +188,8 @@ fn add_url_file_names(
     }
 }
 
-/// `http`: words such as `name@FILE`, `name=@FILE`, `name:=@FILE` and `@FILE` send files.
+/// Reads an `http` command. Words such as `name@FILE`, `name=@FILE`, `name:=@FILE` and `@FILE` send
+/// files.
 pub(in super::super) fn read_httpie(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     if meaning.class == CommandClass::Harmless {
@@ -211,10 +216,11 @@ pub(in super::super) fn read_httpie(arguments: CommandArguments<'_>) -> CommandM
     meaning
 }
 
-/// The options of ssh that are known to start nothing and to name no file.
+/// The settings of ssh that are known to start nothing and to name no file.
 const HARMLESS_SSH_OPTIONS: &str = "addkeystoagent addressfamily batchmode bindaddress bindinterface canonicalizehostname     checkhostip ciphers compression connectionattempts connecttimeout controlpersist escapechar     exitonforwardfailure fingerprinthash forwardx11 gssapiauthentication hashknownhosts hostbasedauthentication     hostkeyalgorithms hostkeyalias hostname identitiesonly ipqos kbdinteractiveauthentication kexalgorithms loglevel     macs nohostauthenticationforlocalhost numberofpasswordprompts passwordauthentication port preferredauthentications     pubkeyauthentication requesttty serveralivecountmax serveraliveinterval sessiontype stdinnull     stricthostkeychecking tcpkeepalive updatehostkeys user verifyhostkeydns visualhostkey";
 
-/// `-o NAME=VALUE` of ssh, scp and sftp: a setting can name a program, a library or a file.
+/// Adds the effect of `-o NAME=VALUE` of ssh, scp and sftp. A setting can name a program, a library
+/// or a file.
 pub(in super::super) fn add_ssh_option(
     meaning: &mut CommandMeaning,
     name: &str,
@@ -274,14 +280,14 @@ pub(in super::super) fn read_scp(arguments: CommandArguments<'_>) -> CommandMean
     meaning
 }
 
-/// Returns the address of a place on another host.
+/// Returns the address of a location on another host.
 fn remote_url(arg: ArgumentWord<'_>) -> Option<&str> {
     let (ArgumentWord::Known(text) | ArgumentWord::Prefix(text)) = arg else { return None };
     let (host, _) = text.split_once(':')?;
     (!host.contains('/') && !host.is_empty()).then_some(text)
 }
 
-/// Addresses of socat name what they are: a host, a file, a program.
+/// Reads a `socat` command. Its addresses state what they refer to: a host, a file or a program.
 pub(in super::super) fn read_socat(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     if meaning.class == CommandClass::Harmless {
@@ -324,7 +330,8 @@ fn add_socat_address(meaning: &mut CommandMeaning, address: &str) {
     }
 }
 
-/// `wget`: the last part of the address is the name of the file, unless another is given.
+/// Reads a `wget` command. The last part of the address is the name of the file, unless an option
+/// gives another name.
 pub(in super::super) fn read_wget(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let (mut named, mut directory) =
@@ -344,7 +351,7 @@ pub(in super::super) fn read_wget(arguments: CommandArguments<'_>) -> CommandMea
     meaning
 }
 
-/// Operands are addresses if they have a scheme, and files otherwise.
+/// Adds the operands. They are addresses if they have a scheme, and files otherwise.
 pub(in super::super) fn read_url_operands(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     for item in arguments.items() {
@@ -363,7 +370,8 @@ pub(in super::super) fn read_url_operands(arguments: CommandArguments<'_>) -> Co
     meaning
 }
 
-/// `-oN FILE` and its like write, `-iL FILE` reads; the file may be attached.
+/// Adds the files of options of nmap. `-oN FILE` and similar options write, and `-iL FILE` reads.
+/// The file may be attached.
 pub(in super::super) fn read_nmap(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let mut words = arguments.words();
@@ -428,7 +436,7 @@ pub(in super::super) fn add_dmesg_option(
     }
 }
 
-/// `journalctl`: the journal is cut or begun anew.
+/// Adds the effects of the options of `journalctl` that shorten or rotate the journal.
 pub(in super::super) fn add_journalctl_option(
     meaning: &mut CommandMeaning,
     name: &str,
@@ -440,13 +448,13 @@ pub(in super::super) fn add_journalctl_option(
     ) {
         meaning.add_write(ArgumentWord::Known("/var/log/journal"));
     }
-    // A journal that someone else made was not tried, and an image is mounted.
+    // Reading journals from other sources was not tested, and an image is mounted.
     if matches!(name, "D" | "directory" | "i" | "file" | "root" | "image") {
         meaning.lower_class(CommandClass::Unknown);
     }
 }
 
-/// `crontab -r`: the table is gone afterwards.
+/// Adds the effect of `crontab -r`, which removes the table.
 pub(in super::super) fn add_crontab_option(
     meaning: &mut CommandMeaning,
     name: &str,
@@ -457,8 +465,8 @@ pub(in super::super) fn add_crontab_option(
     }
 }
 
-/// Records that several hosts or a misleading address are reached. Rules are written for the host
-/// that the first address appears to name.
+/// Adds an unknown effect if the command reaches several hosts or has a misleading address. Rules
+/// are written for the host that the first address appears to name.
 fn note_misleading_hosts(meaning: &mut CommandMeaning) {
     let mut hosts: Vec<&str> = Vec::new();
     let mut misleads = false;
@@ -475,7 +483,8 @@ fn note_misleading_hosts(meaning: &mut CommandMeaning) {
     }
 }
 
-/// `rclone`: `REMOTE,option=value:PATH` sets options of a backend, of which some are commands.
+/// Reads an `rclone` command. `REMOTE,option=value:PATH` sets options of a backend, and some of
+/// these options are commands.
 pub(in super::super) fn read_rclone(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let sets = |text: &str| text.contains(',') && text.contains(['=', ':']);

@@ -1,4 +1,5 @@
-//! `test` and `[`: some of their operators compute what they are given, and a subscript can hold a command.
+//! Readers for `test` and `[`. Some operators evaluate their operands arithmetically, and a
+//! subscript can contain a command.
 
 use openoxide_protocol::CommandWord;
 
@@ -7,7 +8,7 @@ use super::{
     HarmlessReads, harmless_meaning,
 };
 
-/// `[ … ]`.
+/// Reads a `[ … ]` command.
 pub(in super::super) fn read_bracket(arguments: CommandArguments<'_>) -> CommandMeaning {
     let words = condition_words(arguments);
     let known = match words.split_last() {
@@ -17,12 +18,13 @@ pub(in super::super) fn read_bracket(arguments: CommandArguments<'_>) -> Command
     harmless_meaning(known)
 }
 
-/// `test …`.
+/// Reads a `test …` command.
 pub(in super::super) fn read_test(arguments: CommandArguments<'_>) -> CommandMeaning {
     harmless_meaning(check_condition(&condition_words(arguments)))
 }
 
-/// Returns the words; one that is the name of some file is one word.
+/// Returns the words of the condition. An unknown word that is the name of a file counts as one
+/// word.
 fn condition_words(arguments: CommandArguments<'_>) -> Vec<CommandWord<'_>> {
     let word = |(arg, written)| match arg {
         ArgumentWord::Known(text) => CommandWord::Known(text),
@@ -38,7 +40,7 @@ fn condition_words(arguments: CommandArguments<'_>) -> Vec<CommandWord<'_>> {
 
 fn check_condition(words: &[CommandWord<'_>]) -> Option<HarmlessReads> {
     let mut known = HarmlessReads { metadata_only: true, ..HarmlessReads::default() };
-    // Beyond four words a value such as `(` or `!` moves the operators.
+    // With more than four words, a value such as `(` or `!` changes which words are operators.
     let fixed = words.len() <= 4 || words.iter().all(|word| matches!(word, CommandWord::Known(_)));
     if !fixed || words.contains(&CommandWord::AnyWords) {
         return None;
@@ -52,7 +54,7 @@ fn check_condition(words: &[CommandWord<'_>]) -> Option<HarmlessReads> {
     Some(known)
 }
 
-/// Reads one term. A single word that is not known is a term only if it is the whole condition.
+/// Reads one term. A single unknown word is a term only if it is the whole condition.
 fn read_term(term: &[CommandWord<'_>], alone: bool, known: &mut HarmlessReads) -> Option<()> {
     let negations = term.iter().take_while(|word| **word == CommandWord::Known("!")).count();
     let term = term.get(negations.min(term.len().saturating_sub(1))..)?;

@@ -1,4 +1,4 @@
-//! Shell scripts around another program: `zgrep`, `bzdiff`, `zmore`.
+//! Readers for shell scripts around another program: `zgrep`, `bzdiff`, `zmore`.
 //!
 //! They join their words into commands for `eval` or split them at blanks, and their defects differ
 //! between versions. The arguments of the wrapped program therefore do not show what the script does.
@@ -17,7 +17,7 @@ use super::{
 
 const SCRIPT_WORDS: &str = "it is a shell script, which may run parts of its words";
 
-/// `zgrep`, `zforce`, `zipgrep` and others.
+/// Reads `zgrep`, `zforce`, `zipgrep` and similar scripts.
 pub(in super::super) fn read_wrapper_script(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     check_script_words(&mut meaning, arguments);
@@ -25,14 +25,14 @@ pub(in super::super) fn read_wrapper_script(arguments: CommandArguments<'_>) -> 
     meaning
 }
 
-/// `zcat` and others, which try the name with an ending.
+/// Reads `zcat` and similar scripts, which also try the name with an extension.
 pub(in super::super) fn read_wrapper_cat(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     meaning.add_compressed_names();
     meaning
 }
 
-/// `zless`, `zmore` and others.
+/// Reads `zless`, `zmore` and similar scripts.
 pub(in super::super) fn read_pager_script(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_pager(arguments);
     check_script_words(&mut meaning, arguments);
@@ -40,7 +40,8 @@ pub(in super::super) fn read_pager_script(arguments: CommandArguments<'_>) -> Co
     meaning
 }
 
-/// `zdiff`, `bzcmp` and others. With one operand they compare it with the file of that name without its last extension.
+/// Reads `zdiff`, `bzcmp` and similar scripts. With one operand, they compare it with the file of
+/// the same name without its last extension.
 pub(in super::super) fn read_diff_script(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_diff(arguments);
     check_script_words(&mut meaning, arguments);
@@ -81,8 +82,8 @@ fn quotes_file_names(name: &str) -> bool {
         || matches!(name, "zgrep" | "zegrep" | "zfgrep")
 }
 
-/// Returns whether a shell interprets a word in the same way wherever and however often it is
-/// evaluated. With `files`, the file names that a pattern matches are accepted, too.
+/// Returns whether every evaluation of a word by a shell gives the same result, no matter where and
+/// how often it occurs. With `files`, the file names that a pattern matches are accepted, too.
 fn is_plain_argument(arg: ArgumentWord<'_>, files: bool) -> bool {
     match arg {
         ArgumentWord::Known(text) => is_plain_word(text),
