@@ -26,13 +26,14 @@ pub(in super::super) fn read_awk(arguments: CommandArguments<'_>) -> CommandMean
         match item {
             CommandItem::Option { option: OptionSpec { name: "e" | "source", .. }, value } => {
                 scripted = true;
-                // Who does not know `-e` leaves it out, and takes such a script for options.
+                // A version that does not know `-e` ignores it and parses such a script as options.
                 is_option_to_some |=
                     matches!(value, Some(ArgumentWord::Known(text)) if text.starts_with('-'));
                 scripts.push(value.unwrap_or(ArgumentWord::Many));
             }
             CommandItem::Option { option, value } => {
-                // Who does not know a long option leaves it out, and its value is the script.
+                // A version that does not know a long option ignores it and uses its value as the
+                // script.
                 if option.name.len() > 1 && !matches!(value, None | Some(ArgumentWord::Known(_))) {
                     scripts.push(ArgumentWord::Many);
                 } else if let (Some(ArgumentWord::Known(text)), true) =
@@ -74,7 +75,8 @@ pub(in super::super) fn read_awk(arguments: CommandArguments<'_>) -> CommandMean
     meaning
 }
 
-/// Returns the scripts as one, a line each, as awk joins them; nothing if one is not known.
+/// Returns the scripts joined by line breaks, as awk joins them, or `None` if one of them is not
+/// known.
 fn join_scripts(scripts: &[ArgumentWord<'_>]) -> Option<String> {
     let texts = scripts.iter().map(|script| match script {
         ArgumentWord::Known(text) => Some(*text),
@@ -83,7 +85,7 @@ fn join_scripts(scripts: &[ArgumentWord<'_>]) -> Option<String> {
     Some(texts.collect::<Option<Vec<_>>>()?.join("\n"))
 }
 
-/// Returns whether an operand sets a variable for the files after it.
+/// Returns whether an operand assigns a variable for the files after it.
 fn is_assignment(text: &str) -> bool {
     text.split_once('=').is_some_and(|(name, _)| {
         !name.starts_with(|each: char| each.is_ascii_digit())
@@ -120,8 +122,8 @@ fn may_run_or_write(script: &str) -> bool {
         || ["system", "extension", "getline"].iter().any(|word| script.contains(word))
 }
 
-/// Goes through a script. A `>` behind `print` and outside of parentheses names a file, elsewhere it compares.
-/// Returns how many name a file.
+/// Checks the tokens of a script and returns the number of redirections to files. A `>` after
+/// `print` and outside of parentheses is a redirection. Elsewhere it is a comparison.
 fn analyze_tokens(meaning: &mut CommandMeaning, tokens: &[AwkToken<'_>]) -> usize {
     let mut redirections = 0;
     let (mut depth, mut printing) = (0_usize, None);
@@ -163,7 +165,7 @@ fn runs_command(meaning: &mut CommandMeaning) {
 fn analyze_word(meaning: &mut CommandMeaning, word: &str) {
     match word {
         "system" | "extension" => runs_command(meaning),
-        // They show the environment, read other files, or call by name.
+        // These names show the environment, read other files, or call functions by name.
         "ENVIRON" | "ARGV" | "ARGC" | "SYMTAB" | "FUNCTAB" | "getline" => {
             meaning.lower_class(CommandClass::Unknown);
             meaning.add_unknown_effect(

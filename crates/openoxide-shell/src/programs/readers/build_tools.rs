@@ -1,4 +1,4 @@
-//! Compilers, linkers and build tools: their words hide programs in many ways.
+//! Readers for compilers, linkers and build tools. Their words can start programs in many ways.
 
 use openoxide_protocol::CommandClass;
 
@@ -11,7 +11,8 @@ use super::{
 };
 use crate::walk::environment_variables;
 
-/// Beginnings of words that make a compiler or linker load or run something. `@` is a file of further options.
+/// Prefixes of words that make a compiler or linker load or run something. `@` introduces a file
+/// with further options.
 const HIDDEN_EXECUTION_OPTIONS: [&str; 31] = [
     "@",
     "-wrapper",
@@ -46,7 +47,7 @@ const HIDDEN_EXECUTION_OPTIONS: [&str; 31] = [
     "-mllvm",
 ];
 
-/// Options whose value in the next word is neither written nor a source.
+/// Options whose value is the next word and is neither a source file nor written.
 const VALUE_OPTIONS: [&str; 25] = [
     "-I",
     "-isystem",
@@ -78,7 +79,7 @@ const VALUE_OPTIONS: [&str; 25] = [
 /// Options whose value, attached or in the next word, is a file that is written.
 const OUTPUT_OPTIONS: [&str; 7] = ["-o", "-MF", "-MJ", "--output", "-dumpdir", "-Map", "-aux-info"];
 
-/// `gcc`, `clang`, `ld`, `as`.
+/// Reads a command of `gcc`, `clang`, `ld` or `as`.
 pub(in super::super) fn read_compiler(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(arguments.spec.class);
     let mut words = arguments.words();
@@ -153,11 +154,12 @@ fn assignment_runs_command(text: &str) -> bool {
         || environment_variables::is_shell_startup_variable(plain)
 }
 
-/// `make`: a variable of the command line becomes part of recipes, so it must not hold anything of a shell.
+/// Reads a `make` command. A variable on the command line becomes part of recipes, so it must not
+/// contain shell syntax.
 pub(in super::super) fn read_make(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let hides = |arg| match arg {
-        // A makefile from standard input.
+        // A makefile that is read from standard input.
         ArgumentWord::Known("-") => true,
         ArgumentWord::Known("/dev/stdin") => true,
         ArgumentWord::Known(text) if text.starts_with('-') => {
@@ -169,7 +171,7 @@ pub(in super::super) fn read_make(arguments: CommandArguments<'_>) -> CommandMea
             assignment_runs_command(text)
                 || text.contains('=') && text.contains([';', '|', '&', '`', '$', '<', '>', '\n'])
         }
-        // It begins as a variable, and its value is not known.
+        // An assignment of a variable with an unknown value.
         ArgumentWord::Prefix(text) => text.contains('='),
         _ => false,
     };
@@ -180,7 +182,7 @@ pub(in super::super) fn read_make(arguments: CommandArguments<'_>) -> CommandMea
     meaning
 }
 
-/// `just` and its like: their recipes hand words to a shell as they are.
+/// Reads commands of `just` and similar programs, whose recipes pass words to a shell unchanged.
 pub(in super::super) fn read_recipe_runner(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_make(arguments);
     let hides = |arg| matches!(arg, ArgumentWord::Known(text) if text.contains([';', '|', '&', '`', '$', '<', '>', '\n']));
@@ -216,7 +218,7 @@ fn read_cmake_build(arguments: CommandArguments<'_>) -> CommandMeaning {
     meaning
 }
 
-/// Parts of the names of variables that name programs or scripts.
+/// Parts of the names of CMake variables that name programs or scripts.
 const CMAKE_PROGRAM_VARIABLE_PARTS: [&str; 15] = [
     "_COMPILER",
     "_LAUNCHER",
@@ -235,7 +237,8 @@ const CMAKE_PROGRAM_VARIABLE_PARTS: [&str; 15] = [
     "_COMMAND",
 ];
 
-/// Even with `-N` it runs `PreLoad.cmake` of the working directory.
+/// Reads the configure step of `cmake`. Even with `-N`, it runs `PreLoad.cmake` in the working
+/// directory.
 fn read_cmake_configure(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(arguments.spec.class);
     let mut words = arguments.words();
@@ -266,7 +269,8 @@ fn read_cmake_configure(arguments: CommandArguments<'_>) -> CommandMeaning {
     meaning
 }
 
-/// `cmake -E …`: a few of its commands read and print, the others remove, copy and run.
+/// Reads a `cmake -E …` command. A few of these commands only read and print, and the others
+/// remove, copy or run.
 fn read_cmake_command(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(arguments.spec.class);
     let files = arguments.skip(1).words();
@@ -291,7 +295,8 @@ fn read_cmake_command(arguments: CommandArguments<'_>) -> CommandMeaning {
     meaning
 }
 
-/// `rustc --print KIND=FILE` writes.
+/// Returns whether an option prints to standard output only. `rustc --print KIND=FILE` writes a
+/// file.
 pub(in super::super) fn is_stdout_print_option(
     name: &str,
     value: Option<ArgumentWord<'_>>,
@@ -299,7 +304,7 @@ pub(in super::super) fn is_stdout_print_option(
     name != "print" || matches!(value, Some(ArgumentWord::Known(kind)) if !kind.contains('='))
 }
 
-/// `cargo fmt -- --check`: what follows `--` is rustfmt's.
+/// Reads a `cargo fmt -- --check` command. The words after `--` are for rustfmt.
 pub(in super::super) fn read_cargo_fmt(arguments: CommandArguments<'_>) -> CommandMeaning {
     let known = |arg| match arg {
         ArgumentWord::Known(text) => text,
@@ -326,7 +331,8 @@ pub(in super::super) fn read_cargo_fmt(arguments: CommandArguments<'_>) -> Comma
     meaning
 }
 
-/// `ninja -t`: some tools print, others remove.
+/// Returns whether an option selects a harmless tool. Some tools of `ninja -t` print, and others
+/// remove files.
 pub(in super::super) fn is_harmless_ninja_tool(
     name: &str,
     value: Option<ArgumentWord<'_>>,

@@ -1,18 +1,19 @@
-//! Directories and files of this machine in containers.
+//! Mounts of host directories and files in containers.
 
 use openoxide_protocol::CommandClass;
 
 use super::super::{ArgumentWord, CommandMeaning};
 
-/// `-v HOST:CONTAINER[:ro]`, `--mount type=bind,source=HOST,…`. A name without a slash is a volume of the engine.
+/// Adds the effects of `-v HOST:CONTAINER[:ro]` or `--mount type=bind,source=HOST,…`. A name
+/// without a slash is a volume of the engine.
 pub(in super::super) fn add_mount(meaning: &mut CommandMeaning, value: ArgumentWord<'_>) {
     meaning.lower_class(CommandClass::Unknown);
-    // Fields in quotation marks hide what they are.
+    // The contents of quoted fields are not parsed.
     let ArgumentWord::Known(text) = value else { return meaning.add_write(ArgumentWord::Many) };
     if text.contains('"') {
         return meaning.add_write(ArgumentWord::Many);
     }
-    // A volume can be a directory of this machine by the options of its driver.
+    // Options of its driver can make a volume a host directory.
     if text.contains("volume-opt") || text.contains("volume-driver") || text.contains("type=glob") {
         return meaning.add_write(ArgumentWord::Many);
     }

@@ -14,8 +14,9 @@ use super::super::{
 const UNKNOWN_FILES: &str = "it writes files that are not known";
 const UNKNOWN_LINKS: &str = "it gives further names to files that are not known";
 
-/// `cp`: the files in a directory are copied to the place under their own names; `--parents` keeps the directories before it. With
-/// `-L` the files that links lead to are copied, with `-l` files get a further name.
+/// Reads a `cp` command. Files in a directory are copied under their own names, and `--parents`
+/// preserves the directories before them. `-L` copies the files that symbolic links lead to, and
+/// `-l` creates hard links.
 pub(in super::super) fn read_cp(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let (mut recursive, mut merges, mut parents) = (false, false, false);
@@ -42,7 +43,8 @@ pub(in super::super) fn read_cp(arguments: CommandArguments<'_>) -> CommandMeani
         meaning.follow_links();
     }
     if links {
-        // The copies are further names of the same files: who may write to one changes the original.
+        // The copies are hard links to the same files, so write access to a copy changes the
+        // original.
         operands.iter().for_each(|operand| meaning.add_write(*operand));
         if recursive {
             meaning.lower_class(CommandClass::Unknown);
@@ -64,7 +66,8 @@ pub(in super::super) fn read_cp(arguments: CommandArguments<'_>) -> CommandMeani
     meaning
 }
 
-/// Returns whether a path means the contents of a directory instead of the directory by its name.
+/// Returns whether a path refers to the contents of a directory and not to the directory by its
+/// name.
 fn is_directory_contents(source: &str) -> bool {
     matches!(source.trim_end_matches('/').rsplit('/').next(), None | Some("" | "." | ".."))
 }
@@ -100,7 +103,7 @@ pub(in super::super) fn read_ln(arguments: CommandArguments<'_>) -> CommandMeani
         (None, _) => operands.pop(),
     };
     if !symbolic {
-        // The new name is one more of the same file: who may write to it changes the original.
+        // The new name is a hard link to the same file, so write access to it changes the original.
         operands.iter().for_each(|operand| meaning.add_write(*operand));
     }
     let Some(ArgumentWord::Known(place)) = place.filter(|_| symbolic) else { return meaning };
@@ -108,7 +111,7 @@ pub(in super::super) fn read_ln(arguments: CommandArguments<'_>) -> CommandMeani
     for operand in &operands {
         let ArgumentWord::Known(source) = operand else { continue };
         if !source.starts_with('/') {
-            // It leads from where the link is, not from here.
+            // The target is relative to the location of the link, not to the working directory.
             let here = CommandEffect::Reads(EffectTarget::File((*source).to_owned()));
             meaning.effects.retain(|effect| *effect != here);
             meaning.add_read(ArgumentWord::Known(&format!("{above}/{source}")), false);
@@ -118,7 +121,7 @@ pub(in super::super) fn read_ln(arguments: CommandArguments<'_>) -> CommandMeani
     meaning
 }
 
-/// `dd`: its words are `name=value`.
+/// Reads a `dd` command. Its words have the form `name=value`.
 pub(in super::super) fn read_dd(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(CommandClass::Harmless);
     for arg in arguments.words() {
@@ -147,7 +150,8 @@ pub(in super::super) fn read_dd(arguments: CommandArguments<'_>) -> CommandMeani
     meaning
 }
 
-/// Compressors: each file becomes another with an ending more, or one less.
+/// Reads commands of compressors. For each file, they create a file with an extension added or
+/// removed.
 pub(in super::super) fn read_compressor(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     if meaning.class == CommandClass::Harmless {
@@ -167,7 +171,7 @@ pub(in super::super) fn read_compressor(arguments: CommandArguments<'_>) -> Comm
             CommandItem::Option { option: OptionSpec { name: "S" | "suffix", .. }, value } => {
                 suffix = value;
             }
-            // The file can hold the name that it gets.
+            // The compressed file can contain the name of the output file.
             CommandItem::Option { option: OptionSpec { name: "N" | "name", .. }, .. } => {
                 meaning.lower_class(CommandClass::Unknown);
                 meaning.add_unknown_effect(UNKNOWN_FILES);
@@ -190,7 +194,7 @@ pub(in super::super) fn read_compressor(arguments: CommandArguments<'_>) -> Comm
     meaning
 }
 
-/// Returns whether a compressor is asked to look at a compressed file.
+/// Returns whether a compressor reads a compressed file.
 fn unpacks(arguments: CommandArguments<'_>) -> bool {
     let looks = |item| match item {
         CommandItem::Option { option, .. } => {
@@ -217,7 +221,8 @@ fn compresses_or_unpacks(arguments: CommandArguments<'_>) -> bool {
     acts
 }
 
-/// Follows the links below directories: `gzip -cr` and `zstd -cfr` print the files that they lead to.
+/// Adds the symbolic links below directories. `gzip -cr` and `zstd -cfr` print the files that they
+/// lead to.
 fn follow_recursive_links(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
     let recursive = |item| {
         let CommandItem::Option { option, .. } = item else { return false };
@@ -239,7 +244,7 @@ fn mark_files_changed(meaning: &mut CommandMeaning) {
     }
 }
 
-/// Programs that write what an archive holds: without another place, into the working directory.
+/// Reads programs that write the contents of an archive, by default to the working directory.
 pub(in super::super) fn read_unpacker(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let ends = arguments.items()
@@ -251,13 +256,14 @@ pub(in super::super) fn read_unpacker(arguments: CommandArguments<'_>) -> Comman
     meaning
 }
 
-/// `7z`: `-spf` takes the whole paths that an archive holds.
+/// Reads a `7z` command. With `-spf` it uses the full paths in an archive.
 pub(in super::super) fn read_seven_zip(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let extracts = matches!(arguments.known_argument(0), Some("e" | "x"));
     let writes = meaning.effects.iter().any(|effect| matches!(effect, CommandEffect::Writes(_)));
     let prints = arguments.words().any(|arg| arg == ArgumentWord::Known("-so"));
-    // An archive can name other files as its volumes or disks, so what is printed is not known.
+    // An archive can name other files as its volumes or disks, so the printed contents are not
+    // known.
     if extracts && !writes && !prints {
         meaning.add_write(ArgumentWord::Known("."));
     }
@@ -284,7 +290,7 @@ pub(in super::super) fn read_seven_zip(arguments: CommandArguments<'_>) -> Comma
     meaning
 }
 
-/// Programs whose files can be those of another host: `host:path`, `host::module`, `rsync://host`.
+/// Reads programs whose files can be on another host: `host:path`, `host::module`, `rsync://host`.
 pub(in super::super) fn read_rsync(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = convert_remote_files(read_without_custom_reader(arguments), |file| {
         let before = file.split('/').next().unwrap_or_default();
@@ -300,7 +306,7 @@ pub(in super::super) fn read_rsync(arguments: CommandArguments<'_>) -> CommandMe
     meaning
 }
 
-/// `zip`: without `-y` the files that links lead to are packed.
+/// Reads a `zip` command. Without `-y` it packs the files that symbolic links lead to.
 pub(in super::super) fn read_zip(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let keeps = |item| matches!(item, CommandItem::Option { option, .. } if matches!(option.name, "y" | "symlinks"));
@@ -310,7 +316,8 @@ pub(in super::super) fn read_zip(arguments: CommandArguments<'_>) -> CommandMean
     meaning
 }
 
-/// A chart of Helm: it prints files below its directory, and follows links there.
+/// Reads a command for a Helm chart. It prints files below the directory of the chart and follows
+/// symbolic links there.
 pub(in super::super) fn chart(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     meaning.read_whole_directories();
@@ -318,7 +325,7 @@ pub(in super::super) fn chart(arguments: CommandArguments<'_>) -> CommandMeaning
     meaning
 }
 
-/// Programs whose files can be addresses.
+/// Reads programs whose files can be addresses.
 pub(in super::super) fn read_files_or_urls(arguments: CommandArguments<'_>) -> CommandMeaning {
     convert_remote_files(read_without_custom_reader(arguments), |file| {
         let before = file.split('/').next().unwrap_or_default();

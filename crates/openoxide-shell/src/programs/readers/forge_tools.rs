@@ -1,4 +1,5 @@
-//! The programs of GitHub, GitLab and the like: where they send the person's login, and what a request does.
+//! Readers for the programs of GitHub, GitLab and similar services. They check where the user's
+//! credentials are sent and what a request does.
 
 use openoxide_protocol::{CommandClass, CommandWord};
 
@@ -83,7 +84,7 @@ fn is_harmless_clone_option(word: CommandWord<'_>) -> bool {
         )
 }
 
-/// A filter of jq can read the environment.
+/// Returns whether an option with a filter is harmless. A jq filter can read the environment.
 pub(in super::super) fn is_harmless_filter_option(
     name: &str,
     value: Option<ArgumentWord<'_>>,
@@ -97,13 +98,13 @@ pub(in super::super) fn is_harmless_filter_option(
     }
 }
 
-/// The effects of a request.
+/// The properties of an API request.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct ForgeApiRequest<'a> {
-    /// Its method only asks.
+    /// Whether its method only reads.
     is_read_method: bool,
-    /// Its method or body can change something.
+    /// Whether its method or body can change something.
     may_change: bool,
     /// Whether it is a GraphQL request.
     query: bool,
@@ -115,7 +116,7 @@ struct ForgeApiRequest<'a> {
     prints_help: bool,
 }
 
-/// `gh api`: a request that only asks, and shows no secrets.
+/// Reads a `gh api` command. It is harmless if the request only reads and shows no secrets.
 pub(in super::super) fn read_forge_api(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let mut request = ForgeApiRequest::default();
@@ -130,7 +131,7 @@ pub(in super::super) fn read_forge_api(arguments: CommandArguments<'_>) -> Comma
     if request.query || request.unclear || changes {
         meaning.lower_class(CommandClass::Unknown);
     }
-    // A rule that allows an agent to look things up does not imply any changes.
+    // A rule that allows an agent to read data does not imply any changes.
     if changes {
         meaning.add_unknown_effect("its request can change anything");
     }
@@ -180,7 +181,7 @@ fn is_read_query(field: Option<ArgumentWord<'_>>) -> bool {
     matches!(field, Some(ArgumentWord::Known(text)) if is_literal_field(field) && !text.contains("mutation"))
 }
 
-/// Headers can turn a request into another one.
+/// Returns whether a header is harmless. Some headers turn a request into another one.
 fn is_harmless_header(value: Option<ArgumentWord<'_>>) -> bool {
     let Some(ArgumentWord::Known(header)) = value else { return false };
     let name = header.split(':').next().unwrap_or_default().to_ascii_lowercase();

@@ -14,13 +14,14 @@ pub(in super::super) fn add_revision(
 ) {
     let ArgumentWord::Known(operand) = arg else { return add_unknown_path(meaning, arg, lists) };
     if operand.contains(':') && operand.contains('{') {
-        // `REVISION^{/:}:PATH` hides the path.
+        // The form `REVISION^{/:}:PATH` hides the path.
         meaning.lower_class(CommandClass::Unknown);
     }
     match operand.split_once(':') {
         None if is_plain_name(operand) => {}
         None => add_pathspec(meaning, arg, lists),
-        // `:1:PATH` is a stage of the index, `:PATH` the index itself, and all else that begins so is a pattern.
+        // `:1:PATH` is a stage of the index and `:PATH` is the index itself. Anything else that
+        // begins with a colon is a pattern.
         Some(("", staged)) if !staged.starts_with(['(', '!', '^', '/']) => {
             add_tree_path(meaning, staged.trim_start_matches(['0', '1', '2', '3', ':']), lists);
         }
@@ -29,7 +30,7 @@ pub(in super::super) fn add_revision(
     }
 }
 
-/// Adds a path of a tree, which is not a pattern.
+/// Adds a path in a tree, which is not a pattern.
 fn add_tree_path(meaning: &mut CommandMeaning, path: &str, lists: bool) {
     if path.contains(['*', '?', '[']) {
         meaning.lower_class(CommandClass::Unknown);
@@ -73,11 +74,11 @@ pub(in super::super) fn add_pathspec(
     let directory = directory.map_or(".", |(directory, _)| directory);
     meaning
         .add_read(ArgumentWord::Known(if directory.is_empty() { "/" } else { directory }), lists);
-    // The letters of a pattern tell what it looks for: `*.pem`.
+    // The text of a pattern shows which files it selects, such as `*.pem`.
     meaning.add_read(arg, lists);
 }
 
-/// Returns whether a pattern with magic only excludes something: `:!x`, `:^x`, `:(exclude)x`.
+/// Returns whether a pattern with magic only excludes files: `:!x`, `:^x`, `:(exclude)x`.
 fn is_exclude_pathspec(magic: &str) -> bool {
     match magic.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
         Some((words, _)) => words.split(',').any(|word| word == "exclude"),
@@ -102,8 +103,8 @@ fn has_plain_start(part: &str) -> bool {
     part.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
 }
 
-/// Returns whether a name, perhaps with a `*`, is a common name of a source or text file: `*.rs`,
-/// `*_test.go`, `test_*.py`, `mod.rs`.
+/// Returns whether a name, which may contain a `*`, is a common name of a source or text file:
+/// `*.rs`, `*_test.go`, `test_*.py`, `mod.rs`.
 fn is_source_file_pattern(name: &str) -> bool {
     const ENDINGS: &str = "adoc astro bash bat c cc cfg cjs clj cmake cpp cs css cts csv cxx dart elm erl ex exs fish fs go \
         gql gradle graphql h hbs hh hpp hs html ini ipynb java jl js json jsx kt kts less lock lua m md mdx mjs mk ml mm mts \
@@ -113,7 +114,7 @@ fn is_source_file_pattern(name: &str) -> bool {
         return true;
     }
     let Some((stem, ending)) = name.rsplit_once('.') else { return false };
-    // `*nv.json` could be meant for `.env.json`.
+    // `*nv.json` could be intended to match `.env.json`.
     let singles_out = stem.strip_prefix('*').is_some_and(|rest| {
         let first = rest.split('.').next().unwrap_or_default();
         !first.is_empty() && "env".ends_with(first)
@@ -139,7 +140,7 @@ pub(in super::super) fn add_remote(meaning: &mut CommandMeaning, arg: ArgumentWo
         meaning.add_read(arg, false);
         meaning.remotes.push(text.to_owned());
     } else if !text.is_empty() {
-        // The configuration or the file system decides which repository this is.
+        // The configuration or the file system determines which repository this is.
         meaning.remotes.push(text.to_owned());
     }
 }
@@ -151,7 +152,7 @@ pub(super) fn names_helper_program(address: &str) -> bool {
     address.contains("::") || host.rsplit('@').next().unwrap_or(host).starts_with('-')
 }
 
-/// Adds a file or address of Subversion, perhaps with `@REVISION` behind it.
+/// Adds a file or address of Subversion, which may end with `@REVISION`.
 pub(in super::super) fn add_peg_revision(meaning: &mut CommandMeaning, arg: ArgumentWord<'_>) {
     let ArgumentWord::Known(text) = arg else { return meaning.add_read(arg, false) };
     if text.contains("://") {

@@ -1,4 +1,4 @@
-//! Pagers, and what else shows things.
+//! Readers for pagers and other programs that display text.
 
 use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
@@ -13,8 +13,9 @@ use super::{
     search_scope::add_search,
 };
 
-/// `less` and its like: what follows a `+` is typed into it. Searches, lines and the end are plain; a line break in a word
-/// could end what it belongs to.
+/// Reads commands of `less` and similar programs. They execute the text after a `+` as if it were
+/// typed. Searches, line numbers and the end of the file are plain. A line break could end the
+/// command that contains it.
 pub(in super::super) fn read_pager(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let types = |arg| match arg {
@@ -84,7 +85,7 @@ pub(in super::super) fn read_printenv(arguments: CommandArguments<'_>) -> Comman
     }
 }
 
-/// Options with which more is printed than names, or names of hidden files.
+/// Options that print more than names, or names of hidden files.
 const NON_NAME_OPTIONS: [&str; 31] = [
     ".",
     "c",
@@ -119,7 +120,7 @@ const NON_NAME_OPTIONS: [&str; 31] = [
     "vimgrep",
 ];
 
-/// `grep -l`, `rg --files`: what they print are names of files, and nothing else.
+/// Reads commands such as `grep -l` and `rg --files`, whose output consists only of file names.
 pub(in super::super) fn read_grep(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_following_links(arguments);
     let (mut names, mut other, mut operands) = (false, false, 0);
@@ -141,7 +142,7 @@ pub(in super::super) fn read_grep(arguments: CommandArguments<'_>) -> CommandMea
         }
     }
     if names && !other && meaning.class == CommandClass::Harmless {
-        // Without a place they leave `./` out.
+        // Without a path operand, the names are printed without `./`.
         let placed = operands > 0 && !reads_cwd(&meaning);
         meaning.output = OutputKind::FileNames { bare: !placed };
     }
@@ -157,7 +158,7 @@ fn is_follow_links_option(level: &CommandSpec, item: &CommandItem<'_>) -> bool {
     letter || matches!(option.name, "R" | "dereference-recursive" | "dereference" | "follow")
 }
 
-/// Programs with options that have links be followed.
+/// Reads a program with options that follow symbolic links.
 pub(in super::super) fn read_following_links(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     if arguments.items().any(|item| is_follow_links_option(arguments.spec, &item)) {
@@ -167,15 +168,17 @@ pub(in super::super) fn read_following_links(arguments: CommandArguments<'_>) ->
     meaning
 }
 
-/// `diff` follows the links in the directories that it is given, or in which it looks for the name of a file; with `-r` those
-/// below them as well.
+/// Reads a `diff` command. It follows symbolic links in the directories that it is given, and in
+/// directories in which it looks for the name of a file. With `-r` it also follows links below
+/// those.
 pub(in super::super) fn read_diff(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     meaning.follow_links();
     meaning
 }
 
-/// Returns the `grep` that the scripts `egrep`, `fgrep` and `rgrep` start: egrep(1), grep 3.8; Debian's rgrep.
+/// Returns the `grep` command that the scripts `egrep`, `fgrep` and `rgrep` start, according to
+/// egrep(1) of grep 3.8 and Debian's rgrep.
 fn grep_invocation(arguments: CommandArguments<'_>) -> Option<Argv> {
     let option = match arguments.called_name() {
         "egrep" => "-E",
@@ -191,7 +194,8 @@ fn grep_invocation(arguments: CommandArguments<'_>) -> Option<Argv> {
     Some(Argv { words, paths })
 }
 
-/// Files that a pattern takes in, and that may hold secrets, are as good as named.
+/// Adds the files that an include pattern selects if they may contain secrets. Such files are
+/// treated like named files.
 fn add_included_files(meaning: &mut CommandMeaning, option: &str, value: Option<ArgumentWord<'_>>) {
     if let ("include" | "g" | "glob" | "iglob", Some(ArgumentWord::Known(pattern))) =
         (option, value)

@@ -1,4 +1,4 @@
-//! Programs whose operands are texts, dates or numbers.
+//! Readers for programs whose operands are texts, dates or numbers.
 
 use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
@@ -10,7 +10,8 @@ use super::{
     HarmlessReads, harmless_meaning,
 };
 
-/// `exit`, `return`, `break`, `continue`: some shells compute their operand, so it must be a number.
+/// Reads `exit`, `return`, `break` and `continue`. Some shells evaluate the operand as an
+/// arithmetic expression, so it must be a number.
 pub(in super::super) fn read_numeric_operand(arguments: CommandArguments<'_>) -> CommandMeaning {
     let digits =
         |arg| matches!(arg, ArgumentWord::Known(text) if !text.is_empty() && is_digits(text));
@@ -18,17 +19,18 @@ pub(in super::super) fn read_numeric_operand(arguments: CommandArguments<'_>) ->
     harmless_meaning(plain.then(HarmlessReads::default))
 }
 
-/// Returns whether there are only digits.
+/// Returns whether the text contains only digits.
 pub(super) fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `cd`: looks at one directory.
+/// Reads `cd`, which reads the metadata of one directory.
 pub(in super::super) fn read_cd(arguments: CommandArguments<'_>) -> CommandMeaning {
     read_without_custom_reader(arguments)
 }
 
-/// `export`, `declare` and their like: without a name, or with `-p`, they show variables.
+/// Reads `export`, `declare` and similar builtins. Without a name, or with `-p`, they show
+/// variables.
 pub(in super::super) fn read_declaration(arguments: CommandArguments<'_>) -> CommandMeaning {
     let is_option = |arg: &ArgumentWord<'_>| matches!(arg, ArgumentWord::Known(text) if text.starts_with(['-', '+']));
     let shows = |arg| matches!(arg, ArgumentWord::Known(text) if text.starts_with('-') && text.contains('p'));
@@ -37,12 +39,13 @@ pub(in super::super) fn read_declaration(arguments: CommandArguments<'_>) -> Com
     harmless_meaning(plain.then(HarmlessReads::default))
 }
 
-/// `set`: alone it shows every variable.
+/// Reads `set`. Without arguments it shows all variables.
 pub(in super::super) fn read_set(arguments: CommandArguments<'_>) -> CommandMeaning {
     harmless_meaning((!arguments.is_empty()).then(HarmlessReads::default))
 }
 
-/// `printf`: as a builtin, `-v` and `%n` set a variable, and some shells compute the numbers.
+/// Reads `printf`. The builtin sets a variable with `-v` and `%n`, and some shells evaluate numbers
+/// as arithmetic expressions.
 pub(in super::super) fn read_printf(arguments: CommandArguments<'_>) -> CommandMeaning {
     harmless_meaning(check_format(arguments.argv.words, arguments.start))
 }
@@ -80,7 +83,7 @@ fn has_numeric_conversion(format: &str) -> Option<bool> {
     Some(computes)
 }
 
-/// `date`: shows a date; any operand but a format would set the clock.
+/// Reads `date`. An operand other than a format would set the clock.
 pub(in super::super) fn read_date(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let format = |arg| matches!(arg, ArgumentWord::Known(text) | ArgumentWord::Prefix(text) if text.starts_with(['+', '-']));

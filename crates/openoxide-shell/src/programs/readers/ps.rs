@@ -1,4 +1,5 @@
-//! `ps`: it shows the environment of processes if asked with an `e`, in either of its two ways to read options.
+//! Reader for `ps`. With an `e` in either of its two option syntaxes, it shows the environment of
+//! processes.
 
 use openoxide_protocol::{CommandWord, CommandWords};
 
@@ -44,10 +45,12 @@ fn check_options(argv: &CommandWords) -> Option<HarmlessReads> {
     (!(by_name && every)).then(HarmlessReads::default)
 }
 
-/// Returns whether the options take the next word, or `None` if one is not known.
+/// Returns whether the options take the next word as a value, or `None` if one of them is not
+/// known.
 fn read_unix_options(letters: &str) -> Option<bool> {
     let flags = letters.strip_suffix('o').unwrap_or(letters);
-    // With `T` or `H` a selection can fail, and ps then reads the line again in the BSD way, where `e` shows environments.
+    // With `T` or `H` a selection can fail. `ps` then parses the line again in the BSD syntax,
+    // where `e` shows the environment.
     let known = |each: char| "AadefFjlLMwyN".contains(each);
     (!letters.is_empty() && flags.chars().all(known)).then_some(flags.len() < letters.len())
 }
@@ -72,7 +75,7 @@ fn read_long_option(option: &str) -> Option<bool> {
     }
 }
 
-/// Checks a list of columns, numbers or names; a column can be the environment.
+/// Checks a list of columns, numbers or names. A column can show the environment.
 fn is_plain_list(value: &str) -> Option<()> {
     let column = |each: char| each.is_ascii_alphanumeric() || "_-+%,=: ".contains(each);
     (value.chars().all(column) && !value.to_ascii_lowercase().contains("env")).then_some(())

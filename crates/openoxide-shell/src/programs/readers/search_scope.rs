@@ -7,7 +7,7 @@ use super::super::{
     command_items::CommandItem,
 };
 
-/// Adds to each directory that is read which files below it are searched.
+/// Records for each directory that is read which files below it are searched.
 pub(super) fn add_search(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
     let name = arguments.called_name();
     if prints_only_names(arguments) {
@@ -42,7 +42,8 @@ pub(in super::super) fn includes_hidden_files(option: &str) -> bool {
     )
 }
 
-/// Returns which files the names can be that a program prints; nothing, if they can be any.
+/// Returns which files can have the names that a program prints, or `None` if they can be any
+/// files.
 pub(in super::super) fn find_printed_files(name: &str, all: bool) -> Option<Box<FileSearch>> {
     let search = match name {
         "ls-files" | "grep" | "diff" => {
@@ -65,7 +66,7 @@ pub(super) fn read_targets(meaning: &CommandMeaning) -> Vec<EffectTarget> {
         CommandEffect::Reads(target @ (EffectTarget::File(_) | EffectTarget::Pattern(_))) => {
             Some(target.clone())
         }
-        // It follows links.
+        // The program follows symbolic links.
         CommandEffect::Reads(EffectTarget::Printed(root)) => Some(EffectTarget::File(root.clone())),
         _ => None,
     });
@@ -95,7 +96,7 @@ fn prints_only_names(arguments: CommandArguments<'_>) -> bool {
     })
 }
 
-/// Returns which files are searched; nothing if no directory is.
+/// Returns which files are searched, or `None` if the command does not search directories.
 fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<FileSearch> {
     let ripgrep = matches!(name, "rg" | "ripgrep");
     let silver = name == "ag";
@@ -131,13 +132,13 @@ fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<Fil
                 }
                 _ => "*".to_owned(),
             }),
-            // Its lines can take in any file.
+            // Lines of this file can include any file.
             "ignore-file" if ripgrep => {
                 search.includes_hidden = true;
                 search.includes_ignored = true;
             }
             "g" | "glob" | "iglob" if !silver => add_file_filter(&mut search, value),
-            // ugrep leaves out what begins with `!`, grep(1) takes it in.
+            // ugrep excludes patterns that begin with `!`, and grep(1) includes them.
             "include" if !silver => search.include_patterns.push(match value {
                 Some(ArgumentWord::Known(pattern)) if !pattern.starts_with('!') => {
                     pattern.to_owned()
@@ -145,7 +146,7 @@ fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<Fil
                 _ => "*".to_owned(),
             }),
             "exclude" | "exclude-dir" => match value {
-                // ugrep takes that in again.
+                // ugrep includes these files again.
                 Some(ArgumentWord::Known(pattern)) if pattern.starts_with('!') => negated = true,
                 Some(ArgumentWord::Known(pattern)) if option.name == "exclude-dir" => {
                     search.excluded_directories.push(pattern.to_owned());
@@ -173,7 +174,7 @@ fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<Fil
     recursive.then_some(search)
 }
 
-/// Returns the patterns of a type of files (`rg --type-list`), or `*` for one that is not known.
+/// Returns the patterns of a file type (`rg --type-list`), or `*` if the type is not known.
 fn type_patterns(value: Option<ArgumentWord<'_>>) -> impl Iterator<Item = &'static str> {
     const TYPES: [(&str, &str); 34] = [
         ("asm", "*.asm *.s *.S"),
@@ -224,7 +225,7 @@ fn add_file_filter(search: &mut FileSearch, value: Option<ArgumentWord<'_>>) {
             }
             None => search.include_patterns.push(pattern.to_owned()),
         },
-        // It could be any pattern.
+        // The value could be any pattern.
         _ => search.include_patterns.push("*".to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! Shells that are given a script with `-c`.
+//! Readers for shells that run a script given with `-c`.
 
 use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
@@ -10,7 +10,7 @@ use super::{
 const RUNS_SCRIPT_FILE: InnerCommand =
     InnerCommand::Unknown("runs a script file, or what it reads");
 
-/// The long options of bash, which may have one dash; only before all others.
+/// The long options of bash. They may begin with one dash, and must come before all other options.
 const BASH_FLAGS: [&str; 12] = [
     "debug",
     "debugger",
@@ -26,14 +26,15 @@ const BASH_FLAGS: [&str; 12] = [
     "verbose",
 ];
 
-/// `bash`, and `sh`, which may be bash.
+/// Reads a `bash` command, or a `sh` command, because `sh` may be bash.
 pub(in super::super) fn read_bash(arguments: CommandArguments<'_>) -> CommandMeaning {
     read_syntax_check(arguments.argv).unwrap_or_else(|| {
         wrapper_meaning(arguments.spec, bash_inner_command(arguments.argv.words))
     })
 }
 
-/// `-n FILE` reads a script without running it; together with other options it can be undone.
+/// Reads a `-n FILE` command, which parses a script without running it. Other options can disable
+/// `-n`.
 fn read_syntax_check(arguments: ArgvRef<'_>) -> Option<CommandMeaning> {
     let file = arguments.known_word(2).filter(|file| !file.starts_with(['-', '+']))?;
     (arguments.known_word(1) == Some("-n") && arguments.words.len() == 3).then(|| {
@@ -62,7 +63,7 @@ fn bash_inner_command(argv: &CommandWords) -> InnerCommand {
     skip_option_clusters(argv, skip, "abefhiklmnprstuvxBCEHPTo", "O")
 }
 
-/// `dash`, `ash`, `ksh` and their like.
+/// Reads commands of `dash`, `ash`, `ksh` and similar shells.
 pub(in super::super) fn read_posix_shell(arguments: CommandArguments<'_>) -> CommandMeaning {
     read_syntax_check(arguments.argv).unwrap_or_else(|| {
         wrapper_meaning(arguments.spec, posix_inner_command(arguments.argv.words))
@@ -73,7 +74,7 @@ fn posix_inner_command(argv: &CommandWords) -> InnerCommand {
     skip_option_clusters(argv, 1, "abefhiklmnpsuvxCEIVo", "")
 }
 
-/// `zsh`.
+/// Reads a `zsh` command.
 pub(in super::super) fn read_zsh(arguments: CommandArguments<'_>) -> CommandMeaning {
     wrapper_meaning(arguments.spec, zsh_inner_command(arguments.argv.words))
 }
@@ -85,8 +86,8 @@ fn zsh_inner_command(argv: &CommandWords) -> InnerCommand {
     }
 }
 
-/// Reads clusters of letters from the word at `skip` on. `o`, and the letters of `named`, take a name from the next
-/// words.
+/// Reads clusters of single-letter options, starting with the word at `skip`. `o` and the letters
+/// of `named` take a name from the next words.
 fn skip_option_clusters(
     argv: &CommandWords,
     skip: usize,
@@ -117,7 +118,7 @@ fn skip_option_clusters(
             match letter {
                 'c' if !off => script = true,
                 'o' | 'O' if letter == 'o' || named.contains(letter) => {
-                    // Where more letters follow, the shells do not agree what the name is.
+                    // If more letters follow, the shells disagree about which text is the name.
                     let name = words.next_if(|word| matches!(word, CommandWord::Known(_)));
                     if !rest.as_str().is_empty() || name.is_none() {
                         return UNCLEAR_COMMAND;

@@ -2,7 +2,7 @@
 
 use super::forbidden_words;
 
-/// The effect of a text for a database.
+/// The effect of an SQL text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SqlEffect {
     /// Only reads.
@@ -17,7 +17,7 @@ pub(super) enum SqlEffect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SqlToken<'a> {
     Word(&'a str),
-    /// The letters between single quotes.
+    /// The characters between single quotes.
     Text(&'a str),
     Number,
     Sign(char),
@@ -87,7 +87,7 @@ const PLAIN_FUNCTIONS: &[&str] = &[
     "then",
 ];
 
-/// Words that change something, lock it, or reach outside of the data base.
+/// Words that change data, lock it, or reach outside of the database.
 const CHANGE_WORDS: &[&str] = &[
     "insert",
     "update",
@@ -128,7 +128,7 @@ const CHANGE_WORDS: &[&str] = &[
 const SECRET_NAME_PARTS: [&str; 8] =
     ["pg_authid", "pg_shadow", "mysql.user", "password", "passwd", "secret", "token", "api_key"];
 
-/// Judges one SQL text: a single `SELECT` of plain functions reads.
+/// Returns the effect of one SQL text. A single `SELECT` with plain functions only reads.
 pub(super) fn classify_sql(text: &str) -> SqlEffect {
     let lower = text.trim().trim_end_matches(';').to_ascii_lowercase();
     let tokens = tokenize(&lower);
@@ -148,9 +148,9 @@ pub(super) fn classify_sql(text: &str) -> SqlEffect {
     }
 }
 
-/// Returns whether a text of SQLite reads a table. In a hostile file, it can be a view or a virtual
-/// table. Its code runs with the functions of the client, and `edit()` starts a program. Only the
-/// list of tables is certain to be neither.
+/// Returns whether an SQLite text reads a table. In a hostile file, the table can be a view or a
+/// virtual table. Its code runs with the functions of the client, and `edit()` starts a program.
+/// Only the list of tables is certain to be neither.
 pub(super) fn reads_tables(text: &str) -> bool {
     let lower = text.trim().trim_end_matches(';').to_ascii_lowercase();
     let Some(tokens) = tokenize(&lower) else { return true };
@@ -162,7 +162,7 @@ pub(super) fn reads_tables(text: &str) -> bool {
     if count(&["select", "with", "values", "table"]) != 1 || count(&["join"]) > 0 {
         return true;
     }
-    // `in NAME` is all of a table, `in (…)` a list.
+    // `in NAME` refers to a whole table, and `in (…)` to a list.
     let lists = |(at, token): (usize, &SqlToken<'_>)| {
         !word(token, &["in"]) || tokens.get(at + 1) == Some(&SqlToken::Sign('('))
     };
@@ -200,7 +200,7 @@ fn tokenize(lower: &str) -> Option<Vec<SqlToken<'_>>> {
             _ if is_word_character(letter) => {
                 end = rest.find(|each| !is_word_character(each)).unwrap_or(rest.len());
                 let word = rest.get(..end)?;
-                // `x'00'`, `e'\''`, `1e3`, `1from`.
+                // Rejects `x'00'`, `e'\''`, `1e3` and `1from`.
                 (!rest.get(end..)?.starts_with('\'')).then_some(())?;
                 let number = letter.is_ascii_digit();
                 let digits = word.bytes().all(|byte| byte.is_ascii_digit());
@@ -220,7 +220,8 @@ fn is_word_character(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
-/// Returns the letters of a text up to its quote; `''` in it is a quote, and a backslash is not the same everywhere.
+/// Returns the contents of a string up to its closing quote. `''` is an escaped quote. The meaning
+/// of a backslash differs between databases.
 fn read_string(quoted: &str) -> Option<&str> {
     let mut letters = quoted.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {
