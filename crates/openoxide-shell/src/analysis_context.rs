@@ -7,6 +7,6 @@ use openoxide_protocol::AbsPath;
 pub struct AnalysisContext<'a> {
     /// The working directory that it starts in.
     pub cwd: &'a AbsPath,
-    /// The home directory of who runs it, if that is known.
+    /// The home directory of the user that runs it, if known.
     pub home: Option<&'a AbsPath>,
 }

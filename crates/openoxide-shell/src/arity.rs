@@ -5,9 +5,9 @@ use openoxide_protocol::{CommandWord, CommandWords};
 
 use crate::programs::hash::FnvHash;
 
-/// The most words that a prefix has.
+/// The maximum number of words in a prefix.
 const MAX_WORDS: usize = 4;
-/// No entry is as long.
+/// The size of the key buffer. It is larger than every key in the table.
 const MAX_KEY_LENGTH: usize = 32;
 
 /// Returns how many leading words of this command "always allow" may keep, or 0 if it must keep all
@@ -29,7 +29,7 @@ pub fn always_prefix_len(argv: &CommandWords) -> u8 {
             _ => {}
         }
         if wanted.is_none() && index == 1 && is_subcommand_name(text) {
-            // Of an unknown program two words are kept, if the second looks like a subcommand.
+            // For an unknown program, two words are kept if the second looks like a subcommand.
             wanted = Some(2);
         }
     }
@@ -49,7 +49,7 @@ enum PrefixArity {
 
 include!(concat!(env!("OUT_DIR"), "/prefixes.rs"));
 
-/// The first words of a command with a blank between them, and their hash.
+/// The first words of a command, separated by blanks, and their hash.
 struct PrefixKey {
     text: [u8; MAX_KEY_LENGTH],
     len: usize,
@@ -63,7 +63,7 @@ impl Default for PrefixKey {
 }
 
 impl PrefixKey {
-    /// Adds a word; nothing if no entry is as long.
+    /// Appends a word. Returns `None` if the key becomes longer than every entry.
     fn push_word(&mut self, word: &str) -> Option<()> {
         if self.len > 0 {
             self.append_text(b" ")?;
@@ -74,7 +74,7 @@ impl PrefixKey {
     fn append_text(&mut self, text: &[u8]) -> Option<()> {
         let end = self.len.checked_add(text.len())?;
         let place = self.text.get_mut(self.len..end);
-        // What did not fit must not be taken for what follows it.
+        // Text that did not fit must not be replaced by the text after it.
         self.len = end;
         place?.copy_from_slice(text);
         self.hash = self.hash.update(text);

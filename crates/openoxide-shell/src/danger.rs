@@ -1,4 +1,4 @@
-//! The circuit breakers: commands that cannot be undone and are hardly ever meant.
+//! The circuit breakers: checks for commands that cannot be undone and are rarely intended.
 
 mod danger_context;
 mod directory_emptying;
@@ -102,7 +102,7 @@ fn check_rm(argv: &CommandWords, place: &DangerContext<'_>) -> Option<&'static s
     if let Some(message) = check_removed_paths(known_operands(argv), place, recursive) {
         return Some(message);
     }
-    // Where no directory is known, a relative path is not known either.
+    // If no base directory is known, a relative path is unknown as well.
     let unplaced = place.bases.is_empty();
     let unknown = |word| match word {
         CommandWord::Known(text) => unplaced && !text.starts_with(['/', '-', '~']),
@@ -125,7 +125,8 @@ fn check_removed_paths<'a>(
     })
 }
 
-/// `mv`: what it moves is gone from where it was. Where it goes to is the last operand, or behind `-t`.
+/// Checks `mv`: it removes its sources from their location. The destination is the last operand or
+/// the value of `-t`.
 fn check_mv(argv: &CommandWords, place: &DangerContext<'_>) -> Option<&'static str> {
     let target = |word: &CommandWord<'_>| matches!(word, CommandWord::Known(text) if text.starts_with("-t") || text.starts_with("--t"));
     let paths: Vec<&str> = known_operands(argv).collect();
@@ -155,7 +156,7 @@ fn is_recursive(argv: &CommandWords) -> bool {
     })
 }
 
-/// `find … -delete`: of a place that must not get lost, or of all of the project.
+/// Checks `find … -delete` on a critical path or on the whole project.
 fn check_find(argv: &CommandWords, place: &DangerContext<'_>) -> Option<&'static str> {
     let named = |name: &str| argv.iter().any(|word| word == CommandWord::Known(name));
     if !named("-delete") {
@@ -172,7 +173,7 @@ fn check_find(argv: &CommandWords, place: &DangerContext<'_>) -> Option<&'static
     lost.then_some("it would remove a system directory, a home or a project")
 }
 
-/// The tests of `find` that choose some files among many.
+/// The tests with which `find` selects some of many files.
 const NARROWING_TESTS: [&str; 14] = [
     "-name",
     "-iname",
@@ -209,7 +210,7 @@ fn is_list_only(argv: &CommandWords) -> bool {
     argv.iter().any(|word| matches!(word, CommandWord::Known("-l" | "--list")))
 }
 
-/// `git push` that overwrites what others have.
+/// Checks for a `git push` that overwrites the commits of other people.
 fn check_forced_push(argv: &CommandWords) -> Option<&'static str> {
     if argv.iter().all(|word| word != CommandWord::Known("push")) {
         return None;

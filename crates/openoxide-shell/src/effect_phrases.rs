@@ -1,12 +1,12 @@
-//! What a command does, in words: the phrases of `effects.toml`.
+//! Phrases that describe what a command does, from `effects.toml`.
 
 use openoxide_protocol::{CauseCode, CommandCause, CommandWord, CommandWords};
 
 /// The maximum number of words of a command in the table.
 const MAX_WORDS: usize = 4;
 
-/// The first words of a command and its phrase. Without pointers, nothing is relocated when the
-/// program starts.
+/// The first words of a command and its phrase. The row contains no pointers, so nothing is
+/// relocated when the program starts.
 #[derive(Debug)]
 struct EffectRow {
     command: TextRange,
@@ -14,7 +14,7 @@ struct EffectRow {
     code: CauseCode,
 }
 
-/// A text: its start in [`TEXTS`] and its length.
+/// A text, as its start in [`TEXTS`] and its length.
 #[derive(Debug)]
 struct TextRange {
     start: u16,
@@ -31,8 +31,8 @@ impl TextRange {
     }
 }
 
-/// Returns the cause that the table states for a command: that of the longest entry with which the
-/// command begins.
+/// Returns the cause that the table states for a command. The longest entry that is a prefix of the
+/// command is used.
 pub(crate) fn find_stated_cause(command: &CommandWords) -> Option<CommandCause> {
     let mut words = [""; MAX_WORDS];
     let mut count = 0;
@@ -64,7 +64,7 @@ fn find_longest_row(words: &[&str]) -> Option<CommandCause> {
 mod tests {
     use super::*;
 
-    /// The form that the head of `effects.toml` describes.
+    /// Checks that each phrase has the form that the head of `effects.toml` describes.
     #[test]
     fn every_phrase_has_the_form() {
         for phrase in ROWS.iter().map(|row| row.phrase.as_str()) {

@@ -1,4 +1,5 @@
-//! The findings: codes that stay, each with a sentence, an example, and a page under `docs/findings/`.
+//! The registry of findings. Each has a stable code, a message, an example, and a page under
+//! `docs/findings/`.
 
 use std::borrow::Cow;
 
@@ -27,13 +28,13 @@ pub(crate) enum FindingCode {
 pub struct FindingEntry {
     /// The code, which never changes its meaning.
     pub code: &'static str,
-    /// The effect of the finding on a decision.
+    /// How the finding affects a decision.
     pub kind: FindingKind,
-    /// The sentence for a person.
+    /// The message for the user.
     pub message: &'static str,
-    /// A script in which it is found.
+    /// A script that has the finding.
     pub positive_example: &'static str,
-    /// A similar script in which it is not found.
+    /// A similar script that does not have the finding.
     pub negative_example: &'static str,
 }
 
@@ -123,7 +124,7 @@ const fn finding_entry(
     }
 }
 
-/// Returns the finding `code` at `span`.
+/// Creates the finding `code` at `span`.
 pub(crate) fn new_finding(code: FindingCode, span: Span) -> Finding {
     let index = code as usize;
     let entry = FINDING_REGISTRY.get(index).copied().unwrap_or(finding_entry("OX101", "", "", ""));
@@ -135,18 +136,20 @@ pub(crate) fn new_finding(code: FindingCode, span: Span) -> Finding {
     }
 }
 
-/// Returns the finding that a program would do something that its words do not show, and why.
+/// Creates the finding that a program would have an effect that its words do not show, with the
+/// reason.
 pub(crate) fn new_hidden_effect_finding(why: impl Into<Cow<'static, str>>, span: Span) -> Finding {
     Finding { message: why.into(), ..new_finding(FindingCode::HiddenEffect, span) }
 }
 
-/// Returns the finding that a script uses `feature`, which commands rarely use.
+/// Creates the finding that a script uses `feature`, which is rare in commands.
 pub(crate) fn new_rare_syntax_finding(feature: &str, span: Span) -> Finding {
     let message = format!("the script uses rare shell syntax: {feature}");
     Finding { message: message.into(), ..new_finding(FindingCode::RareSyntax, span) }
 }
 
-/// Returns the finding that git would run in a repository that is content of the project: its configuration names programs.
+/// Creates the finding that git would run in a repository that is content of the project. The
+/// configuration of such a repository can name programs.
 #[must_use]
 pub fn new_embedded_repository_finding(span: Span) -> Finding {
     new_hidden_effect_finding(

@@ -43,7 +43,7 @@ pub use script_sequence::ScriptSequence;
 pub use script_text::MAX_SCRIPT_SIZE;
 pub use walk::environment_variables::is_ascii_compatible_locale;
 
-/// Longer scripts are seldom one plain command.
+/// The maximum size of a script that is tried as one plain command. Longer scripts are seldom one.
 const MAX_PLAIN_SCRIPT_SIZE: usize = 4096;
 
 /// Returns what `script` would do if bash ran it.
@@ -66,7 +66,7 @@ pub fn is_parsable(script: &str) -> bool {
     script_text::reject_unreadable(script).is_none() && syntax::parse_script(script, 0).1.is_none()
 }
 
-/// As [`analyze_script`], without the short way for plain scripts.
+/// Like [`analyze_script`], without the fast path for plain scripts.
 fn analyze_fully(script: &str, setting: &AnalysisContext<'_>) -> OperationFacts {
     if let Some(facts) = script_text::reject_unreadable(script) {
         return facts;

@@ -1,9 +1,9 @@
-//! Words as tests write them.
+//! The notation for words in tests.
 
 use openoxide_protocol::CommandWords;
 
-/// Reads words as tests write them: blanks and single quotes as in a shell, `$?` for unknown text, `$*` for any
-/// number of words.
+/// Parses words in the notation of tests: blanks and single quotes as in a shell, `$?` for unknown
+/// text, `$*` for any number of words.
 pub(crate) fn parse_words(line: &str) -> CommandWords {
     let mut words = CommandWords::new();
     let (mut open, mut quoted) = (false, false);

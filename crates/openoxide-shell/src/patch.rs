@@ -2,10 +2,10 @@
 
 use openoxide_protocol::{CommandClass, CommandWords};
 
-/// More files than these are not listed.
+/// The maximum number of files that are listed.
 const MOST_FILES: usize = 4096;
 
-/// Options of `git am` that continue or end an earlier run. With them there is no new patch.
+/// Options of `git am` that continue or end an earlier run. With them, no new patch is applied.
 const CONTINUES: [&str; 8] =
     ["--continue", "--abort", "--skip", "--quit", "--resolved", "--retry", "-r", "--allow-empty"];
 
@@ -33,7 +33,8 @@ pub(crate) fn is_from_stdin(words: &CommandWords) -> bool {
     (1..words.len()).any(|index| words.known_word(index) == Some("-"))
 }
 
-/// Returns the files that a patch changes, makes, renames or removes, by all names that an option such as `-p1` makes of them.
+/// Returns the files that a patch changes, creates, renames or removes. Each is listed by all names
+/// that an option such as `-p1` can give it.
 #[must_use]
 pub fn patched_files(text: &str) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
@@ -55,12 +56,13 @@ pub fn patched_files(text: &str) -> Vec<String> {
     files
 }
 
-/// Returns the names in a line of a header: unified and context patches, those of git, and `Index:`.
+/// Returns the names in a header line of a unified diff, context diff or git patch, or in an
+/// `Index:` line.
 fn names(line: &str) -> Vec<&str> {
     const BEFORE_NAMES: [&str; 7] =
         ["--- ", "+++ ", "*** ", "Index: ", "rename to ", "copy to ", "rename from "];
     if let Some(both) = line.strip_prefix("diff --git ") {
-        // `a/X b/X`: both have the same name if nothing else names them.
+        // `a/X b/X`: the names are equal if no other line names them.
         let second = |mark| both.rfind(mark).and_then(|at| both.get(at + 1..));
         return [" b/", " \"b/"]
             .into_iter()
@@ -70,11 +72,11 @@ fn names(line: &str) -> Vec<&str> {
             .collect();
     }
     let name = BEFORE_NAMES.iter().find_map(|before| line.strip_prefix(before));
-    // A time follows a tab.
+    // A timestamp follows a tab.
     name.map(|name| name.split('\t').next().unwrap_or(name).trim_end()).into_iter().collect()
 }
 
-/// Returns a name without the quotes of C that git writes.
+/// Returns a name without the C-style quoting that git writes.
 fn unquoted(name: &str) -> String {
     let Some(inner) = name.strip_prefix('"').map(|name| name.trim_end_matches('"')) else {
         return name.to_owned();

@@ -1,9 +1,10 @@
 //! A search of a script's text for shell syntax that commands rarely use.
 //!
 //! Whether a script is read-only is the result of the parser and the walk. This search is a second,
-//! independent check. It knows quotes and hardly anything else of the language. It finds the parts
-//! of bash whose meaning depends on values at run time: variables that are evaluated as arithmetic
-//! or as a name, subscripts, tilde prefixes of the directory stack, and similar ones. A script that
+//! Whether a script is read-only is the result of the parser and the walk. This search is a second,
+//! independent check. It recognizes quotes and little else of the language. It finds the parts of
+//! bash whose meaning depends on values at run time: variables that are evaluated as arithmetic or
+//! as a name, subscripts, tilde prefixes of the directory stack, and similar ones. A script that
 //! contains any of them requires approval, even if the walk found it read-only.
 
 mod arithmetic;
@@ -80,9 +81,10 @@ struct Search<'s> {
 
 impl Search<'_> {
     fn run(mut self) -> Option<RareSyntax> {
-        // Comments and here-documents can contain a lone quote. Then single quotes hide nothing.
+        // A comment or here-document can contain an unpaired quote. In that case single quotes hide
+        // nothing.
         let hides = !self.script.contains('#') && !self.script.contains("<<");
-        // A command in double quotes has quotes of its own.
+        // A command inside double quotes has its own quotes.
         let double_hides = !self.script.contains("$(") && !self.script.contains('`');
         let mut at = 0;
         while let Some(byte) = self.byte(at) {
@@ -120,7 +122,7 @@ impl Search<'_> {
         self.script.as_bytes().get(at).copied()
     }
 
-    /// Returns the text from `at` on, as much of it as one construct may have.
+    /// Returns the text from `at` on, up to the maximum length of a construct.
     fn rest(&self, at: usize) -> &str {
         text_window(self.script, at)
     }
@@ -170,7 +172,7 @@ impl Search<'_> {
         }
     }
 
-    /// Describes what is rare in `[[ … ]]`: arithmetic, and tests of variables by name.
+    /// Describes rare syntax in `[[ … ]]`: arithmetic, and tests of variables by name.
     fn describe_condition(&self, rest: &str) -> Option<&'static str> {
         let Some((condition, _)) = rest.split_once("]]") else {
             return Some("a condition (`[[`) that does not end soon");

@@ -1,4 +1,4 @@
-//! Properties of a script that matter where an agent runs it in another way than bash would.
+//! Properties of a script that matter if an agent runs it in a different way than bash would.
 
 use openoxide_protocol::AbsPath;
 
@@ -9,15 +9,15 @@ use crate::{analysis_context::AnalysisContext, script_text, walk};
 pub struct ScriptProperties {
     /// Whether a POSIX shell and zsh read the script like bash, as far as its text shows.
     pub is_portable: bool,
-    /// The variables that the script assigns; [`None`] if they are not known.
+    /// The variables that the script assigns, or [`None`] if they are unknown.
     pub assigned: Option<Vec<String>>,
-    /// The directories that the shell may be left in; [`None`] if they are not known.
+    /// The possible working directories of the shell at the end, or [`None`] if they are unknown.
     pub last_directories: Option<Vec<AbsPath>>,
 }
 
 impl ScriptProperties {
-    /// Returns the properties of `script`. A script that is not understood is not portable and may
-    /// assign any variable.
+    /// Returns the properties of `script`. A script that cannot be parsed completely is not
+    /// portable and may assign any variable.
     ///
     /// ```
     /// use openoxide_protocol::AbsPath;
@@ -42,7 +42,8 @@ impl ScriptProperties {
         }
     }
 
-    /// Returns whether programs are known to do the same whatever `variable` holds, as far as rules can tell: `CI`, `TERM`.
+    /// Returns whether programs are known to behave the same for every value of `variable`, as far
+    /// as rules are concerned. Examples are `CI` and `TERM`.
     #[must_use]
     pub fn is_ordinary_variable(variable: &str) -> bool {
         walk::environment_variables::is_harmless_variable(variable)

@@ -8,15 +8,17 @@ use crate::syntax::{
 };
 
 /// The parts of a script that run one after the other. Each simple command or pipeline of simple
-/// commands at the top level is a part, and so is the text between two of them. The order inside of
+/// commands at the top level is a part, and so is the text between two of them. The order inside
 /// one part is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScriptSequence {
-    /// The simple pipelines, in the order of the text. Empty: the whole script is one part.
+    /// The simple pipelines, in the order of the text. If it is empty, the whole script is one
+    /// part.
     pipelines: Vec<Span>,
 }
 
-/// Words that start something that lasts longer than the command, or that runs at another time than the text shows.
+/// Words that start something that outlives the command, or that runs at a different time than the
+/// text shows.
 const OUT_OF_ORDER_WORDS: &[&str] = &[
     "$'",
     "<(",
@@ -39,7 +41,8 @@ const OUT_OF_ORDER_WORDS: &[&str] = &[
 ];
 
 impl ScriptSequence {
-    /// Reads the order of a script. Where anything in its text could run out of order, the script is one part.
+    /// Determines the order of a script. If anything in its text could run out of order, the script
+    /// is one part.
     #[must_use]
     pub fn from_script(script: &str) -> Self {
         let (tree, fault) = syntax::parse_script(script, 0);
@@ -52,8 +55,8 @@ impl ScriptSequence {
         Self { pipelines: pipelines.filter_map(simple_span).collect() }
     }
 
-    /// Returns the number of the part that holds this place of the script: a command of a lower part has ended when one of
-    /// a higher part starts.
+    /// Returns the index of the part that contains this span of the script. A command in a part
+    /// with a lower index has ended when one in a part with a higher index starts.
     #[must_use]
     pub fn part_index_at(&self, place: Span) -> usize {
         let before = self.pipelines.partition_point(|pipeline| pipeline.end <= place.start);
@@ -75,7 +78,7 @@ fn may_run_out_of_order(script: &str) -> bool {
         || OUT_OF_ORDER_WORDS.iter().any(|word| script.contains(word))
 }
 
-/// Returns where a pipeline is in the text, if all its commands are simple.
+/// Returns the span of a pipeline, if all its commands are simple.
 fn simple_span(pipeline: &Pipeline<'_>) -> Option<Span> {
     let spans: Option<Vec<_>> = pipeline.commands.iter().map(command_span).collect();
     let spans = spans?;

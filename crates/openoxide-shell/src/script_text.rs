@@ -1,10 +1,11 @@
-//! The letters of a script: those that show a person something else than what runs.
+//! Checks of a script's text for size and for characters that display something other than what
+//! runs.
 
 use openoxide_protocol::{Access, Finding, OperationFacts, Span};
 
 use crate::findings::{self, FindingCode};
 
-/// Longer scripts are not read.
+/// The maximum size of a script that is analyzed.
 pub const MAX_SCRIPT_SIZE: usize = 64 * 1024;
 
 /// Returns the facts of a script that is rejected without parsing, or `None` if it is accepted.
@@ -22,7 +23,7 @@ pub(crate) fn reject_unreadable(script: &str) -> Option<OperationFacts> {
     })
 }
 
-/// Adds a finding for the first letter of each deceptive kind.
+/// Adds a finding for the first character of each deceptive kind.
 pub(crate) fn add_deceptive_findings(script: &str, findings: &mut Vec<Finding>) {
     if script.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
         return;
@@ -48,7 +49,7 @@ fn is_control_character(letter: char) -> bool {
         )
 }
 
-/// Returns whether `letter` looks like a blank but is not one.
+/// Returns whether `letter` looks like a blank but is a different character.
 fn is_odd_blank(letter: char) -> bool {
     letter.is_whitespace() && !matches!(letter, ' ' | '\n' | '\t') && !letter.is_control()
         || matches!(letter, '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')

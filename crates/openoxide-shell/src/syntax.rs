@@ -1,8 +1,8 @@
-//! Bash's grammar: from text to a tree, or to the place where this reader gave up.
+//! The parser for bash's grammar. It produces a syntax tree, or the position at which it gave up.
 //!
-//! The reader is stricter than bash. It accepts nothing that it would have to guess about: where two readings are
-//! possible, or where bash's own reading depends on its version or options, it stops with a `Fault`, and the walk
-//! makes the script opaque.
+//! The parser is stricter than bash. It accepts nothing that it would have to guess about. If there
+//! are two possible readings, or if bash's own reading depends on its version or options, it stops
+//! with a `Fault`, and the walk makes the script opaque.
 
 mod arithmetic;
 mod byte_classes;

@@ -1,9 +1,9 @@
 //! The traversal of a syntax tree, which determines the programs that would run and their accesses.
 //!
-//! Each branch is walked once. The walk keeps what is certain about directories and variables at
+//! Each branch is walked once. The walk tracks what is certain about directories and variables at
 //! each point, and records where something is uncertain. Loops and functions run their commands in
-//! an order that the text does not show. A script that has them is walked twice, the second time
-//! with the facts about the whole script from the first walk.
+//! an order that the text does not show. A script that contains them is walked twice, the second
+//! time with the facts about the whole script from the first walk.
 
 mod arithmetic;
 mod assignments;
@@ -70,11 +70,11 @@ pub(crate) fn analyze_plain_script(
     let mut walk = ScriptWalk::new(setting, ScriptScan::default());
     walk.search_rare_syntax(script, None);
     walk.run_command(&CommandCall::from_plain_words(script, argv), true);
-    // What runs later as well is walked twice.
+    // Commands that also run later are walked twice.
     (!walk.current_scan.has_repetition).then(|| walk.into_facts())
 }
 
-/// Returns what `script` means.
+/// Returns the facts of `script`.
 pub(crate) fn analyze_walk(script: &str, setting: &AnalysisContext<'_>) -> OperationFacts {
     let (tree, fault) = syntax::parse_script(script, 0);
     let mut walk = through(script, &tree, setting);
@@ -97,7 +97,7 @@ pub(crate) fn analyze_walk(script: &str, setting: &AnalysisContext<'_>) -> Opera
     walk.into_facts()
 }
 
-/// Walks a whole script.
+/// Walks a whole script, twice if it has loops or functions.
 fn through<'s>(
     script: &str,
     tree: &SyntaxTree<'_>,
@@ -112,7 +112,7 @@ fn through<'s>(
     walk
 }
 
-/// Walks `script` as a whole. Returns `None` if the script is not understood.
+/// Walks `script` as a whole. Returns `None` if the script is not parsed completely.
 pub(crate) fn walk_whole_script<'s>(
     script: &str,
     setting: &'s AnalysisContext<'s>,
@@ -147,7 +147,8 @@ impl ScriptWalk<'_> {
         self.merge_failure(failed);
     }
 
-    /// Walks a list. Afterwards the state is that of success; the returned one is that of failure, if it is another.
+    /// Walks a list. Leaves the state after success in `self`. Returns the state after failure, if
+    /// it is different.
     fn walk_list<'a>(
         &mut self,
         source: WalkSource<'a, '_>,
@@ -266,7 +267,7 @@ impl ScriptWalk<'_> {
         if redirects.is_empty() {
             return self.walk_redirected_command(source, command);
         }
-        // A redirection that fails is a command that never ran.
+        // If a redirection fails, the command does not run.
         let mut before = self.state.clone();
         let failed = if piped_input::redirects_stdin(redirects) {
             self.walk_with_other_stdin(|walk| walk.walk_redirected_command(source, command))
@@ -295,7 +296,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Reads and walks text that runs as a script.
+    /// Parses and walks text that runs as a script.
     fn walk_script(&mut self, text: &str, span: Span) {
         self.nested_text = self.nested_text.saturating_add(text.len());
         if self.depth >= MAX_DEPTH || self.nested_text > MAX_NESTED_TEXT {
@@ -313,7 +314,7 @@ impl ScriptWalk<'_> {
         if let Some(inside) = std::mem::replace(&mut self.expansion_failure_state, escaped) {
             self.state.merge_branch(inside);
         }
-        self.substitution_outputs.truncate(noted); // Other trees will stand where this one stood.
+        self.substitution_outputs.truncate(noted); // Other trees may be stored at the same address.
         self.depth -= 1;
         if tree.unusual_offset.is_some() {
             self.add_opaque_access(text, span, FindingCode::Syntax);

@@ -1,13 +1,13 @@
-//! The directories that must not get lost, and the paths that lead to them.
+//! The critical directories, and the paths that lead to them.
 
 use openoxide_protocol::AbsPath;
 
 /// The directories that a command runs in.
 #[derive(Clone, Copy, Debug)]
 pub struct DangerContext<'a> {
-    /// The directories that relative paths can start from and that must not get lost.
+    /// The directories that relative paths can start from. They must not be removed.
     pub bases: &'a [AbsPath],
-    /// The home of the person, if it is known.
+    /// The home directory of the user, if known.
     pub home: Option<&'a AbsPath>,
 }
 
@@ -27,8 +27,8 @@ impl DangerContext<'_> {
         }
     }
 
-    /// Like [`Self::is_critical_path`], without the base directories and those of their parents that do not
-    /// contain the home directory.
+    /// Like [`Self::is_critical_path`], but ignores the base directories and those of their parents
+    /// that do not contain the home directory.
     pub(super) fn is_system_path(&self, path: &str) -> bool {
         DangerContext { bases: &[], home: self.home }.is_critical_path(path)
             || (!path.starts_with(['/', '~'])
@@ -40,7 +40,7 @@ impl DangerContext<'_> {
 
     fn contains_critical_path(&self, path: &AbsPath) -> bool {
         let top = path.parent().is_none_or(|parent| parent.parent().is_none());
-        // `/x/*` is all that `/x` holds.
+        // `/x/*` is the whole content of `/x`.
         let whole = path.parent().filter(|_| path.file_name() == Some("*"));
         let holds = |held: &AbsPath| {
             held.strip_prefix(path).is_some()

@@ -1,4 +1,4 @@
-//! Programs that empty or replace a directory which an option or an operand names.
+//! Programs that empty or replace a directory that an option or an operand names.
 
 use openoxide_protocol::{CommandWord, CommandWords};
 
@@ -8,16 +8,17 @@ use super::{danger_context::DangerContext, known_operands::known_operands};
 #[derive(Clone, Copy, Debug)]
 struct EmptyingRule {
     programs: &'static [&'static str],
-    /// With one of these words, or words that begin with one that ends with `*`; without any, always.
+    /// The words of which one is required. A trailing `*` matches any suffix. If the list is empty,
+    /// the rule always applies.
     required_words: &'static [&'static str],
     /// The options whose value is the directory.
     options: &'static [&'static str],
     operands: OperandSelection,
-    /// The project may be emptied: it is what the program is for.
+    /// Whether the program may empty the project, because that is its purpose.
     spares_system_only: bool,
 }
 
-/// The operands that are such directories.
+/// The operands that name directories to empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OperandSelection {
     None,
@@ -42,7 +43,7 @@ const EMPTYING_RULES: [EmptyingRule; 20] = [
     // pytest --help: "base temporary directory for this test run (warning: this directory is removed if it exists)".
     emptying_rule(&["pytest", "py.test"], &[], &["--basetemp"], OperandSelection::None),
     emptying_rule(&["venv", "virtualenv", "pyvenv"], &["--clear"], &[], OperandSelection::All),
-    // rsync(1): what the source does not have is deleted at the destination.
+    // rsync(1): files that the source does not have are deleted at the destination.
     emptying_rule(&["rsync"], &["--delete*", "--del"], &[], OperandSelection::Last),
     emptying_rule(&["rclone"], &["sync", "purge", "delete"], &[], OperandSelection::Last),
     emptying_rule(&["aws"], &["--delete"], &[], OperandSelection::Last),

@@ -2,7 +2,8 @@
 
 use openoxide_protocol::{CommandWord, CommandWords};
 
-/// Returns the operands that are wholly known. What looks like an option is one up to `--`.
+/// Returns the operands that are completely known. Before `--`, a word that looks like an option is
+/// an option.
 pub(super) fn known_operands(argv: &CommandWords) -> impl Iterator<Item = &str> {
     let mut ended = false;
     argv.iter().skip(1).filter_map(move |word| match word {

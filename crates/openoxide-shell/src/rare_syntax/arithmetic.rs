@@ -1,4 +1,4 @@
-//! Which variables of a script are numbers, judged by the text of their assignments.
+//! Determines which variables of a script are numbers, from the text of their assignments.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -127,8 +127,8 @@ fn last_name(text: &str) -> &str {
     text.get(start..).unwrap_or_default()
 }
 
-/// Returns whether the value at the start of `text` is a number: digits, arithmetic, or the output
-/// of a command that prints a number.
+/// Returns whether the value at the start of `text` is a number. A number is digits, arithmetic, or
+/// the output of a command that prints a number.
 fn is_number(text: &str) -> bool {
     let text = text.trim_start_matches(['"', ' ', '-']);
     if text.starts_with("$((") {
@@ -154,7 +154,7 @@ fn prints_number(command: &str) -> bool {
             || last.starts_with("grep -c ") && last.contains('<') && !last.contains("--"))
 }
 
-/// Returns `expression` with the substitutions of commands that print a number replaced by one.
+/// Replaces the substitutions of commands that print a number by one.
 fn replace_printed_numbers(expression: &str) -> Cow<'_, str> {
     let Some((before, rest)) = expression.split_once("$(") else { return expression.into() };
     match rest.split_once(')') {

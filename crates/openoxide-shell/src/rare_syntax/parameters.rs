@@ -4,7 +4,7 @@ use super::{arithmetic::NumericNames, script_text::is_name_byte};
 
 const ELEMENT: &str = "an element of an array whose subscript is not a number";
 
-/// Describes a parameter expansion, `text` being what follows `${`.
+/// Describes a rare parameter expansion. `text` is the text after `${`.
 pub(super) fn describe_rare_parameter(
     text: &str,
     numeric: &NumericNames<'_>,
@@ -52,8 +52,8 @@ pub(super) fn describe_descriptor_variable(text: &str) -> Option<&'static str> {
     (is_name && rest.starts_with(['<', '>'])).then_some("a redirection that assigns a variable")
 }
 
-/// Describes escapes in `$'…'`, `text` being what follows the quote, other than those of white space
-/// and of quotes.
+/// Describes escapes in `$'…'` other than those of white space and quotes. `text` is the text after
+/// the quote.
 pub(super) fn describe_rare_escape(text: &str) -> Option<&'static str> {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {

@@ -1,6 +1,6 @@
 //! Parts of the text of a script.
 
-/// The maximum length of one construct. A longer one is rare. It bounds the time of a search.
+/// The maximum length of one construct. It bounds the time of a search. Longer constructs are rare.
 const MAX_CONSTRUCT_LENGTH: usize = 512;
 
 /// Returns the text from `at` on, up to [`MAX_CONSTRUCT_LENGTH`].

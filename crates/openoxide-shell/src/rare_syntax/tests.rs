@@ -6,7 +6,7 @@ fn description(script: &str) -> Option<&'static str> {
     find_rare_syntax(script).map(|rare| rare.description)
 }
 
-/// Scripts as agents write them.
+/// Scripts as agents write them have no rare syntax.
 #[test]
 fn everyday_scripts_contain_no_rare_syntax() {
     for script in [
@@ -37,7 +37,8 @@ fn everyday_scripts_contain_no_rare_syntax() {
     }
 }
 
-/// Each of these can run a program that the text does not show, if a value is chosen for it.
+/// Each of these scripts can run a program that the text does not show, if a value is chosen for
+/// it.
 #[test]
 fn values_that_are_evaluated_are_rare_syntax() {
     for script in [

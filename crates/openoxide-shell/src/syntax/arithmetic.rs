@@ -1,17 +1,18 @@
-//! Arithmetic: not evaluated, but searched for what it would run.
+//! Parsing of arithmetic. It is not evaluated, but searched for commands that it would run.
 
 use super::{
     parser_cursor::{ParseResult, ScriptParser},
     syntax_tree::WordPiece,
 };
 
-/// The maximum number of times that `((` may turn out to be two parentheses. Each time, the text
-/// after it is read twice.
+/// The maximum number of times that `((` may turn out to be two separate parentheses. Each time,
+/// the text after it is parsed twice.
 const MAX_RETRIES: u8 = 12;
 
 impl<'a> ScriptParser<'a> {
-    /// Reads the rest of `((…))`, the cursor at the second parenthesis. Returns nothing, and does not move, where bash
-    /// takes the two parentheses for a subshell in a subshell or substitution.
+    /// Parses the rest of `((…))`, with the cursor at the second parenthesis. Returns `None` and
+    /// leaves the cursor in place where bash reads the two parentheses as a subshell inside a
+    /// subshell or substitution.
     pub(super) fn parse_double_parenthesis(&mut self) -> ParseResult<Option<Vec<WordPiece<'a>>>> {
         let (start, bodies) = (self.offset, self.heredocs.len());
         self.offset += 1;
@@ -29,7 +30,8 @@ impl<'a> ScriptParser<'a> {
         Ok(None)
     }
 
-    /// Reads arithmetic up to one of `closers` outside parentheses and brackets, which is left standing.
+    /// Parses arithmetic up to one of `closers` outside parentheses and brackets. The closer is not
+    /// consumed.
     pub(super) fn parse_arithmetic(&mut self, closers: &[u8]) -> ParseResult<Vec<WordPiece<'a>>> {
         let mut pieces = Vec::new();
         let (mut open, mut brackets) = (0_usize, 0_usize);

@@ -1,4 +1,4 @@
-//! Lists, pipelines, and what kind of command begins at the cursor.
+//! Parsing of lists and pipelines, and recognition of the kind of command at the cursor.
 
 use super::{
     byte_classes::{is_list_terminator, is_reserved_word},
@@ -7,7 +7,8 @@ use super::{
 };
 
 impl<'a> ScriptParser<'a> {
-    /// Reads commands up to what ends a list: a closing word or parenthesis, `;;`, or the end of the text.
+    /// Parses commands up to the end of the list: a closing word or parenthesis, `;;`, or the end
+    /// of the text.
     pub(super) fn parse_list(&mut self) -> ParseResult<CommandList<'a>> {
         let mut list = CommandList::new();
         self.parse_list_into(&mut list)?;
@@ -41,7 +42,7 @@ impl<'a> ScriptParser<'a> {
         }
     }
 
-    /// Reads the separator after an item. Returns whether another item may follow.
+    /// Consumes the separator after an item. Returns whether another item may follow.
     fn parse_separator(&mut self, item: &mut ListItem<'a>) -> ParseResult<bool> {
         self.skip_blanks();
         match self.peek() {
@@ -92,7 +93,7 @@ impl<'a> ScriptParser<'a> {
             if self.is_at_pipeline_end() {
                 return Ok(pipeline);
             }
-            // In `$(time case …)` bash 5.2 takes `case` for a program, and the first `)` for the end.
+            // In `$(time case …)`, bash 5.2 reads `case` as a program and the first `)` as the end.
             if self.in_substitution
                 && (self.peek() == Some(b'(') || is_reserved_word(self.peek_plain_word()))
             {
@@ -162,7 +163,7 @@ impl<'a> ScriptParser<'a> {
         self.parse_simple_command()
     }
 
-    /// Reads a compound command after its last word: redirections may follow.
+    /// Parses the redirections after the last word of a compound command.
     pub(super) fn finish_compound(
         &mut self,
         compound: CompoundCommand<'a>,

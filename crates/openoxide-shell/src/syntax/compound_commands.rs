@@ -32,7 +32,7 @@ impl<'a> ScriptParser<'a> {
         self.finish_compound(compound)
     }
 
-    /// Reads commands and the word that ends them.
+    /// Parses commands and the word that ends them.
     fn parse_block(&mut self, end: &str) -> ParseResult<CommandList<'a>> {
         let list = self.parse_list()?;
         self.expect_reserved(end)?;
@@ -209,8 +209,8 @@ impl<'a> ScriptParser<'a> {
         if is_reserved_word(self.peek_plain_word()) && !self.is_at_compound() {
             return self.syntax_error();
         }
-        // bash 5.2 writes substitutions out and reads them again, and what it writes for a simple coprocess is another
-        // command.
+        // bash 5.2 prints substitutions and parses the result again. What it prints for a simple
+        // coprocess is a different command.
         if self.in_substitution && name == "COPROC" {
             return self.syntax_error();
         }

@@ -15,12 +15,12 @@ use super::{
 };
 
 impl<'a> ScriptParser<'a> {
-    /// Reads what begins with `$`; a `$` that begins nothing is text.
+    /// Parses an expansion that begins with `$`. A `$` that begins no expansion is text.
     pub(super) fn parse_dollar(&mut self, quoted: bool) -> ParseResult<WordPiece<'a>> {
         match self.peek_ahead(1) {
             Some(b'(') => self.parse_dollar_parenthesis(),
             Some(b'{') => self.parse_braced_parameter(quoted),
-            // `$[…]` is the arithmetic of bash 1; a continuation here could hide anything.
+            // `$[…]` is the arithmetic of bash 1. A line continuation here could hide anything.
             Some(b'[') => self.syntax_error(),
             Some(b'\\') if self.peek_ahead(2) == Some(b'\n') => self.syntax_error(),
             Some(b'\'') if !quoted => {
@@ -43,7 +43,7 @@ impl<'a> ScriptParser<'a> {
         let rest = self.source.as_bytes().get(self.offset + 1..).unwrap_or_default();
         let length = rest.iter().take_while(|byte| is_name_continue(**byte)).count();
         let piece = self.build_parameter(1 + length);
-        // The name would go on in the next line.
+        // The name would continue on the next line.
         if self.starts_with("\\\n") { self.syntax_error() } else { Ok(piece) }
     }
 
@@ -80,7 +80,7 @@ impl<'a> ScriptParser<'a> {
         Ok(WordPiece::Command(self.parse_substitution()?))
     }
 
-    /// Reads the commands of `$(…)`, `<(…)` and `>(…)`, the cursor after the parenthesis.
+    /// Parses the commands of `$(…)`, `<(…)` and `>(…)`, with the cursor after the parenthesis.
     pub(super) fn parse_substitution(&mut self) -> ParseResult<CommandList<'a>> {
         let outer = std::mem::take(&mut self.pending);
         let was = std::mem::replace(&mut self.in_substitution, true);
@@ -90,12 +90,14 @@ impl<'a> ScriptParser<'a> {
             self.note_unusual(start);
         }
         let list = self.with_deeper_nesting(Self::parse_list)?;
-        // bash 5.2 writes a substitution out and reads it again; after a document it forgets to write a `;`.
+        // bash 5.2 prints a substitution and parses the result again. After a here-document it does
+        // not print a `;`.
         if self.heredoc_count > 0 && !is_single_pipeline(&list) {
             return self.syntax_error();
         }
         self.heredoc_count = documents;
-        // A document of the outer line would begin at a newline in here, or at the next one: bash versions differ.
+        // A here-document of the outer line would begin at a newline in here, or at the next one.
+        // bash versions differ.
         let torn = !outer.is_empty() && self.source_between(start, self.offset).contains('\n');
         if torn || !self.pending.is_empty() {
             return self.syntax_error();
@@ -109,7 +111,7 @@ impl<'a> ScriptParser<'a> {
         Ok(list)
     }
 
-    /// Reads `` `…` ``. Its text is parsed as a separate script later.
+    /// Parses `` `…` ``. Its text is parsed as a separate script later.
     pub(super) fn parse_backquote(&mut self, quoted: bool) -> ParseResult<WordPiece<'a>> {
         let start = self.offset;
         self.offset += 1;
@@ -121,9 +123,10 @@ impl<'a> ScriptParser<'a> {
                 (Some(_), Some(b'`' | b'$' | b'\\')) => {
                     text.push_str(self.source_between(self.offset + 1, self.offset + 2));
                 }
-                // Lines are joined when the substitution is found, or when it is read: quotes differ.
+                // Depending on the quotes, lines are joined when the substitution is found or when
+                // it is parsed.
                 (Some(_), Some(b'\n')) => return self.syntax_error(),
-                // Inside double quotes and documents `\"` loses its backslash, or not.
+                // Inside double quotes and here-documents, `\"` may or may not lose its backslash.
                 (Some(_), Some(b'"')) if quoted => return self.syntax_error(),
                 (Some(_), Some(next)) if next.is_ascii() => {
                     text.push_str(self.source_between(self.offset, self.offset + 2));
@@ -134,9 +137,9 @@ impl<'a> ScriptParser<'a> {
         }
         self.offset += 1;
         if self.source_between(start, self.offset).contains('\\') {
-            self.note_unusual(start); // Quotes of quotes.
+            self.note_unusual(start); // The text has nested quoting.
         }
-        // Braces are expanded before quotes inside backquotes are understood.
+        // Braces are expanded before quotes inside backquotes are interpreted.
         if quoted && text.contains('{') && text.contains('"') {
             return self.syntax_error();
         }
@@ -158,7 +161,8 @@ impl<'a> ScriptParser<'a> {
             operand = self.with_deeper_nesting(|parser| {
                 parser.parse_operator_and_operand(&mut form, quoted)
             })?;
-            // `${!#i}` is a mistake to bash, `${##i}` and its like are lengths or not: it depends on what follows.
+            // `${!#i}` is an error in bash. `${##i}` and similar forms may be lengths, depending on
+            // the text after them.
             if matches!(name, "!" | "#") {
                 self.note_unusual(start);
             }
@@ -185,7 +189,7 @@ impl<'a> ScriptParser<'a> {
         })))
     }
 
-    /// Reads a `#` or `!` before a name.
+    /// Consumes a `#` or `!` before a name.
     fn parse_parameter_prefix(&mut self) -> ExpansionForm {
         let form = match (self.peek(), self.peek_ahead(1)) {
             (Some(b'#'), Some(b'@' | b'*')) => ExpansionForm::Length,
@@ -254,7 +258,8 @@ impl<'a> ScriptParser<'a> {
         }
     }
 
-    /// Returns the form that an operator gives to a parameter. An indirect one stays indirect: that is the worse.
+    /// Returns the form that an operator gives to a parameter. An indirect expansion stays
+    /// indirect, which is the stricter form.
     fn expansion_form(&self, form: ExpansionForm, by: ExpansionForm) -> ParseResult<ExpansionForm> {
         match (form, by) {
             (ExpansionForm::Value, by) => Ok(by),

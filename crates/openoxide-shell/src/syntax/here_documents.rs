@@ -1,4 +1,5 @@
-//! Here-documents: announced by `<<`, read after the end of the line.
+//! Parsing of here-documents, which `<<` announces and whose bodies begin after the end of the
+//! line.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,7 @@ use super::{
 impl<'a> ScriptParser<'a> {
     /// Reads the delimiter after `<<` or `<<-`, and returns the index of the body.
     pub(super) fn parse_heredoc_operator(&mut self, tabs: bool) -> ParseResult<usize> {
-        // Inside of a body, the lines and delimiters of two documents would have to be
+        // Inside a body, the lines and delimiters of two here-documents would have to be
         // distinguished.
         if self.in_heredoc {
             return self.syntax_error();
@@ -43,14 +44,14 @@ impl<'a> ScriptParser<'a> {
                 _ => return self.syntax_error(),
             }
         }
-        // `$` would be literal here, but bash versions differ in what they take for quoted.
+        // `$` would be literal here, but bash versions differ in what they treat as quoted.
         if text.contains(['$', '`', '\n', '\\']) {
             return self.syntax_error();
         }
         Ok((Cow::Owned(text), quoted))
     }
 
-    /// Reads the bodies that begin at the cursor.
+    /// Reads the bodies of the announced here-documents, the first at the cursor.
     pub(super) fn read_heredocs(&mut self) -> ParseResult<()> {
         for pending in std::mem::take(&mut self.pending) {
             let start = self.offset;
@@ -63,9 +64,9 @@ impl<'a> ScriptParser<'a> {
         Ok(())
     }
 
-    /// Moves past the line that holds the delimiter, and returns where the body ends.
+    /// Moves past the line that contains the delimiter, and returns where the body ends.
     fn find_heredoc_end(&mut self, pending: &PendingHeredoc<'_>) -> ParseResult<usize> {
-        let mut joined = String::new(); // What earlier lines hand on, each ending in a backslash.
+        let mut joined = String::new(); // The joined text of earlier lines, each of which ended in a backslash.
         loop {
             let start = self.offset;
             if start >= self.source.len() {
@@ -119,11 +120,12 @@ impl<'a> ScriptParser<'a> {
                 if pending.strips_tabs { strip_leading_tabs(text) } else { Cow::Borrowed(text) };
             return Ok(vec![WordPiece::Literal(text)]);
         }
-        // Lines are joined before anything is expanded, inside single quotes in a substitution as well.
+        // Lines are joined before expansion. In a substitution, this includes lines inside single
+        // quotes.
         if text.contains("\\\n") && text.contains(['$', '`']) {
             return self.syntax_error();
         }
-        // Tabs are taken away before expansion; a known text with tabs is not worth the trouble.
+        // Tabs are removed before expansion. The text of a body with tabs is treated as unknown.
         let mut inner = ScriptParser {
             source: self.source_between(0, end),
             offset: start,

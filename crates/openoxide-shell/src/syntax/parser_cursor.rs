@@ -1,4 +1,4 @@
-//! The place in the text, and how to move it.
+//! The parser's position in the text, and the functions that move it.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use super::{
     syntax_tree::{CommandList, SyntaxTree, WordPiece},
 };
 
-/// The maximum nesting depth of constructs. A script with deeper nesting could not be reviewed by a
-/// person anyway, so nothing is lost by asking.
+/// The maximum nesting depth of constructs. A person could not review a script with deeper nesting
+/// anyway, so asking costs nothing.
 pub(crate) const MAX_DEPTH: u8 = 48;
 
 /// The position and the reason of a parse failure.
@@ -20,10 +20,10 @@ pub(crate) struct ScriptSyntaxError {
     pub(crate) too_deep: bool,
 }
 
-/// The result of reading something.
+/// The result of a parsing function.
 pub(super) type ParseResult<T> = Result<T, ScriptSyntaxError>;
 
-/// A here-document whose body is still to come.
+/// A here-document whose body has not been read yet.
 #[derive(Debug)]
 pub(super) struct PendingHeredoc<'a> {
     pub(super) delimiter: Cow<'a, str>,
@@ -32,7 +32,7 @@ pub(super) struct PendingHeredoc<'a> {
     pub(super) index: usize,
 }
 
-/// A reader of one script.
+/// The parser of one script.
 #[derive(Debug)]
 pub(super) struct ScriptParser<'a> {
     pub(super) source: &'a str, // INVARIANT: cut and moved at ASCII bytes only, so every slice is a string.
@@ -44,8 +44,8 @@ pub(super) struct ScriptParser<'a> {
     pub(super) in_substitution: bool,
     pub(super) uses_bashisms: bool,
     pub(super) retries: u8,
-    /// The number of here-documents that this substitution has announced, without those of
-    /// substitutions inside of it.
+    /// The number of here-documents that this substitution has announced, excluding those of nested
+    /// substitutions.
     pub(super) heredoc_count: usize,
     /// The position of the first construct that is rarely used.
     pub(super) unusual_offset: Option<usize>,
@@ -85,8 +85,9 @@ impl<'a> ScriptParser<'a> {
         self.unusual_offset.get_or_insert(at);
     }
 
-    /// Like [`Self::note_unusual`], in a substitution: bash 5.2 writes its commands out and reads that again, and what it writes is not
-    /// always what it has read: `coproc x` becomes `coproc COPROC x`.
+    /// Like [`Self::note_unusual`], but only inside a substitution. bash 5.2 prints the commands of
+    /// a substitution and parses the result again, and the result can differ: `coproc x` becomes
+    /// `coproc COPROC x`.
     pub(super) fn note_unusual_in_substitution(&mut self, at: usize) {
         if self.in_substitution {
             self.note_unusual(at);
@@ -133,12 +134,12 @@ impl<'a> ScriptParser<'a> {
         if self.consume(text) { Ok(()) } else { self.syntax_error() }
     }
 
-    /// Gives up here.
+    /// Returns a syntax error at the cursor.
     pub(super) fn syntax_error<T>(&self) -> ParseResult<T> {
         Err(ScriptSyntaxError { offset: self.offset, too_deep: false })
     }
 
-    /// Returns the text between two places.
+    /// Returns the text between two offsets.
     pub(super) fn source_between(&self, start: usize, end: usize) -> &'a str {
         self.source.get(start..end).unwrap_or_default()
     }
@@ -148,7 +149,7 @@ impl<'a> ScriptParser<'a> {
         Span::new(start, self.offset)
     }
 
-    /// Consumes bytes as long as `wanted` returns true, and returns them.
+    /// Consumes bytes while `wanted` returns true, and returns them.
     pub(super) fn take_while(&mut self, wanted: impl Fn(u8) -> bool) -> &'a str {
         let start = self.offset;
         while self.peek().is_some_and(&wanted) {
@@ -157,7 +158,7 @@ impl<'a> ScriptParser<'a> {
         self.source_between(start, self.offset)
     }
 
-    /// Reads something one level deeper.
+    /// Runs a parsing function one nesting level deeper.
     pub(super) fn with_deeper_nesting<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> ParseResult<T>,
@@ -182,7 +183,7 @@ impl<'a> ScriptParser<'a> {
         }
     }
 
-    /// Moves past blanks, comments and newlines; here-documents are read on the way.
+    /// Moves past blanks, comments and newlines. Here-documents on the way are read.
     pub(super) fn skip_lines(&mut self) -> ParseResult<()> {
         loop {
             self.skip_blanks();
@@ -205,7 +206,8 @@ impl<'a> ScriptParser<'a> {
         self.read_heredocs()
     }
 
-    /// Gives up if a line continuation hides one of `bytes`, which would make a longer operator.
+    /// Returns an error if a line continuation hides one of `bytes`, which would make a longer
+    /// operator.
     pub(super) fn reject_hidden_operator(&self, bytes: &[u8]) -> ParseResult<()> {
         let mut by = 0;
         while self.peek_ahead(by) == Some(b'\\') && self.peek_ahead(by + 1) == Some(b'\n') {
@@ -239,7 +241,7 @@ impl<'a> ScriptParser<'a> {
         rest.starts_with('(')
     }
 
-    /// Gives up where a reserved word goes on in the next line: `!\⏎ a`, `t\⏎ime a`.
+    /// Returns an error if a reserved word continues on the next line: `!\⏎ a`, `t\⏎ime a`.
     pub(super) fn reject_split_reserved_word(&self) -> ParseResult<()> {
         let mut rest = self.source.get(self.offset..).unwrap_or_default();
         let mut word = String::new();

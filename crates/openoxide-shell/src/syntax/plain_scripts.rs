@@ -1,4 +1,4 @@
-//! The short way: scripts that are one command of plain words, as most are.
+//! The fast path for scripts that are a single command of plain words. Most scripts are.
 
 use openoxide_protocol::CommandWords;
 

@@ -1,4 +1,4 @@
-//! Quotes, and text that is expanded as if in double quotes.
+//! Parsing of quotes, and of text that is expanded as if in double quotes.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::{
 /// The delimiter that ends text in double quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QuoteEnd {
-    /// The other quote.
+    /// The closing double quote.
     Quote,
     /// The `}` of `${…}` inside double quotes.
     Brace,
@@ -36,12 +36,12 @@ impl<'a> ScriptParser<'a> {
         Ok(join_pieces(pieces))
     }
 
-    /// Reads the text of a here-document, up to the end.
+    /// Parses the text of a here-document, up to its end.
     pub(super) fn parse_heredoc_text(&mut self) -> ParseResult<Vec<WordPiece<'a>>> {
         self.parse_quoted_text(QuoteEnd::Heredoc)
     }
 
-    /// Reads text as in double quotes up to `end`, which is left standing.
+    /// Parses text as in double quotes up to `end`, which is not consumed.
     pub(super) fn parse_quoted_text(&mut self, end: QuoteEnd) -> ParseResult<Vec<WordPiece<'a>>> {
         let mut pieces = Vec::new();
         loop {
@@ -72,7 +72,7 @@ impl<'a> ScriptParser<'a> {
             b'"' => self.parse_inner_quotes().map(Some),
             b'\'' => self.parse_ambiguous_quote().map(Some),
             b'\\' => self.parse_quoted_escape(end),
-            // A process substitution in some versions and contexts, text in others.
+            // This is a process substitution in some versions and contexts, and text in others.
             _ if self.peek_ahead(1) == Some(b'(') => self.syntax_error(),
             _ => {
                 let start = self.offset;
@@ -114,7 +114,7 @@ impl<'a> ScriptParser<'a> {
         Ok(Some(WordPiece::Literal(Cow::Borrowed(self.source_between(from, self.offset)))))
     }
 
-    /// Reads `'…'` where it depends on the context whether bash treats it as quotes.
+    /// Parses `'…'` where bash treats it as quotes only in some contexts.
     pub(super) fn parse_ambiguous_quote(&mut self) -> ParseResult<WordPiece<'a>> {
         let start = self.offset;
         self.offset += 1;
@@ -125,7 +125,7 @@ impl<'a> ScriptParser<'a> {
         Ok(WordPiece::Literal(Cow::Borrowed(self.source_between(start, self.offset))))
     }
 
-    /// Reads the rest of `$'…'`, the cursor at the quote.
+    /// Parses the rest of `$'…'`, with the cursor at the quote.
     pub(super) fn parse_ansi_quoted(&mut self) -> ParseResult<WordPiece<'a>> {
         self.uses_bashisms = true;
         self.offset += 1;
@@ -163,7 +163,7 @@ fn is_special_byte(byte: u8, end: QuoteEnd) -> bool {
     }
 }
 
-/// Returns quoted pieces as one: known text, if that is all they are.
+/// Joins quoted pieces into one. The result is known text if all pieces are.
 fn join_pieces(mut pieces: Vec<WordPiece<'_>>) -> WordPiece<'_> {
     if !pieces.iter().all(|piece| matches!(piece, WordPiece::Literal(_))) {
         return WordPiece::Quoted(pieces);
@@ -210,7 +210,7 @@ fn decode_escape(rest: &mut std::str::Chars<'_>) -> Option<String> {
         'c' => return None,
         other => return Some(format!("\\{other}")),
     };
-    // Beyond ASCII it depends on the locale what comes out; a NUL ends the word.
+    // Outside ASCII, the result depends on the locale. A NUL ends the word.
     char::from_u32(code).filter(|_| (1..128).contains(&code)).map(String::from)
 }
 

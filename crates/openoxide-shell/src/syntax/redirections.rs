@@ -1,4 +1,4 @@
-//! Redirections.
+//! Parsing of redirections.
 
 use super::{
     byte_classes::is_name,
@@ -6,11 +6,11 @@ use super::{
     syntax_tree::{RedirectionTarget, ShellRedirection, ShellWord, WordPiece},
 };
 
-/// More digits than any descriptor has: bash takes longer ones for words.
+/// The maximum number of digits of a descriptor. bash reads longer numbers as words.
 const MAX_DIGITS: usize = 4;
 
 impl<'a> ScriptParser<'a> {
-    /// Reads a redirection, if one begins here.
+    /// Parses a redirection, if one begins at the cursor.
     pub(super) fn parse_redirection(&mut self) -> ParseResult<Option<ShellRedirection<'a>>> {
         let start = self.offset;
         if !matches!(self.peek(), Some(b'<' | b'>' | b'&' | b'{' | b'0'..=b'9')) {
@@ -36,7 +36,7 @@ impl<'a> ScriptParser<'a> {
         let input = variable.is_none() && is_stdin_number(digits) && (reads || !digits.is_empty());
         let target =
             self.parse_redirection_target(matches!(digits, "" | "1") && variable.is_none())?;
-        // To a plain shell, more than one digit is a word.
+        // A plain shell reads more than one digit as a word.
         if variable.is_some() {
             self.note_unusual_in_substitution(start);
         }
@@ -119,7 +119,7 @@ impl<'a> ScriptParser<'a> {
         })
     }
 
-    /// Reads the `-` that is a part of the operator: what follows it is another word.
+    /// Parses the `-` that is part of the operator. The text after it is another word.
     fn parse_close_marker(&mut self) -> ShellWord<'a> {
         let start = self.offset;
         self.offset += 1;

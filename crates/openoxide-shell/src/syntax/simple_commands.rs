@@ -1,4 +1,4 @@
-//! Simple commands: assignments, words and redirections.
+//! Parsing of simple commands: assignments, words and redirections.
 
 use super::{
     byte_classes::{is_metacharacter, is_name_continue, is_name_start, is_reserved_word},
@@ -36,7 +36,7 @@ impl<'a> ScriptParser<'a> {
         }
         simple.span = openoxide_protocol::Span::new(start, end);
         self.reject_late_reserved_word(&simple)?;
-        // Written out, its redirections come last.
+        // When bash prints the command, its redirections come last.
         if redirected && !(simple.words.is_empty() && simple.assignments.is_empty()) {
             self.note_unusual_in_substitution(start);
         }
@@ -55,8 +55,9 @@ impl<'a> ScriptParser<'a> {
         })
     }
 
-    /// Gives up on a reserved word after assignments or redirections: it is a program's name there, but to whom? In a substitution
-    /// bash 5.2 writes the command anew, its redirections last, and reads that: so `time >f -p x` becomes `time -p x >f`.
+    /// Rejects a reserved word after assignments or redirections. It is the name of a program
+    /// there, but not always: in a substitution, bash 5.2 prints the command with its redirections
+    /// last and parses the result, so `time >f -p x` becomes `time -p x >f`.
     fn reject_late_reserved_word(&self, simple: &SimpleCommand<'a>) -> ParseResult<()> {
         let bare = simple.assignments.is_empty() && simple.redirects.is_empty();
         match simple.words.first().and_then(ShellWord::as_plain_text) {
@@ -98,7 +99,7 @@ impl<'a> ScriptParser<'a> {
         Ok(word)
     }
 
-    /// Reads an assignment, if one begins here.
+    /// Parses an assignment, if one begins at the cursor.
     pub(super) fn parse_assignment(&mut self) -> ParseResult<Option<Assignment<'a>>> {
         let start = self.offset;
         if !self.peek().is_some_and(is_name_start) {
@@ -152,7 +153,7 @@ impl<'a> ScriptParser<'a> {
         loop {
             self.skip_lines()?;
             if self.consume(")") {
-                // Text directly after it still belongs to the assignment.
+                // Text directly after the array still belongs to the assignment.
                 return match self.peek() {
                     Some(byte) if !is_metacharacter(byte) => self.syntax_error(),
                     _ => Ok(WordPiece::Array(elements)),
@@ -167,7 +168,7 @@ impl<'a> ScriptParser<'a> {
     }
 
     fn reject_pending_heredoc(&mut self) -> ParseResult<()> {
-        // A document announced before the array would begin at a newline inside it.
+        // A here-document announced before the array would begin at a newline inside it.
         if self.pending.is_empty() { Ok(()) } else { self.syntax_error() }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use openoxide_protocol::Span;
 
-/// A whole script, as far as it could be read.
+/// A whole script, as far as it could be parsed.
 #[derive(Debug, Default)]
 pub(crate) struct SyntaxTree<'a> {
     pub(crate) list: CommandList<'a>,
@@ -12,11 +12,11 @@ pub(crate) struct SyntaxTree<'a> {
     pub(crate) heredocs: Vec<Vec<WordPiece<'a>>>,
     /// Whether the script uses something that a POSIX shell reads differently.
     pub(crate) uses_bashisms: bool,
-    /// The position of a construct that was parsed, but is too unusual to be relied on.
+    /// The position of a construct that was parsed but is too unusual to rely on.
     pub(crate) unusual_offset: Option<usize>,
 }
 
-/// Commands one after the other.
+/// A sequence of commands.
 pub(crate) type CommandList<'a> = Vec<ListItem<'a>>;
 
 /// Pipelines joined by `&&` and `||`.
@@ -51,7 +51,7 @@ pub(crate) enum ShellCommand<'a> {
     Compound(Box<CompoundCommand<'a>>, Vec<ShellRedirection<'a>>),
 }
 
-/// A program with its arguments, or assignments and redirections alone.
+/// A program with its arguments, or only assignments and redirections.
 #[derive(Debug, Default)]
 pub(crate) struct SimpleCommand<'a> {
     pub(crate) assignments: Vec<Assignment<'a>>,
@@ -60,7 +60,7 @@ pub(crate) struct SimpleCommand<'a> {
     pub(crate) span: Span,
 }
 
-/// A command made of commands.
+/// A command that contains other commands.
 #[derive(Debug)]
 pub(crate) enum CompoundCommand<'a> {
     Group(CommandList<'a>),
@@ -84,7 +84,7 @@ pub(crate) enum ConditionTest<'a> {
     Binary(ShellWord<'a>, &'a str, ShellWord<'a>),
 }
 
-/// `name=value` before a command or alone.
+/// `name=value` before a command or by itself.
 #[derive(Debug)]
 pub(crate) struct Assignment<'a> {
     pub(crate) name: &'a str,
@@ -108,7 +108,7 @@ pub(crate) enum RedirectionTarget<'a> {
         /// number does.
         may_open: bool,
     },
-    /// `<<`: the index of its body.
+    /// `<<`, with the index of its body.
     Heredoc(usize),
     /// `<<<`
     HereString(ShellWord<'a>),
@@ -135,7 +135,7 @@ pub(crate) struct ShellWord<'a> {
 /// A part of a word.
 #[derive(Debug)]
 pub(crate) enum WordPiece<'a> {
-    /// Unquoted text, in which tilde, braces and patterns are alive.
+    /// Unquoted text, in which tildes, braces and patterns are expanded.
     Unquoted(&'a str),
     /// Literal text.
     Literal(Cow<'a, str>),
@@ -144,7 +144,7 @@ pub(crate) enum WordPiece<'a> {
     Parameter(Box<ParameterExpansion<'a>>),
     /// `$(…)`
     Command(CommandList<'a>),
-    /// `` `…` ``, with its backslashes taken away.
+    /// `` `…` ``, with its backslashes removed.
     Backquote(Cow<'a, str>, Span),
     /// `<(…)` and `>(…)`
     Process(CommandList<'a>),
@@ -152,7 +152,7 @@ pub(crate) enum WordPiece<'a> {
     Arithmetic(Vec<Self>),
     /// The elements of `name=(…)`.
     Array(Vec<ShellWord<'a>>),
-    /// Text that is not known, and runs nothing: `$"…"`.
+    /// Unknown text that runs nothing: `$"…"`.
     Translated(Vec<Self>),
 }
 
@@ -179,13 +179,13 @@ pub(crate) enum ExpansionForm {
     Names,
     /// `${x:=word}`
     Assign,
-    /// `${x:1:2}`: its operand is arithmetic.
+    /// `${x:1:2}`, whose operand is arithmetic.
     Substring,
-    /// `${x@P}`: its value is expanded once more.
+    /// `${x@P}`, whose value is expanded once more.
     Prompt,
-    /// `${x@Q}`, `${x@a}`: its attributes or another form of its value.
+    /// `${x@Q}`, `${x@a}`: the attributes of the variable, or its value in another form.
     Transformation,
-    /// All other operators: none runs more than its operand.
+    /// All other operators. They run nothing except what their operand runs.
     Other,
 }
 

@@ -1,4 +1,4 @@
-//! Unquoted words.
+//! Parsing of unquoted words.
 
 use std::borrow::Cow;
 
@@ -15,11 +15,11 @@ pub(super) enum WordEnd {
     Meta,
     /// The `}` of `${…}`.
     Brace,
-    /// As `Meta`, but parentheses group and `|` is text: the right side of `=~`.
+    /// Like `Meta`, but parentheses group and `|` is text: the right side of `=~`.
     Regex,
-    /// As `Meta`, but `@(a|b)` and its like are patterns: the right side of `==` in `[[ ]]`.
+    /// Like `Meta`, but `@(a|b)` and similar forms are patterns: the right side of `==` in `[[ ]]`.
     Pattern,
-    /// The `)` of a group in one of these two.
+    /// The `)` of a group in a regular expression or pattern.
     Group,
 }
 
@@ -39,7 +39,7 @@ impl<'a> ScriptParser<'a> {
         Ok(ShellWord { pieces, span: self.span_from(start) })
     }
 
-    /// Reads unquoted pieces up to `until`, which is left standing.
+    /// Parses unquoted pieces up to `until`, which is not consumed.
     pub(super) fn parse_pieces(&mut self, until: WordEnd) -> ParseResult<Vec<WordPiece<'a>>> {
         let mut pieces = Vec::with_capacity(1);
         while let Some(byte) = self.peek() {
@@ -56,7 +56,7 @@ impl<'a> ScriptParser<'a> {
         self.take_while(|byte| is_plain_byte(byte) && !(byte == b'}' && until == WordEnd::Brace))
     }
 
-    /// Reads a piece that is not plain. Returns whether the word continues.
+    /// Parses a piece that is not plain. Returns whether the word continues.
     fn parse_special_character(
         &mut self,
         byte: u8,
@@ -79,7 +79,7 @@ impl<'a> ScriptParser<'a> {
         Ok(true)
     }
 
-    /// Reads an operator or blank that may be text here. Returns whether the word continues.
+    /// Parses an operator or blank that may be text here. Returns whether the word continues.
     fn parse_operator_text(
         &mut self,
         byte: u8,
@@ -120,7 +120,7 @@ impl<'a> ScriptParser<'a> {
         Ok(true)
     }
 
-    /// Reads a line continuation inside of a word. Returns whether the word continues.
+    /// Parses a line continuation inside a word. Returns whether the word continues.
     ///
     /// The two halves of a word are not joined, because the result could be a reserved word or a
     /// descriptor.
