@@ -48,8 +48,8 @@ const MAX_PLAIN_SCRIPT_SIZE: usize = 4096;
 
 /// Returns what `script` would do if bash ran it.
 ///
-/// Every program that bash would start, and every file that a redirection would open, is among the accesses, or one of
-/// them is opaque. A script without commands has no accesses.
+/// Every program that bash would start, and every file that a redirection would open, is among the
+/// accesses, or one of them is opaque. A script without commands has no accesses.
 #[must_use]
 pub fn analyze_script(script: &str, setting: &AnalysisContext<'_>) -> OperationFacts {
     if script.len() < MAX_PLAIN_SCRIPT_SIZE

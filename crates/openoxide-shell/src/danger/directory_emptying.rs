@@ -40,7 +40,8 @@ const fn system_rule(row: EmptyingRule) -> EmptyingRule {
 }
 
 const EMPTYING_RULES: [EmptyingRule; 20] = [
-    // pytest --help: "base temporary directory for this test run (warning: this directory is removed if it exists)".
+    // pytest --help: "base temporary directory for this test run (warning: this directory is
+    // removed if it exists)".
     emptying_rule(&["pytest", "py.test"], &[], &["--basetemp"], OperandSelection::None),
     emptying_rule(&["venv", "virtualenv", "pyvenv"], &["--clear"], &[], OperandSelection::All),
     // rsync(1): files that the source does not have are deleted at the destination.
@@ -92,7 +93,8 @@ const EMPTYING_RULES: [EmptyingRule; 20] = [
     // sphinx-build(1): `-M clean` removes the output directory.
     emptying_rule(&["sphinx-build"], &["clean"], &["-d"], OperandSelection::All),
     emptying_rule(&["rimraf", "del", "del-cli", "trash-put"], &[], &[], OperandSelection::All),
-    // tar(1): `--recursive-unlink` empties directories before it extracts into them; unzip(1): `-o` overwrites without a question.
+    // tar(1): `--recursive-unlink` empties directories before it extracts into them; unzip(1): `-o`
+    // overwrites without a question.
     system_rule(emptying_rule(
         &["tar", "gtar", "bsdtar"],
         &["--recursive-unlink", "--unlink-first", "-U"],

@@ -42,8 +42,8 @@ impl<'s> NumericNames<'s> {
         }
     }
 
-    /// Returns whether `name` is a number: the script assigns only numbers to it, or does not assign
-    /// it at all. The variables that the shell itself sets to text have names in upper case.
+    /// Returns whether `name` is a number: the script assigns only numbers to it, or does not
+    /// assign it at all. The variables that the shell itself sets to text have names in upper case.
     fn is_numeric(&self, name: &str) -> bool {
         let is_ordinary = |name: &str| !name.bytes().any(|byte| byte.is_ascii_uppercase());
         let is_set_to_numbers = || ["LINENO", "RANDOM", "SECONDS"].contains(&name);

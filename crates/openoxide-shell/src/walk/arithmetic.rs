@@ -1,4 +1,4 @@
-//! The effects of arithmetic.
+//! Arithmetic, and the commands that run when it is evaluated.
 //!
 //! The text is first expanded and then evaluated. If it names a variable, the value of that
 //! variable is evaluated in turn, and an array subscript in it is expanded: `x='a[$(id)]'; echo
@@ -41,7 +41,7 @@ impl ScriptWalk<'_> {
         self.note_arithmetic_assignments(pieces, span);
     }
 
-    /// Walks a word that is read as arithmetic, its substitutions walked before.
+    /// Walks a word that is evaluated as arithmetic. Its substitutions have been walked before.
     pub(super) fn walk_arithmetic_word(
         &mut self,
         source: WalkSource<'_, '_>,
@@ -57,7 +57,8 @@ impl ScriptWalk<'_> {
         self.note_arithmetic_assignments(&word.pieces, span);
     }
 
-    /// Notes the secrets among the names in a text of arithmetic: an error shows the value that is not a number.
+    /// Records whether a text of arithmetic names secrets. An error message shows a value that is
+    /// not a number.
     pub(super) fn note_secrets(&mut self, text: &str) {
         self.reveals |= arithmetic_names(text).any(|name| self.is_secret(name));
     }
@@ -104,7 +105,7 @@ impl ScriptWalk<'_> {
             ParameterValue::Known(value) => is_arithmetic_number(&value),
             ParameterValue::Number => true,
             ParameterValue::Environment => self.is_plain_environment(name),
-            // File names can hold anything: `a[$(id)]`.
+            // File names can contain anything: `a[$(id)]`.
             ParameterValue::Files(_) | ParameterValue::Tainted => false,
         }
     }
@@ -123,7 +124,7 @@ impl ScriptWalk<'_> {
         self.current_scan.has_tainted_variable() || self.previous_scan.has_tainted_variable()
     }
 
-    /// Notes that the names in a text of arithmetic may be assigned.
+    /// Records that the names in a text of arithmetic may be assigned.
     pub(super) fn note_number_assignments(&mut self, text: &str, span: Span) {
         for name in arithmetic_names(text) {
             self.check_special_variable(name, &AssignedValue::PossibleDigits, span, text);
@@ -131,7 +132,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Returns a text of arithmetic without its blanks and quotes, and with gaps where something is expanded that is not known.
+    /// Returns a text of arithmetic without its blanks and quotes. Unknown expansions become gaps.
     fn join_arithmetic(&self, pieces: &[WordPiece<'_>]) -> String {
         let mut text = String::new();
         for piece in pieces {
@@ -150,7 +151,7 @@ impl ScriptWalk<'_> {
         text
     }
 
-    /// Notes the variables that arithmetic may assign: its results are numbers.
+    /// Records the variables that arithmetic may assign. Its results are numbers.
     pub(super) fn note_arithmetic_assignments(&mut self, pieces: &[WordPiece<'_>], span: Span) {
         let text = self.join_arithmetic(pieces);
         if !assigns_variable(&text) {
@@ -158,7 +159,7 @@ impl ScriptWalk<'_> {
         }
         self.current_scan.has_arrays |= text.contains('[');
         self.note_number_assignments(&text, span);
-        // `x$i=1` and `++$x` assign to a name that is put together: to any.
+        // `x$i=1` and `++$x` assign to a computed name, which can be any variable.
         if may_expand_to_names(&text) {
             self.state.variables.clear();
             self.current_scan.changes_programs = true;
@@ -169,8 +170,8 @@ impl ScriptWalk<'_> {
 /// The placeholder for an expansion in a text of arithmetic.
 const GAP: char = '\0';
 
-/// Returns whether a text of arithmetic assigns: it has `++`, `--`, or a `=` that is not part of a
-/// comparison.
+/// Returns whether a text of arithmetic contains an assignment: `++`, `--`, or a `=` that is not
+/// part of a comparison.
 pub(super) fn assigns_variable(text: &str) -> bool {
     let shifts = text.contains("<<=") || text.contains(">>=");
     let compared = ["==", "!=", "<=", ">="]

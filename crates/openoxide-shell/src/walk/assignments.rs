@@ -1,4 +1,4 @@
-//! Assignments, and what they change.
+//! Assignments and their effects.
 
 use openoxide_protocol::Span;
 
@@ -15,9 +15,9 @@ use crate::{
     syntax::syntax_tree::{Assignment, ShellWord, WordPiece},
 };
 
-/// Longer values are not kept: put together again and again, they would grow without end.
+/// The maximum length of a value. Values that are appended to repeatedly would grow without limit.
 const MAX_VALUE_LENGTH: usize = 2048;
-/// A loop with more rounds is walked once for all of them.
+/// The maximum number of rounds that are walked separately. A loop with more is walked once.
 const MAX_ROUNDS: usize = 16;
 /// The maximum text length in bytes times the number of rounds. A loop with a larger product is
 /// walked once for all of its rounds.
@@ -32,9 +32,9 @@ pub(super) enum AssignedValue {
     Files(WordSource),
     /// Digits and blanks, or an empty value.
     Digits,
-    /// The same, if the variable is assigned at all.
+    /// Like `Digits`, if the variable is assigned at all.
     PossibleDigits,
-    /// Any text.
+    /// Possibly any text.
     Text,
 }
 
@@ -49,7 +49,7 @@ impl AssignedValue {
 }
 
 impl ScriptWalk<'_> {
-    /// Notes that `name` is assigned here.
+    /// Records that `name` is assigned here.
     pub(super) fn note_assignment(&mut self, name: &str, value: AssignedValue) {
         let text = match &value {
             AssignedValue::Known(text) => !is_arithmetic_number(text),
@@ -77,7 +77,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Notes that a variable has a value of the script's own, whatever it is.
+    /// Records that the script assigns a variable, without its value.
     fn own(&mut self, name: &str) {
         let fixed = self.current_scan.has_readonly || self.previous_scan.has_readonly;
         if !fixed && self.state.variables.get(name).is_none() {
@@ -85,8 +85,8 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Forgets the values of variables that other parts of the script may have changed. What the
-    /// script never assigns as text stays numeric.
+    /// Forgets the values of variables that other parts of the script may have changed. Variables
+    /// to which the script never assigns text stay numeric.
     pub(super) fn forget_values(&mut self) {
         let (previous, current) = (&self.previous_scan, &self.current_scan);
         let tainted =
@@ -94,13 +94,13 @@ impl ScriptWalk<'_> {
         self.state.variables.weaken_all(|name| !tainted(name));
     }
 
-    /// Notes that any variable may have changed.
+    /// Records that any variable may have changed.
     pub(super) fn note_any_assignment(&mut self) {
         self.current_scan.any_variable_changes = true;
         self.state.variables.clear();
     }
 
-    /// Walks an assignment that is alone or before a command.
+    /// Walks an assignment by itself or before a command.
     pub(super) fn walk_assignment<'a>(
         &mut self,
         source: WalkSource<'a, '_>,
@@ -126,7 +126,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Notes what it means that this variable, of all, is assigned.
+    /// Records the special effects of an assignment to this variable.
     pub(super) fn check_special_variable(
         &mut self,
         name: &str,
@@ -139,7 +139,8 @@ impl ScriptWalk<'_> {
             self.current_scan.changes_programs = true;
             self.add_finding(FindingCode::Environment, span);
         }
-        // bash expands these once more; the other two change how names become programs.
+        // bash expands the values of the `PS` variables and `PROMPT_COMMAND` again. `BASH_CMDS` and
+        // `BASH_ALIASES` change which programs names refer to.
         let harmless = matches!(value, AssignedValue::Known(text) if !text.contains(['$', '`']));
         let expanded = matches!(name, "PS4" | "PROMPT_COMMAND" | "PS0" | "PS1");
         if matches!(name, "BASH_CMDS" | "BASH_ALIASES") || expanded && !harmless {
@@ -160,7 +161,7 @@ impl ScriptWalk<'_> {
         if environment_variables::chooses_encoding(name) && unknown {
             self.add_opaque_access(text, span, FindingCode::Environment);
         }
-        // Values of these variables are evaluated, including the commands in their subscripts.
+        // The values of these variables are evaluated, including the commands in their subscripts.
         if environment_variables::is_integer_variable(name) && !value.is_numeric() {
             self.add_opaque_access(text, span, FindingCode::EvaluatedText);
         }
@@ -190,7 +191,7 @@ impl ScriptWalk<'_> {
         self.classify_expanded_value(&self.expand_without_splitting(word))
     }
 
-    /// Returns the files that a program names, if its output is all that is assigned.
+    /// Returns the files that a program names, if the assigned value is exactly its output.
     fn find_output_files(&self, pieces: &[WordPiece<'_>]) -> Option<WordSource> {
         match pieces {
             [WordPiece::Command(list)] => self.find_substitution_files(list),
@@ -244,7 +245,7 @@ impl ScriptWalk<'_> {
     }
 
     /// Returns the words, if they are known and there are so few that walking `length` bytes for
-    /// each is cheap. The limit must not depend on what is known. A second walk knows less than the
+    /// each is cheap. The limit must not depend on known facts. A second walk knows less than the
     /// first, and must not take a path that the first did not take.
     fn known_loop_values(&self, words: &[ShellWord<'_>], length: usize) -> Option<Vec<String>> {
         let rounds = self.loop_rounds.saturating_mul(brace_word_count(words));
@@ -273,7 +274,7 @@ impl ScriptWalk<'_> {
                 pattern = text.file_source().cloned();
                 count += 1;
                 match text.known_text() {
-                    // The unquoted name stays one word.
+                    // The unquoted value stays one word.
                     Some(name) if stays_one_word(name) => {
                         roots.push(name.to_owned());
                     }
@@ -284,14 +285,14 @@ impl ScriptWalk<'_> {
         });
         match (known, words.len()) {
             (true, _) => Some(WordSource::DescendantsOf { roots, bare: false, search: None }),
-            // Braces make several words of one.
+            // Braces expand one word to several.
             (false, 1) => pattern.filter(|_| count == 1),
             _ => None,
         }
     }
 }
 
-/// Returns how many words these are once their braces are expanded.
+/// Returns the number of words after brace expansion.
 pub(super) fn brace_word_count(words: &[ShellWord<'_>]) -> usize {
     words.iter().map(|word| brace_expansion::count_words(&word.pieces)).sum()
 }

@@ -2,11 +2,12 @@
 
 use crate::syntax::syntax_tree::{ArraySubscript, WordPiece};
 
-/// A word that makes more words than this is taken for any number of words.
+/// The maximum number of words that one word expands to. A larger expansion counts as any number of
+/// words.
 const MAX_WORDS: usize = 64;
 const MAX_GROUPS: usize = 16;
 
-/// A part of a word: one unquoted letter, or a piece that braces do not look into.
+/// A part of a word: one unquoted letter, or a piece that brace expansion treats as a unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BracePart<'p, 'a> {
     Letter(char),
@@ -42,12 +43,12 @@ fn names_parameter(pieces: &[WordPiece<'_>]) -> bool {
     })
 }
 
-/// Returns how many words these pieces make; where that is not certain, one.
+/// Returns how many words these pieces expand to, or one if that is not certain.
 pub(super) fn count_words(pieces: &[WordPiece<'_>]) -> usize {
     if may_expand(pieces) { expand_pieces(pieces).map_or(1, |words| words.len()) } else { 1 }
 }
 
-/// Returns the words that these pieces make, or nothing where that is not certain.
+/// Returns the words that these pieces expand to, or `None` if that is not certain.
 pub(super) fn expand_pieces<'p, 'a>(
     pieces: &'p [WordPiece<'a>],
 ) -> Option<Vec<Vec<BracePart<'p, 'a>>>> {
@@ -62,13 +63,12 @@ pub(super) fn expand_pieces<'p, 'a>(
     if parts.split(|part| is_letter_part(part, '{')).skip(1).all(starts_with_parameter_name) {
         return Some(vec![parts]);
     }
-    // Each group is one level of recursion, and doubles the words at least.
+    // Each group is one level of recursion and at least doubles the number of words.
     let groups = parts.iter().filter(|part| is_letter_part(part, '{')).count();
     if groups > MAX_GROUPS { None } else { expand_parts(&parts, 0) }
 }
 
-/// Returns whether text that braces append may turn a piece into another one: `$x{1,2}` is `$x1
-/// $x2`.
+/// Returns whether text that braces append may change a piece: `$x{1,2}` is `$x1 $x2`.
 fn absorbs_following_text(piece: &WordPiece<'_>) -> bool {
     match piece {
         WordPiece::Literal(text) => text == "$",
@@ -161,7 +161,7 @@ fn expand_choices<'p, 'a>(
     Some(choices)
 }
 
-/// Returns the expansion of `1..3` or `a..c`. Other forms are left uncertain.
+/// Returns the expansion of `1..3` or `a..c`, or `None` for other forms.
 fn expand_sequence<'p, 'a>(inside: &[BracePart<'p, 'a>]) -> Option<Vec<Vec<BracePart<'p, 'a>>>> {
     let text: Option<String> = inside
         .iter()
@@ -194,7 +194,7 @@ fn expand_range(from: u32, to: u32) -> Option<Box<dyn Iterator<Item = u32>>> {
     Some(if from <= to { Box::new(from..=to) } else { Box::new((to..=from).rev()) })
 }
 
-/// Reads a number without a sign or leading zeros.
+/// Parses a number without a sign or leading zeros.
 fn parse_simple_number(text: &str) -> Option<u32> {
     let plain = text == "0" || !text.starts_with('0');
     (plain && text.len() < 9 && text.bytes().all(|byte| byte.is_ascii_digit()))
@@ -206,7 +206,7 @@ fn parse_letter(text: &str) -> Option<char> {
     letters.next().filter(|letter| letter.is_ascii_lowercase() && letters.next().is_none())
 }
 
-/// Returns where the brace that opened before `inside` closes.
+/// Returns the position of the brace that closes the group around `inside`.
 fn find_closing_brace(inside: &[BracePart<'_, '_>]) -> Option<usize> {
     let mut open = 0_u32;
     for (index, part) in inside.iter().enumerate() {

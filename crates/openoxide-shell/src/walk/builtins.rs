@@ -1,4 +1,4 @@
-//! Builtins of the shell that change what comes after them, or run more than they show.
+//! Builtins of the shell that affect later commands, or run more than they show.
 
 use openoxide_protocol::{Access, CommandWord, CommandWords, PathAccess};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{findings::FindingCode, rare_syntax::is_rare_builtin_call};
 
-/// The state after a builtin has failed, if it is another state.
+/// The state after a builtin has failed, if it is different.
 type FailureState = Option<WalkState>;
 
 impl ScriptWalk<'_> {
@@ -73,7 +73,7 @@ impl ScriptWalk<'_> {
             "let" => self.walk_let(call),
             "compgen" => self.walk_compgen(call),
             "jobs" if call.argv.len() == 1 => {}
-            // They load code, bind code to events, or run earlier input again.
+            // These load code, bind code to events, or run earlier input again.
             "enable" | "bind" | "complete" | "compopt" | "fc" | "jobs" | "history" => {
                 if call.argv.len() > 1 || name == "fc" {
                     self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
@@ -84,7 +84,7 @@ impl ScriptWalk<'_> {
         Some(None)
     }
 
-    /// Runs the words from `index` on as a command that is not a function.
+    /// Runs the words from `index` on as a command that cannot be a function.
     fn run_words_from(&mut self, call: &CommandCall<'_>, index: usize) -> FailureState {
         let command = call.as_argv().tail_from(index);
         let later = call.sources.iter().filter(|(at, _)| *at >= index);
@@ -95,7 +95,7 @@ impl ScriptWalk<'_> {
             argv: command.words,
             paths: command.paths,
             sources: later.map(|(at, source)| (at - index, *source)).collect(),
-            // The masks belong to the words at their earlier positions.
+            // The masks refer to the earlier positions of the words.
             tainted: WordMask::all_words(),
             numbers: WordMask::default(),
             has_altered_environment: call.has_altered_environment,
@@ -115,7 +115,8 @@ impl ScriptWalk<'_> {
             _ => return,
         };
         let paths = self.candidate_paths(&target, call.span).into_iter().flatten();
-        // The shell goes by the letters, but not always: what comes before a `..` must not be a link.
+        // The shell usually resolves the path as text, but not always. The part before a `..` must
+        // not be a symbolic link.
         let climbs = target.contains("..");
         let entered = |place: PathAccess| match climbs {
             true => place,
@@ -128,11 +129,12 @@ impl ScriptWalk<'_> {
         let before = self.state.clone();
         self.current_scan.changes_cwd = true;
         self.current_scan.changes_cwd_repeatedly |= self.repetition_depth > 0;
-        // With `-P` a link before `..` leads elsewhere: then it is not known where.
+        // With `-P`, a symbolic link before `..` leads elsewhere. The directory is unknown in that
+        // case.
         let mut operands = directory_operands(argv);
         let home = self.home_directory().map(str::to_owned);
         let (first, second) = (operands.next(), operands.next());
-        // A plain shell goes to the first of several directories.
+        // A plain shell changes to the first of several directories.
         self.is_bash_only |= second.is_some();
         match (first, second, home) {
             (None, _, Some(home)) => self.change_directory(&home),
@@ -152,12 +154,12 @@ impl ScriptWalk<'_> {
     }
 
     fn walk_exec(&mut self, call: &CommandCall<'_>) {
-        self.current_scan.has_partial_reads |= call.input != StdinSource::Inherited; // What comes next reads from elsewhere.
+        self.current_scan.has_partial_reads |= call.input != StdinSource::Inherited; // Later commands read from elsewhere.
         let mut index = 1;
         loop {
             match call.argv.iter().nth(index) {
                 None => return,
-                // Without `PWD` a shell takes another directory for the one above.
+                // Without `PWD`, a shell may see another directory as the parent.
                 Some(CommandWord::Known("-c" | "-cl" | "-lc")) => {
                     self.add_opaque_access(call.text, call.span, FindingCode::Environment);
                     index += 1;
@@ -216,7 +218,7 @@ impl ScriptWalk<'_> {
         let rest = call.argv.tail(from);
         match rest.iter().next() {
             None | Some(CommandWord::Known("-p" | "-l" | "-P" | "-" | "")) => {}
-            // One word alone is the name of a signal.
+            // A single word is the name of a signal.
             Some(CommandWord::Known(_)) if rest.len() == 1 && !rest.is_variadic() => {}
             Some(CommandWord::Known(text)) => {
                 let text = text.to_owned();
@@ -225,7 +227,7 @@ impl ScriptWalk<'_> {
                 });
                 let later = is_exit_trap(&rest);
                 self.current_scan.has_traps |= !later;
-                self.current_scan.has_partial_reads |= !later; // It may read what others are about to read.
+                self.current_scan.has_partial_reads |= !later; // The trap may read the input of other commands.
                 // The trap runs between any two later commands, and their meaning depends on it.
                 // The changes of the functions that it calls are not distinguished.
                 let calls = self.current_scan.has_functions() || self.previous_scan.has_functions();
@@ -315,7 +317,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// `alias`, `hash -p`: another program under a name that rules know.
+    /// Walks `alias` or `hash -p`, which give another program a name that rules know.
     fn walk_alias_or_hash(&mut self, call: &CommandCall<'_>) {
         let harmless = call.argv.iter().skip(1).all(|word| match word {
             CommandWord::Known("-p") => call.argv.known_word(0) == Some("alias"),
@@ -327,18 +329,18 @@ impl ScriptWalk<'_> {
         if !harmless {
             self.current_scan.changes_programs = true;
             self.add_finding(FindingCode::Environment, call.span);
-            // The list does not show what the name runs from now on. The caller of the shell
+            // The finding does not show what the name runs from here on. The caller of the shell
             // determines whether aliases are expanded (`-i`, `-O expand_aliases`, an agent's
             // start-up file).
             self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
         }
     }
 
-    /// `getopts [--] LETTERS NAME`.
+    /// Walks `getopts [--] LETTERS NAME`.
     fn walk_getopts(&mut self, call: &CommandCall<'_>) {
         let letters = 1 + usize::from(call.argv.known_word(1) == Some("--"));
         match call.argv.iter().nth(letters) {
-            // These can be several words, or `--`.
+            // These may be several words, or `--`.
             Some(CommandWord::AnyWords) => self.note_unknown_names(call),
             Some(CommandWord::KnownPrefix(text)) if "--".starts_with(text) => {
                 self.note_unknown_names(call);
@@ -410,7 +412,7 @@ impl ScriptWalk<'_> {
         for (index, word) in call.argv.iter().enumerate().skip(1) {
             let harmless = match word {
                 CommandWord::Known(text) => self.is_plain_arithmetic_text(text),
-                // The unknown text may complete a name, or be one.
+                // The unknown text may be a name or complete one.
                 CommandWord::KnownPrefix(text) => {
                     let known = !call.tainted.contains(index)
                         && !self.has_tainted_variable()
@@ -445,7 +447,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// A builtin assigns to variables that are not known.
+    /// Records that a builtin assigns to unknown variables.
     pub(super) fn note_unknown_names(&mut self, call: &CommandCall<'_>) {
         self.note_any_assignment();
         self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
@@ -475,12 +477,12 @@ fn has_valid_exit_arguments(argv: &CommandWords) -> bool {
     argv.len() <= 2 && !argv.is_variadic()
 }
 
-/// Returns whether a trap is only for the end of the shell.
+/// Returns whether a trap runs only at the end of the shell.
 fn is_exit_trap(trap: &CommandWords) -> bool {
     trap.iter().skip(1).all(|signal| matches!(signal, CommandWord::Known("EXIT" | "0")))
 }
 
-/// Returns whether a word of `set` may give substitutions the traps for errors or between commands.
+/// Returns whether a word of `set` may make substitutions inherit the `ERR` or `DEBUG` trap.
 fn inherits_traps(word: CommandWord<'_>) -> bool {
     match word {
         CommandWord::Known("errtrace" | "functrace") => true,

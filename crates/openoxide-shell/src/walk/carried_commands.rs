@@ -1,4 +1,4 @@
-//! The commands that a program runs in its turn, and the options that words could be which are not known.
+//! The commands that other programs run, and the options that unknown words may be.
 
 use openoxide_protocol::{Access, CommandWords, PathAccess};
 
@@ -11,14 +11,15 @@ use crate::{
 /// The kind of rule that covers a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommandRole {
-    /// A separate rule.
+    /// The command needs a separate rule.
     Program,
-    /// A rule for the program that runs it covers it.
+    /// A rule for the program that runs the command covers it.
     CoveredTool,
 }
 
 impl ScriptWalk<'_> {
-    /// Adds that a word could be an option that is not harmless. Of a pattern the names of the files decide.
+    /// Adds that a word may be an option that is not harmless. If the word is a pattern, the names
+    /// of the matching files decide.
     pub(super) fn add_possible_option(
         &mut self,
         call: &CommandCall<'_>,
@@ -36,7 +37,7 @@ impl ScriptWalk<'_> {
             self.facts.findings.push(findings::new_hidden_effect_finding(message, call.span));
             return;
         };
-        // What the shell puts before the names, or a directory, is not read as an option.
+        // A directory, or text that the shell puts before the names, is not read as an option.
         let first = pattern.split('/').next().unwrap_or_default();
         let first = if first.contains("**") { "*" } else { first };
         let Some(bases) = self.state.working_directories.known_directories(self.context.cwd) else {
@@ -103,7 +104,7 @@ impl ScriptWalk<'_> {
         self.walk_inner_commands(&inner, arguments, meaning, level + 1);
     }
 
-    /// Adds a command to those that another one carries.
+    /// Adds a command to the commands that another one carries.
     pub(super) fn add_carried_command(&mut self, words: CommandWords, plain: Option<CommandWords>) {
         let carrier = self.carrier.and_then(|index| self.facts.accesses.get_mut(index));
         if let Some(Access::Exec(exec)) = carrier {
@@ -112,7 +113,8 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Looks at a command that runs in a container: what it touches are not the files of this machine. The commands in it are carried.
+    /// Walks a command that runs in a container. It does not access the files of this machine. Its
+    /// commands are carried.
     pub(super) fn walk_container_command(
         &mut self,
         call: &CommandCall<'_>,

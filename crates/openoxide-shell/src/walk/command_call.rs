@@ -1,10 +1,10 @@
-//! The command that is about to run: its words after all expansions, and where they come from.
+//! A command that is about to run: its words after all expansions, and their origin.
 
 use openoxide_protocol::{CommandWords, Span};
 
 use crate::programs::{ArgvRef, WordSource};
 
-/// A command about to run.
+/// A command that is about to run.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct CommandCall<'c> {
@@ -15,24 +15,24 @@ pub(super) struct CommandCall<'c> {
     pub(super) argv: CommandWords,
     /// The unknown words that are names of files.
     pub(super) paths: Vec<(usize, WordSource)>,
-    /// The source of the words that are not known.
+    /// The source text of the unknown words.
     pub(super) sources: Vec<(usize, &'c str)>,
     /// The words that may contain text that the script does not show.
     pub(super) tainted: WordMask,
     /// The words that are assignments of unknown numbers.
     pub(super) numbers: WordMask,
-    /// Variables are assigned for this command that may change what it does.
+    /// Whether variables are assigned for this command that may change what it does.
     pub(super) has_altered_environment: bool,
     /// Whether its words contain a variable of the environment that looks like a secret.
     pub(super) reveals_secret: bool,
-    /// One of its words is in the script, but what it expands to is not worked out.
+    /// Whether one of its words is in the script, but its expansion is not computed.
     pub(super) obscure: bool,
-    /// Whether its standard output is certainly a file or pipe, and no terminal.
+    /// Whether its standard output is certainly a file or pipe, and not a terminal.
     pub(super) redirects_output: bool,
 }
 
 impl<'c> CommandCall<'c> {
-    /// Returns the call of known words, which are the whole script.
+    /// Creates the call of known words that are the whole script.
     pub(super) fn from_plain_words(text: &'c str, argv: CommandWords) -> Self {
         Self {
             text,
@@ -50,7 +50,7 @@ impl<'c> CommandCall<'c> {
         }
     }
 
-    /// Returns the source of a word that is not known, shortened.
+    /// Returns the shortened source text of an unknown word.
     pub(super) fn word_text(&self, index: usize) -> Option<&'c str> {
         const MOST: usize = 60;
         let (_, source) = self.sources.iter().find(|(at, _)| *at == index)?;
@@ -58,7 +58,7 @@ impl<'c> CommandCall<'c> {
         source.get(..end)
     }
 
-    /// Returns the words, and the facts about those that stand for files.
+    /// Returns the words, and the facts about those that are names of files.
     pub(super) fn as_argv(&self) -> ArgvRef<'_> {
         ArgvRef { words: &self.argv, paths: &self.paths }
     }
@@ -71,13 +71,13 @@ pub(super) enum StdinSource {
     Inherited,
     /// A file.
     File,
-    /// Text that is not known.
+    /// Unknown text.
     Other,
-    /// This text.
+    /// Known text.
     Text(String),
 }
 
-/// A set of the first words of a command; beyond those, every word is in it.
+/// A set of the first words of a command. It contains every word after those.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WordMask(u64);
 

@@ -1,4 +1,4 @@
-//! The cause of a command: the effect that a question about it names.
+//! The cause of a command: the effect that is named when approval is required.
 
 use openoxide_protocol::{CauseCode, CommandCause, CommandClass};
 
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl ScriptWalk<'_> {
-    /// Returns the cause of a command of this class; none if it is harmless.
+    /// Returns the cause of a command of this class, or `None` if it is harmless.
     pub(super) fn find_cause(
         &self,
         call: &CommandCall<'_>,
@@ -45,7 +45,7 @@ impl ScriptWalk<'_> {
     }
 }
 
-/// Returns the cause of a command for which there is no phrase.
+/// Returns the cause of a command that has no phrase.
 fn derive_cause(name: &str, meaning: &CommandMeaning) -> CommandCause {
     let hides = |effect: &CommandEffect| matches!(effect, CommandEffect::Unknown(_));
     if !programs::is_known_program(name) {
@@ -60,7 +60,7 @@ fn derive_cause(name: &str, meaning: &CommandMeaning) -> CommandCause {
     }
 }
 
-/// Returns whether a program is named by a path that no program of the system has.
+/// Returns whether a program is named by a path outside the system directories.
 fn is_outside_system_directories(name: &str) -> bool {
     let directory = name.rsplit_once('/').map(|(directory, _)| directory);
     directory.is_some_and(|directory| {

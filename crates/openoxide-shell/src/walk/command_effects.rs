@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl ScriptWalk<'_> {
-    /// Adds what a program reads, writes and reaches.
+    /// Adds the files and hosts that a program reads, writes and reaches.
     pub(super) fn add_effects(
         &mut self,
         call: &CommandCall<'_>,
@@ -88,7 +88,8 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Adds that a program works in a directory whose path leads up: what comes before a `..` must not be a link.
+    /// Adds that a program works in a directory whose path contains `..`. The part before a `..`
+    /// must not be a symbolic link.
     fn climbs(&mut self, place: &str, span: Span) {
         let paths = self.candidate_paths(place, span).filter(|_| place.contains(".."));
         let climbed = |path| PathAccess { route: AccessRoute::Metadata, ..path };
@@ -151,7 +152,7 @@ impl ScriptWalk<'_> {
                 });
                 self.facts.accesses.extend(paths.map(access));
             }
-            // A command that is known to be harmless must be known to read nothing else.
+            // A harmless command must be known to read nothing else.
             None if class != CommandClass::Unknown
                 || matches!(access(PathAccess::new(self.context.cwd.clone())), Access::Edit(_)) =>
             {
@@ -198,7 +199,7 @@ impl ScriptWalk<'_> {
     }
 
     pub(super) fn add_dangers(&mut self, call: &CommandCall<'_>, argv: &CommandWords) {
-        // The project must not get lost, also from elsewhere.
+        // The project is a critical directory from any working directory.
         let mut bases =
             self.state.working_directories.candidate_directories(self.context.cwd).into_owned();
         if !bases.contains(self.context.cwd) {

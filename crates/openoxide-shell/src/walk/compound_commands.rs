@@ -1,4 +1,4 @@
-//! Compound commands, and the facts that are certain in each of their branches and after them.
+//! Compound commands, and the facts that are certain in each branch and after them.
 
 use openoxide_protocol::Span;
 
@@ -96,7 +96,7 @@ impl ScriptWalk<'_> {
         ends.into_iter().for_each(|end| self.state.merge_branch(end));
     }
 
-    /// Walks what may run never, once, or again and again.
+    /// Walks commands that may run any number of times.
     fn walk_repeated(&mut self, walk: impl FnOnce(&mut Self)) {
         self.current_scan.has_repetition = true;
         self.repetition_depth += 1;
@@ -118,7 +118,8 @@ impl ScriptWalk<'_> {
         self.merge_failure(failed);
     }
 
-    /// Walks the body of a loop once for each value of its variable. Nothing but the value is certain of any round.
+    /// Walks the body of a loop once for each value of its variable. In each round, only that value
+    /// is certain.
     fn walk_loop_values<'a>(
         &mut self,
         source: WalkSource<'a, '_>,
@@ -139,7 +140,7 @@ impl ScriptWalk<'_> {
         self.state = end;
     }
 
-    /// Drops what another round, or another call, may have changed before it comes here.
+    /// Drops the facts that another round or call may have changed before this point.
     fn forget_changed_state(&mut self) {
         let known = &self.previous_scan;
         self.state.variables.retain_or_weaken(
@@ -176,11 +177,11 @@ impl ScriptWalk<'_> {
         source: WalkSource<'a, '_>,
         arms: &[(Vec<ShellWord<'a>>, CommandList<'a>)],
     ) {
-        // `;&` falls through: an arm may begin where the one before it ends.
+        // `;&` falls through, so an arm may begin where the previous one ends.
         let mut all = self.state.clone();
         for (patterns, body) in arms {
             patterns.iter().for_each(|pattern| self.walk_word(source, pattern));
-            all.merge_branch(self.state.clone()); // They are expanded also where none of them matches.
+            all.merge_branch(self.state.clone()); // The patterns are expanded even if none of them matches.
             let last = self.walk_list(source, body);
             self.merge_failure(last);
             all.merge_branch(self.state.clone());
@@ -227,7 +228,7 @@ impl ScriptWalk<'_> {
         self.active_functions.pop();
     }
 
-    /// Walks what runs later, from any place: the body of a function, the text of a trap.
+    /// Walks commands that run later, from any point: the body of a function, the text of a trap.
     pub(super) fn walk_deferred(&mut self, walk: impl FnOnce(&mut Self)) {
         self.current_scan.has_repetition = true;
         let before = self.state.clone();

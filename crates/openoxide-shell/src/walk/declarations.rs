@@ -1,4 +1,4 @@
-//! Builtins that are given the names of variables.
+//! Builtins that take the names of variables.
 
 use openoxide_protocol::{CommandWord, CommandWords};
 
@@ -9,11 +9,11 @@ use super::{
 use crate::{findings::FindingCode, syntax::is_name};
 
 impl ScriptWalk<'_> {
-    /// `declare`, `local`, `export`, `readonly`.
+    /// Walks `declare`, `local`, `export` or `readonly`.
     pub(super) fn walk_declaration(&mut self, call: &CommandCall<'_>) {
         let name = call.argv.known_word(0).unwrap_or_default();
         let (mut options, mut exports) = (true, name == "export");
-        // Where the assignment may be refused, the old value stays.
+        // If the assignment may be rejected, the old value is kept.
         let mut certain =
             name != "readonly" && (name != "local" || !self.active_functions.is_empty());
         self.current_scan.has_readonly |= name == "readonly";
@@ -21,7 +21,7 @@ impl ScriptWalk<'_> {
             match word {
                 CommandWord::Known("--") => options = false,
                 CommandWord::Known(text) if options && text.starts_with(['-', '+']) => {
-                    // Integer variables evaluate their values, and name references stand for other
+                    // Integer variables evaluate their values, and name references refer to other
                     // names. Both attributes are permanent.
                     if !text.bytes().skip(1).all(|letter| b"aAxrgpfFtI".contains(&letter)) {
                         return self.add_opaque_access(
@@ -86,7 +86,7 @@ impl ScriptWalk<'_> {
             Some(_) if call.numbers.contains(index) && index < 64 => AssignedValue::Number,
             _ => AssignedValue::Text,
         };
-        // `export x` alone leaves the value as it is.
+        // `export x` without a value does not change the value.
         let named = if text.contains('=') { value } else { AssignedValue::Number };
         self.note_assigned_name(call, name, named);
         if !text.contains('=') {
@@ -106,7 +106,7 @@ impl ScriptWalk<'_> {
         !whole && value.is_empty() && tainted && arrays
     }
 
-    /// Notes that a builtin assigns to what `name` names, and looks at its subscript.
+    /// Records that a builtin assigns to the variable `name`, and checks its subscript.
     pub(super) fn note_assigned_name(
         &mut self,
         call: &CommandCall<'_>,
@@ -119,7 +119,7 @@ impl ScriptWalk<'_> {
         }
         match name.split_once('[') {
             Some((array, subscript)) if is_name(array) => {
-                self.note_possible_failure(); // `08` is no number.
+                self.note_possible_failure(); // `08` is not a valid number.
                 let subscript = subscript.strip_suffix(']').unwrap_or("$");
                 if !(is_arithmetic_number(subscript) || matches!(subscript, "@" | "*")) {
                     self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
@@ -134,7 +134,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Notes that a builtin assigns to the variable that the word at `index` names.
+    /// Records that a builtin assigns to the variable that the word at `index` names.
     pub(super) fn note_name_at(
         &mut self,
         call: &CommandCall<'_>,
@@ -146,7 +146,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Notes that a builtin assigns to the variables that the words from `index` on name.
+    /// Records that a builtin assigns to the variables that the words from `index` on name.
     pub(super) fn note_names_from(
         &mut self,
         call: &CommandCall<'_>,
@@ -174,8 +174,9 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// `read`, `mapfile`, `unset`, `getopts`, `wait`, `printf`: options first, then names. Returns where the operands
-    /// begin; `valued` are the letters that take a value, `naming` those whose value is a name.
+    /// Parses the options of `read`, `mapfile`, `unset`, `getopts`, `wait` or `printf`, which
+    /// precede the names. Returns the index of the first operand, or `None` if it is unknown.
+    /// `valued` are the letters that take a value, and `naming` are those whose value is a name.
     pub(super) fn parse_name_options(
         &mut self,
         call: &CommandCall<'_>,
@@ -189,7 +190,7 @@ impl ScriptWalk<'_> {
             let letter = option.get(at..at + 1).unwrap_or_default();
             let attached = option.get(at + 1..).unwrap_or_default();
             if !naming.contains(letter) {
-                // A word of which not even the number is known can be a value and names.
+                // An unknown number of words can be a value and names.
                 if attached.is_empty() && call.argv.iter().nth(index) == Some(CommandWord::AnyWords)
                 {
                     return None;
@@ -209,7 +210,8 @@ impl ScriptWalk<'_> {
     }
 }
 
-/// Returns the letters of the option at `index`: none when operands begin there, nothing when that is not known.
+/// Returns the letters of the option at `index`: `Some(None)` if operands begin there, `None` if
+/// that is unknown.
 #[expect(clippy::option_option, reason = "not known and not there are two answers")]
 fn option_letters_at(argv: &CommandWords, index: usize) -> Option<Option<String>> {
     match argv.iter().nth(index) {

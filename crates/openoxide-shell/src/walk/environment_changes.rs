@@ -1,4 +1,4 @@
-//! Changes of the environment that a program is started with.
+//! Changes of the environment that a program starts with.
 
 use openoxide_protocol::{CommandWord, CommandWords, Span};
 
@@ -15,7 +15,7 @@ impl ScriptWalk<'_> {
     ) -> bool {
         let mut altered = false;
         if matches!(name, "sudo" | "doas" | "su" | "runuser") {
-            // It is the other user's.
+            // `HOME` is the home directory of the other user.
             self.current_scan.assign_for_program("HOME");
         }
         if !matches!(name, "env" | "sudo" | "doas") {
@@ -45,8 +45,8 @@ impl ScriptWalk<'_> {
         altered || name == "env" && takes_away(argv)
     }
 
-    /// Notes that a program is given a variable that is not known to leave it as it is. Those that are known to change it
-    /// are noted wherever they are assigned.
+    /// Adds a finding if a program is given a variable that is not known to leave it unchanged.
+    /// Variables that are known to change programs are recorded wherever they are assigned.
     pub(super) fn note_alteration(&mut self, variable: &str, span: Span) {
         if !environment_variables::is_harmless_variable(variable)
             && !environment_variables::is_program_variable(variable)
@@ -71,7 +71,7 @@ pub(super) fn alters_environment(argv: &CommandWords) -> bool {
 }
 
 /// Returns whether `env` removes all variables, or one that affects programs. Without `PAGER=cat`,
-/// they start a pager of their choice.
+/// programs start a pager of their choice.
 fn takes_away(argv: &CommandWords) -> bool {
     let mut words = argv.iter().skip(1);
     while let Some(word) = words.next() {

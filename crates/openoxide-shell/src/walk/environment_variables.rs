@@ -1,4 +1,4 @@
-//! The variables that mean something.
+//! The environment variables that affect the shell or programs.
 
 /// Returns whether assigning `name` changes which programs run, or what they do.
 pub(crate) fn is_program_variable(name: &str) -> bool {

@@ -12,18 +12,18 @@ pub(super) struct ExpandedWord {
     pub(super) text: String,
     /// The positions of unknown text in `text`.
     pub(super) gaps: Vec<usize>,
-    /// Whether it may become any number of words.
+    /// Whether it may expand to any number of words.
     pub(super) may_be_many_words: bool,
-    /// Something in it may be text that the script does not show.
+    /// Whether it may contain text that the script does not show.
     pub(super) is_tainted: bool,
-    /// A gap may be empty, or hold blanks.
+    /// Whether a gap may be empty or contain blanks.
     pub(super) may_have_blank_gap: bool,
-    /// Its gaps hold more than digits.
+    /// Whether its gaps contain more than digits.
     pub(super) has_text_gap: bool,
     pub(super) is_quoted: bool,
     /// Whether it contains an unquoted `[`. It is a pattern if a `]` follows.
     pub(super) has_open_bracket: bool,
-    /// The files that are meant, if it is a pattern or comes from one.
+    /// The files that it names, if it is a pattern or comes from one.
     pub(super) paths: Option<WordSource>,
     /// Whether it contains a variable of the environment that looks like a secret.
     pub(super) reveals_secret: bool,
@@ -52,7 +52,7 @@ pub(super) enum ParameterValue {
 }
 
 impl ExpandedWord {
-    /// Returns the text, if it is wholly known and one word.
+    /// Returns the text, if it is completely known and one word.
     pub(super) fn known_text(&self) -> Option<&str> {
         (self.gaps.is_empty() && !self.may_be_many_words).then_some(self.text.as_str())
     }
@@ -77,7 +77,7 @@ impl ExpandedWord {
         self.may_have_blank_gap || self.may_be_many_words
     }
 
-    /// Returns whether it is `name=` and a number.
+    /// Returns whether it is `name=` followed by a number.
     pub(super) fn is_number_assigned(&self) -> bool {
         let value = self.text.split_once('=').map(|(_, value)| value);
         !self.may_be_many_words && !self.has_text_gap && value.is_some_and(is_arithmetic_number)
@@ -105,17 +105,17 @@ impl ExpandedWord {
         self.obscure
     }
 
-    /// Returns the files that it stands for, if it stands only for files.
+    /// Returns the files that it names, if it names only files.
     pub(super) fn file_source(&self) -> Option<&WordSource> {
         self.paths.as_ref()
     }
 
-    /// Returns the facts about it as the word of a command, if it is not wholly known.
+    /// Returns the facts about it as a word of a command, if it is not completely known.
     pub(super) fn to_word_source(&self) -> Option<WordSource> {
         self.paths.clone().or_else(|| self.is_unknown_number().then_some(WordSource::Number))
     }
 
-    /// Returns whether it is one word that is not known, and a number.
+    /// Returns whether it is one unknown word that is a number.
     fn is_unknown_number(&self) -> bool {
         !self.gaps.is_empty()
             && !self.may_be_many_words
@@ -123,20 +123,19 @@ impl ExpandedWord {
             && matches!(self.text.as_str(), "" | "-")
     }
 
-    /// Returns the beginning of an option that the first of several words begins with for certain.
+    /// Returns the beginning of an option with which the first of several words certainly begins.
     fn option_prefix(&self) -> Option<&str> {
         let gap = self.gaps.first().copied().unwrap_or(self.text.len());
         let end = self.split_from.map_or(gap, |from| from.min(gap));
         self.text.get(..end).filter(|text| text.starts_with('-') && self.paths.is_none())
     }
 
-    /// Records that the text that is added next may be subject to word splitting or pathname
-    /// expansion.
+    /// Records that the text from `at` on may be subject to word splitting or pathname expansion.
     pub(super) fn mark_split(&mut self, at: usize) {
         self.split_from.get_or_insert(at);
     }
 
-    /// Adds text that the script does not show, in one word or in many.
+    /// Adds text that the script does not show, as one word or as many.
     pub(super) fn push_unknown(&mut self, one_word: bool) {
         self.push_gap(true);
         self.is_tainted = true;
@@ -148,7 +147,7 @@ impl ExpandedWord {
         self.has_text_gap |= wordy;
     }
 
-    /// Adds the word to a command. Returns how many words that makes.
+    /// Appends the word to a command. Returns the number of words that were added.
     pub(super) fn append_to(&self, words: &mut CommandWords) -> usize {
         if self.may_be_many_words {
             let beginning = self.option_prefix();
@@ -174,7 +173,7 @@ impl ExpandedWord {
         1
     }
 
-    /// Decides whether the brackets that were noted are a pattern.
+    /// Determines whether the recorded brackets form a pattern.
     pub(super) fn finish_bracket_pattern(&mut self) {
         if self.has_open_bracket && (self.text.contains(']') || !self.gaps.is_empty()) {
             self.is_pattern = true;

@@ -1,4 +1,4 @@
-//! The commands that run while a word is expanded.
+//! The commands that run during the expansion of a word.
 
 use openoxide_protocol::Span;
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl ScriptWalk<'_> {
-    /// Walks what `word` runs while it is expanded.
+    /// Walks the commands that run during the expansion of `word`.
     pub(super) fn walk_word<'a>(&mut self, source: WalkSource<'a, '_>, word: &ShellWord<'a>) {
         self.note_differences(&word.pieces, false);
         if word.as_plain_text().is_none() {
@@ -30,7 +30,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Walks what these pieces run while they are expanded.
+    /// Walks the commands that run during the expansion of these pieces.
     pub(super) fn walk_pieces<'a>(
         &mut self,
         source: WalkSource<'a, '_>,
@@ -83,7 +83,8 @@ impl ScriptWalk<'_> {
         self.note_substitution_output(list);
     }
 
-    /// Notes which files the output of a substitution names, if that is known: it must come from one pipeline.
+    /// Records which files the output of a substitution names, if known. The output must come from
+    /// one pipeline.
     fn note_substitution_output(&mut self, list: &CommandList<'_>) {
         let place = std::ptr::from_ref(list).addr();
         self.substitution_outputs.retain(|(at, _)| *at != place);
@@ -97,7 +98,7 @@ impl ScriptWalk<'_> {
     }
 
     fn walk_array_elements<'a>(&mut self, source: WalkSource<'a, '_>, elements: &[ShellWord<'a>]) {
-        // They are put into the array one by one: a subscript may read, and evaluate, those before it.
+        // The elements are assigned one by one. A subscript may read and evaluate earlier elements.
         let dull = !self.has_tainted_variable() && elements.iter().all(is_literal_element);
         for element in elements {
             self.walk_word(source, element);
@@ -109,7 +110,8 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Looks at `[subscript]=value` in an array: the subscript is arithmetic, and where it ends is not read exactly.
+    /// Walks `[subscript]=value` in an array. The subscript is arithmetic, and its end is not
+    /// determined exactly.
     fn walk_element_subscript(
         &mut self,
         source: WalkSource<'_, '_>,

@@ -1,4 +1,4 @@
-//! The facts that were recorded for the same commands before. Another round of a loop must not
+//! The facts that were already recorded for the same commands. Another round of a loop must not
 //! record them again.
 
 use openoxide_protocol::{Access, Finding, OperationFacts};

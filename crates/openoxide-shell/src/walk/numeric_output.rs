@@ -1,4 +1,4 @@
-//! The commands whose output is numbers, whatever they are given.
+//! The commands whose output is always numbers, for any input.
 
 use super::value_text::is_arithmetic_number;
 use crate::syntax::syntax_tree::{
@@ -18,7 +18,7 @@ pub(super) fn prints_number(list: &CommandList<'_>) -> bool {
 
 fn is_numeric_program(simple: &SimpleCommand<'_>) -> bool {
     let quiet = simple.redirects.iter().all(|redirect| {
-        !matches!(redirect.target, RedirectionTarget::Duplicate { .. }) // Errors hold text.
+        !matches!(redirect.target, RedirectionTarget::Duplicate { .. }) // Error messages contain text.
     });
     let words: Option<Vec<&str>> = simple.words.iter().map(literal_text).collect();
     let (true, true, Some(words)) = (quiet, simple.assignments.is_empty(), words) else {
@@ -28,7 +28,7 @@ fn is_numeric_program(simple: &SimpleCommand<'_>) -> bool {
         ["nproc"] | ["id", "-u" | "-g"] => true,
         // With `--help` it prints text.
         ["grep", "-c", pattern] => !pattern.starts_with('-'),
-        // With an operand it prints that, too.
+        // With an operand, it prints the operand as well.
         ["wc", "-l" | "-w" | "-c" | "-m" | "-L"] => true,
         ["date", format] => format.strip_prefix('+').is_some_and(|format| {
             format.bytes().all(|byte| b"%sNYmdHMSju".contains(&byte)) && !format.contains("%%")

@@ -1,4 +1,4 @@
-//! The value of a variable or parameter, as far as it is known.
+//! The known value of a variable or parameter.
 
 use openoxide_protocol::AbsPath;
 
@@ -9,7 +9,7 @@ use super::{
 use crate::syntax::syntax_tree::{ExpansionForm, ParameterExpansion, WordPiece};
 
 impl ScriptWalk<'_> {
-    /// Returns the home directory, if it is known and the script leaves it alone.
+    /// Returns the home directory, if it is known and the script does not change it.
     pub(super) fn home_directory(&self) -> Option<&str> {
         let touched = self.previous_scan.assigns_variable("HOME")
             || self.current_scan.assigns_variable("HOME");
@@ -22,7 +22,7 @@ impl ScriptWalk<'_> {
         environment_variables::is_secret_variable(name) && self.state.variables.get(name).is_none()
     }
 
-    /// Returns the value of a parameter expansion, as far as it is known.
+    /// Returns the known facts about the value of a parameter expansion.
     pub(super) fn lookup_parameter(&self, parameter: &ParameterExpansion<'_>) -> ParameterValue {
         match parameter.form {
             ExpansionForm::Length => ParameterValue::Number,
@@ -62,7 +62,7 @@ impl ScriptWalk<'_> {
         })
     }
 
-    /// Returns the value of a variable or special parameter, as far as it is known.
+    /// Returns the known facts about the value of a variable or special parameter.
     pub(super) fn lookup_variable(&self, name: &str) -> ParameterValue {
         match self.state.variables.get(name) {
             Some(KnownValue::Text(text)) => return ParameterValue::Known(text.clone()),
@@ -91,7 +91,7 @@ impl ScriptWalk<'_> {
         let mut bases = bases.into_iter().flatten();
         match (bases.next(), bases.next()) {
             (Some(base), None) => ParameterValue::Known(base.to_string()),
-            // The names of directories can hold anything: `a[$(id)]`.
+            // The names of directories can contain anything: `a[$(id)]`.
             _ => ParameterValue::Tainted,
         }
     }

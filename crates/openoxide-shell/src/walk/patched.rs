@@ -1,4 +1,4 @@
-//! Patches that a command gets from its standard input.
+//! Patches that a command reads from its standard input.
 
 use openoxide_protocol::{Access, AccessRoute, CommandWords, PathAccess};
 
@@ -15,9 +15,11 @@ use crate::{
 const UNKNOWN_PATCH: &str = "applies a patch that is not known";
 
 impl ScriptWalk<'_> {
-    /// Adds the files that a patch from standard input changes. One that is not known can change any file.
+    /// Adds the files that a patch from standard input changes. An unknown patch can change any
+    /// file.
     ///
-    /// The patches that its words or a redirection name are files, which are examined where the disk is.
+    /// Patches that are named by words or a redirection are files. They are examined where the file
+    /// system is accessible.
     pub(super) fn patches(
         &mut self,
         call: &CommandCall<'_>,

@@ -1,11 +1,11 @@
-//! From the text of a path to the paths that it may name.
+//! The paths that a text may name.
 
 use openoxide_protocol::{AbsPath, PathAccess, Span};
 
 use super::ScriptWalk;
 
 impl ScriptWalk<'_> {
-    /// Returns every path that `text` may name here, or nothing when the working directory is not known.
+    /// Returns every path that `text` may name here, or `None` if the working directory is unknown.
     pub(super) fn candidate_paths(&self, text: &str, span: Span) -> Option<Vec<PathAccess>> {
         if text.starts_with('/') {
             return Some(vec![path_access(AbsPath::root().join(text), text.to_owned(), span)]);
@@ -18,12 +18,13 @@ impl ScriptWalk<'_> {
         )
     }
 
-    /// Returns the path as the file system is to be asked about it: symbolic links before a `..` lead elsewhere.
+    /// Returns the path in the form in which the file system resolves it, because symbolic links
+    /// before a `..` lead elsewhere.
     fn to_written_path(&self, base: &AbsPath, text: &str) -> String {
         if base == self.context.cwd { text.to_owned() } else { format!("{base}/{text}") }
     }
 
-    /// Changes the directory to `text`, if it is known what that is.
+    /// Changes the working directory to `text`, or to unknown if the new directory is unknown.
     pub(super) fn change_directory(&mut self, text: &str) {
         let searched = self.current_scan.assigns_variable("CDPATH")
             || self.previous_scan.assigns_variable("CDPATH");

@@ -1,5 +1,5 @@
-//! The input of a command from the pipe before it: the files that its lines name, and the point at
-//! which this is no longer certain.
+//! The input of a command from the preceding pipe: the files that its lines name, and the point
+//! from which this is no longer certain.
 
 use openoxide_protocol::CommandWord;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl ScriptWalk<'_> {
-    /// Walks what reads from elsewhere than the commands around it.
+    /// Walks a part of the script that has a different standard input from the commands around it.
     pub(super) fn walk_with_other_stdin<T>(&mut self, walk: impl FnOnce(&mut Self) -> T) -> T {
         let stdin = self.stdin.take();
         let result = walk(self);
@@ -21,14 +21,15 @@ impl ScriptWalk<'_> {
         result
     }
 
-    /// Notes that several commands read from the same pipe.
+    /// Records that several commands read from the same pipe.
     pub(super) fn mark_stdin_shared(&mut self) {
         if let Some(stdin) = &mut self.stdin {
             stdin.is_shared = true;
         }
     }
 
-    /// Returns which files the lines name that a command reads from standard input, if it still is where they begin.
+    /// Returns the files that are named by the lines that a command reads from standard input, if
+    /// the command reads them from the beginning.
     pub(super) fn find_inherited_files(&self, call: &CommandCall<'_>) -> Option<WordSource> {
         let PipedInput { paths, working_directories: bases, is_shared: shared } =
             self.stdin.as_ref()?;
@@ -54,7 +55,7 @@ impl ScriptWalk<'_> {
     }
 }
 
-/// Returns whether one of these redirections is of standard input.
+/// Returns whether one of these redirections affects standard input.
 pub(super) fn redirects_stdin(redirects: &[ShellRedirection<'_>]) -> bool {
     redirects.iter().any(|redirect| redirect.feeds_stdin)
 }
@@ -82,8 +83,8 @@ fn may_read_stdin(call: &CommandCall<'_>, name: &str, meaning: &CommandMeaning) 
     !names_files || ALWAYS.contains(&name) || call.argv.iter().any(asks)
 }
 
-/// Returns whether `read`, whose names begin at `names`, takes whole lines from standard input.
-/// Names of files contain no NUL.
+/// Returns whether `read` reads whole lines from standard input. `names` is the index of its first
+/// name. Names of files contain no NUL.
 pub(super) fn reads_whole_lines(call: &CommandCall<'_>, names: usize) -> bool {
     let options: Vec<_> = call.argv.iter().take(names).skip(1).collect();
     options.iter().enumerate().all(|(index, word)| match word {
@@ -91,7 +92,7 @@ pub(super) fn reads_whole_lines(call: &CommandCall<'_>, names: usize) -> bool {
             matches!(options.get(index + 1), Some(CommandWord::Known("")))
         }
         CommandWord::Known(option) if option.starts_with('-') => {
-            let letters = option.split('p').next().unwrap_or_default(); // What follows is a prompt.
+            let letters = option.split('p').next().unwrap_or_default(); // The text after `p` is a prompt.
             letters.bytes().all(|letter| b"-rsa".contains(&letter))
         }
         _ => true,

@@ -5,7 +5,7 @@ use openoxide_protocol::{CommandWord, CommandWords};
 use super::{expanded_word::ParameterValue, script_walk::ScriptWalk, value_text::stays_one_word};
 use crate::syntax::syntax_tree::{ExpansionForm, ParameterExpansion, WordPiece};
 
-/// Builtins of bash that are programs to a plain shell, or nothing.
+/// Builtins of bash that are programs in a plain shell, or do not exist there.
 const BASH_ONLY_BUILTINS: &[&str] = &[
     "bind",
     "builtin",
@@ -31,7 +31,8 @@ const BASH_ONLY_BUILTINS: &[&str] = &[
     "typeset",
 ];
 
-/// The special builtins: in a plain shell, variables that are assigned before them stay.
+/// The special builtins. In a plain shell, variables that are assigned before them keep their
+/// values.
 const SPECIAL_BUILTINS: &[&str] = &[
     ".", ":", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set",
     "shift", "times", "trap", "unset",
@@ -41,7 +42,7 @@ const SPECIAL_BUILTINS: &[&str] = &[
 /// builtin.
 pub(super) fn differs_in_posix_shell(argv: &CommandWords) -> bool {
     let Some(name) = argv.known_word(0) else { return false };
-    // `eval -- x` and `exec -a x y` run programs of the names `--` and `-a` there.
+    // There, `eval -- x` and `exec -a x y` run programs named `--` and `-a`.
     let option = matches!(name, "eval" | "exec")
         && matches!(argv.iter().nth(1), Some(CommandWord::Known(word)) if word.starts_with('-'));
     option || BASH_ONLY_BUILTINS.contains(&name) || prints_otherwise(name, argv)
@@ -76,7 +77,7 @@ pub(super) fn keeps_assignments(argv: &CommandWords) -> bool {
     argv.known_word(0).is_some_and(|name| SPECIAL_BUILTINS.contains(&name))
 }
 
-/// The variables to which a plain shell gives no value, or another one.
+/// The variables to which a plain shell gives a different value or none.
 const BASH_GIVES: &[&str] = &[
     "COLUMNS",
     "DIRSTACK",
@@ -100,13 +101,14 @@ const BASH_GIVES: &[&str] = &[
 ];
 
 impl ScriptWalk<'_> {
-    /// Notes where a plain shell, or zsh, expands these pieces in another way.
+    /// Records whether a plain shell or zsh expands these pieces differently.
     pub(super) fn note_differences(&mut self, pieces: &[WordPiece<'_>], quoted: bool) {
         for (index, piece) in pieces.iter().enumerate() {
             match piece {
                 WordPiece::Unquoted(text) => {
                     self.is_bash_only |= index == 0 && is_bash_tilde(text);
-                    // `=ls` is the path of `ls`, and `**` any number of directories.
+                    // In zsh, `=ls` is the path of `ls`, and `**` matches any number of
+                    // directories.
                     self.only_without_zsh |= index == 0 && text.starts_with('=') && text.len() > 1;
                     self.only_without_zsh |= text.contains("**");
                 }
@@ -131,7 +133,7 @@ impl ScriptWalk<'_> {
             ExpansionForm::Indirect | ExpansionForm::Names | ExpansionForm::Prompt
         ) || BASH_GIVES.contains(&name)
             || ["BASH", "COMP_", "EPOCH", "HIST"].iter().any(|own| name.starts_with(own));
-        // `$x:h` and `$x[1]` are parts of a value.
+        // In zsh, `$x:h` and `$x[1]` are parts of a value.
         let length = parameter.span.end.saturating_sub(parameter.span.start);
         let braced = usize::try_from(length).is_ok_and(|length| length > name.len() + 1);
         self.only_without_zsh |= !braced
@@ -140,7 +142,7 @@ impl ScriptWalk<'_> {
                 Some(WordPiece::Literal(text)) => is_part(text),
                 _ => false,
             };
-        // zsh splits no value.
+        // zsh does not split values.
         self.only_without_zsh |= !quoted && self.is_split(name);
     }
 }

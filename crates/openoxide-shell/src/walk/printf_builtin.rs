@@ -10,7 +10,7 @@ use super::{
 };
 
 impl ScriptWalk<'_> {
-    /// Notes which variables `printf` assigns to.
+    /// Records the variables to which `printf` assigns.
     pub(super) fn walk_printf(&mut self, call: &CommandCall<'_>) {
         match call.argv.iter().nth(1) {
             Some(CommandWord::Known("-v")) => {
@@ -34,7 +34,8 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Looks at the format, the word at `index`: `%n` puts a number into the variable that a later word names.
+    /// Checks the format, which is the word at `index`. `%n` stores a number in the variable that a
+    /// later word names.
     fn check_printf_format(&mut self, call: &CommandCall<'_>, index: usize) {
         let index = index + usize::from(call.argv.known_word(index) == Some("--"));
         let Some(format) = call.argv.iter().nth(index) else { return };
@@ -45,7 +46,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Handles a format that is not known. Any word that is a name may then be the name of a
+    /// Handles an unknown format. In that case, any word that is a name may be the name of a
     /// variable.
     fn note_possible_count_variable(&mut self, call: &CommandCall<'_>, from: usize) {
         let words: Vec<CommandWord<'_>> = call.argv.iter().skip(from).collect();

@@ -43,7 +43,7 @@ impl CommandDirectory {
 }
 
 impl ScriptWalk<'_> {
-    /// Runs a command of the script. `functions` is true if the name may be that of a function.
+    /// Runs a command of the script. `functions` is true if the name may refer to a function.
     pub(super) fn run_command(
         &mut self,
         call: &CommandCall<'_>,
@@ -95,7 +95,8 @@ impl ScriptWalk<'_> {
         self.current_scan.defines_function(name) || self.previous_scan.defines_function(name)
     }
 
-    /// Runs what may be a function, or the builtin or program of the same name: it is not certain which.
+    /// Runs a function, or the builtin or program of the same name, if it is not certain which of
+    /// them runs.
     fn call_function(
         &mut self,
         call: &CommandCall<'_>,
@@ -118,7 +119,7 @@ impl ScriptWalk<'_> {
         None
     }
 
-    /// Adds a program that runs, and what it touches.
+    /// Adds a program that runs, and its accesses.
     pub(super) fn add_exec_access(
         &mut self,
         call: &CommandCall<'_>,
@@ -169,7 +170,7 @@ impl ScriptWalk<'_> {
                 cause,
             }));
         }
-        // The directory that `cd` enters is only entered.
+        // `cd` only enters its directory.
         if name == "cd" {
             self.add_entered_directory(call);
         } else {
@@ -182,7 +183,7 @@ impl ScriptWalk<'_> {
         meaning
     }
 
-    /// Returns where a command works.
+    /// Returns the working directory of a command.
     fn command_directory(&self, meaning: &CommandMeaning) -> CommandDirectory {
         let Some(mut bases) = self.state.working_directories.known_directories(self.context.cwd)
         else {
@@ -198,7 +199,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Walks what a program runs in its turn.
+    /// Walks the commands that a program runs.
     pub(super) fn walk_inner_commands(
         &mut self,
         call: &CommandCall<'_>,
@@ -283,7 +284,7 @@ impl ScriptWalk<'_> {
     /// Walks the script that another shell runs.
     fn walk_shell_script(&mut self, name: &str, script: &str, span: Span) {
         let was = std::mem::take(&mut self.is_bash_only);
-        // The script is not a part of the function around it: there is nothing to return from, and
+        // The script is not part of the function around it. There is nothing to return from, and
         // nothing is local.
         let inside = std::mem::take(&mut self.active_functions);
         self.walk_in_subprocess(|walk| {
@@ -307,7 +308,7 @@ fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Returns whether a shell gets no script except its standard input.
+/// Returns whether a shell gets its script only from standard input.
 fn is_stdin_shell(name: &str, argv: &CommandWords) -> bool {
     matches!(name, "bash" | "sh" | "dash")
         && argv.iter().skip(1).all(|word| {
@@ -342,7 +343,7 @@ fn reads_code_from_stdin(name: &str, argv: &CommandWords) -> bool {
         }
 }
 
-/// Returns whether a shell gets its script as a plain operand, and nothing else.
+/// Returns whether a shell gets its script as a plain operand and in no other way.
 fn is_visible_shell_script(name: &str, argv: &CommandWords, meaning: &CommandMeaning) -> bool {
     matches!(name, "bash" | "dash" | "sh")
         && argv.len() == 3

@@ -76,7 +76,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Reads one of the files whose names a word may be, if it is known which these are.
+    /// Adds a read of each file that a word may name, if these files are known.
     fn add_named_file_read(&mut self, word: &ShellWord<'_>, span: Span) -> bool {
         let mut found = None;
         self.expand_each_word(word, &mut |text: &ExpandedWord| {
@@ -136,10 +136,12 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Notes that something writes to a file of `/dev` that leads to standard output or standard error.
+    /// Records that something writes to a file of `/dev` that leads to standard output or standard
+    /// error.
     ///
-    /// Linux opens what the descriptor leads to anew, and truncates it; that the descriptor was opened for reading does not
-    /// matter. So this is nothing new only if the script connects no descriptor with a file that it reads.
+    /// Linux reopens the file behind the descriptor and truncates it, even if the descriptor was
+    /// opened for reading. So this is no additional access only if the script connects no
+    /// descriptor to a file that it reads.
     pub(super) fn add_descriptor_write(&mut self, device: &str, span: Span) {
         let text = format!("{device}, which may lead to a file that was opened for reading");
         let access = Access::Opaque { text, span };
@@ -153,7 +155,7 @@ impl ScriptWalk<'_> {
     }
 }
 
-/// Returns whether `text` is a descriptor, or closes one.
+/// Returns whether `text` is a descriptor or `-`, which closes one.
 fn is_descriptor(text: &str) -> bool {
     let digits = text.strip_suffix('-').unwrap_or(text);
     digits.bytes().all(|byte| byte.is_ascii_digit())

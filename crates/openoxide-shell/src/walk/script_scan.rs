@@ -1,4 +1,4 @@
-//! The facts about the script as a whole, whatever the order in which its commands run.
+//! The facts about the script as a whole, independent of the order in which its commands run.
 
 /// The maximum number of names that are distinguished. Searching more of them would take too long.
 const MAX_NAMES: usize = 256;
@@ -11,31 +11,32 @@ pub(super) struct ScriptScan {
     names: Vec<VariableAssignment>,
     /// The number of assignments to variables that are not distinguished.
     other_assignments: u32,
-    /// Any variable may have any value.
+    /// Whether any variable may have any value.
     pub(super) any_variable_changes: bool,
-    /// Arguments of functions, or of `set --`, may have any value.
+    /// Whether arguments of functions, or of `set --`, may have any value.
     pub(super) changes_arguments: bool,
-    /// Some variables keep their values.
+    /// Whether some variables are read-only.
     pub(super) has_readonly: bool,
-    /// Patterns match other files than they usually do.
+    /// Whether patterns match different files than usual.
     pub(super) changes_globbing: bool,
-    /// Some variables are arrays.
+    /// Whether some variables are arrays.
     pub(super) has_arrays: bool,
-    /// The working directory changes inside a loop or function.
+    /// Whether the working directory changes inside a loop or function.
     pub(super) changes_cwd_repeatedly: bool,
-    /// The working directory changes.
+    /// Whether the working directory changes.
     pub(super) changes_cwd: bool,
     /// Whether some commands run more than once, or later than their position in the text.
     pub(super) has_repetition: bool,
     /// Whether data from a pipe is not read line by line, or standard input is replaced.
     pub(super) has_partial_reads: bool,
-    /// A trap runs between commands.
+    /// Whether a trap runs between commands.
     pub(super) has_traps: bool,
-    /// Substitutions have the traps of the shell around them.
+    /// Whether substitutions inherit the traps of the shell around them.
     pub(super) inherits_traps: bool,
-    /// Something changes which programs run, or what they do.
+    /// Whether something changes which programs run, or what they do.
     pub(super) changes_programs: bool,
-    /// A descriptor other than standard input may lead to a file that was opened for reading.
+    /// Whether a descriptor other than standard input may lead to a file that was opened for
+    /// reading.
     pub(super) reads_on_descriptor: bool,
 }
 
@@ -45,7 +46,7 @@ struct VariableAssignment {
     count: u32,
     /// Whether it may contain text that is dangerous in arithmetic.
     is_tainted: bool,
-    /// Whether it is assigned in the shell itself, and not only for one program.
+    /// Whether it is assigned in the shell itself, and not just for one program.
     stays: bool,
 }
 
@@ -69,7 +70,7 @@ impl ScriptScan {
         self.names.iter().any(|assigned| assigned.name == name && assigned.stays)
     }
 
-    /// Records whether a variable was so far assigned in the shell itself, and not only for one
+    /// Records whether a variable was so far assigned in the shell itself, and not just for one
     /// program.
     pub(super) fn set_stays(&mut self, name: &str, stays: bool) {
         if let Some(assigned) = self.names.iter_mut().find(|assigned| assigned.name == name) {
@@ -77,7 +78,7 @@ impl ScriptScan {
         }
     }
 
-    /// Like [`Self::add_assignment`], but only for one program.
+    /// Like [`Self::add_assignment`], but just for one program.
     pub(super) fn assign_for_program(&mut self, name: &str) {
         let stayed = self.stays(name);
         self.add_assignment(name, true);
@@ -107,15 +108,15 @@ impl ScriptScan {
         }
     }
 
-    /// Returns the names of the variables that are assigned in the shell itself; nothing, if they are too many. Where a name is not known, the
-    /// walk has noted something opaque.
+    /// Returns the names of the variables that are assigned in the shell itself, or `None` if there
+    /// are too many. If a name is unknown, the walk has added an opaque access.
     pub(super) fn assigned_names(&self) -> Option<Vec<String>> {
         let stay = self.names.iter().filter(|assigned| assigned.stays);
         let names = || stay.map(|assigned| assigned.name.clone()).collect();
         (self.names.len() < MAX_NAMES).then(names)
     }
 
-    /// Returns how many assignments there were.
+    /// Returns the number of assignments so far.
     pub(super) fn count_assignments(&self) -> u32 {
         self.names.iter().map(|assigned| assigned.count).sum::<u32>()
             + self.other_assignments

@@ -1,4 +1,4 @@
-//! The state of a walk through a script, and the facts that it has found so far.
+//! The state of a walk through a script, and the facts found so far.
 
 use openoxide_protocol::{AbsPath, Access, CommandClass, OperationFacts, Span};
 
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WalkSource<'a, 't> {
     pub(super) text: &'a str,
-    /// The place in the outermost script, when the text is not a part of it.
+    /// The span in the outermost script, if the text is not a part of it.
     pub(super) outer: Option<Span>,
     pub(super) heredocs: &'t [Vec<WordPiece<'a>>],
 }
@@ -45,7 +45,7 @@ pub(crate) struct ScriptWalk<'s> {
     pub(super) reads_pipe: bool,
     /// The files that are named by the lines that this command reads, if they are known.
     pub(super) stdin: Option<PipedInput>,
-    /// Whether the simple command that comes next writes into a pipe.
+    /// Whether the next simple command writes into a pipe.
     pub(super) writes_pipe: bool,
     /// The files that are named by the lines that the last simple command has printed, if they are
     /// known.
@@ -55,11 +55,12 @@ pub(crate) struct ScriptWalk<'s> {
     /// The certain state if an expansion has failed. bash then abandons the line and continues with
     /// the next one.
     pub(super) expansion_failure_state: Option<WalkState>,
-    /// Whether something was used that bash and a plain shell interpret differently.
+    /// Whether the script uses something that bash and a plain shell interpret differently.
     pub(super) is_bash_only: bool,
-    /// Whether something was used that zsh interprets differently from bash and a plain shell.
+    /// Whether the script uses something that zsh interprets differently from bash and a plain
+    /// shell.
     pub(super) only_without_zsh: bool,
-    /// The index of the access of the command whose rules cover the tools that run now.
+    /// The index of the access of the command whose rules cover the tools that are being walked.
     pub(super) carrier: Option<usize>,
     /// Whether a secret of the environment was expanded anywhere except in the words of a command.
     pub(super) reveals: bool,
@@ -74,13 +75,13 @@ pub(super) struct PipedInput {
     /// The files that the lines name.
     pub(super) paths: WordSource,
     pub(super) working_directories: CwdSet,
-    /// Several commands read from it, one after the other: the next one begins where the last one stopped, and that may be in
-    /// the middle of a name.
+    /// Whether several commands read from it, one after the other. Each begins where the previous
+    /// one stopped, which may be in the middle of a name.
     pub(super) is_shared: bool,
 }
 
 impl<'s> ScriptWalk<'s> {
-    /// Returns a walk that has not begun, with the facts from an earlier walk.
+    /// Creates a walk with the facts from an earlier walk.
     pub(super) fn new(context: &'s AnalysisContext<'s>, previous_scan: ScriptScan) -> Self {
         Self {
             context,
@@ -108,7 +109,7 @@ impl<'s> ScriptWalk<'s> {
         }
     }
 
-    /// Notes that an expansion may fail here.
+    /// Records that an expansion may fail here.
     pub(super) fn note_possible_failure(&mut self) {
         let state = self.state.clone();
         match &mut self.expansion_failure_state {
@@ -129,7 +130,7 @@ impl<'s> ScriptWalk<'s> {
         }
         let runs = |access: &Access| matches!(access, Access::Exec(_));
         if self.reveals && !self.facts.accesses.iter().any(runs) {
-            // Errors of the shell itself hold it: `${x?$TOKEN}`.
+            // Error messages of the shell itself contain the secret: `${x?$TOKEN}`.
             let text = "a secret of the environment".to_owned();
             self.facts.accesses.push(Access::Opaque { text, span: Span::default() });
         }
@@ -139,7 +140,7 @@ impl<'s> ScriptWalk<'s> {
         self.facts
     }
 
-    /// Goes on, whether the last command succeeded or not.
+    /// Continues with the state after success or failure of the last command.
     pub(super) fn merge_failure(&mut self, failed: Option<WalkState>) {
         if let Some(failed) = failed {
             self.state.merge_branch(failed);
@@ -150,7 +151,7 @@ impl<'s> ScriptWalk<'s> {
     pub(super) fn walk_in_subprocess(&mut self, walk: impl FnOnce(&mut Self)) {
         let before = self.state.clone();
         let repeats = std::mem::take(&mut self.repetition_depth);
-        let escaped = self.expansion_failure_state.take(); // Where an expansion fails in there, that process ends.
+        let escaped = self.expansion_failure_state.take(); // If an expansion fails in the subprocess, that process ends.
         walk(self);
         self.repetition_depth = repeats;
         self.expansion_failure_state = escaped;
@@ -176,7 +177,7 @@ impl<'s> ScriptWalk<'s> {
         }
     }
 
-    /// Adds the finding of rare syntax, once for a script.
+    /// Adds the finding of rare syntax, at most once for a script.
     pub(super) fn add_rare_syntax(&mut self, description: &str, span: Span) {
         let finding = findings::new_rare_syntax_finding(description, span);
         if !self.facts.findings.iter().any(|known| known.code == finding.code) {
@@ -194,7 +195,7 @@ impl<'s> ScriptWalk<'s> {
         !self.is_bash_only && !self.only_without_zsh
     }
 
-    /// Returns the variables that the script assigns; [`None`] if they are not known.
+    /// Returns the variables that the script assigns, or [`None`] if they are unknown.
     pub(crate) fn assigned_variables(&self) -> Option<Vec<String>> {
         let known = self.previous_scan.assigned_names();
         self.current_scan.assigned_names().zip(known).map(|(mut names, known)| {
@@ -203,7 +204,8 @@ impl<'s> ScriptWalk<'s> {
         })
     }
 
-    /// Returns the directories that the shell may be left in; [`None`] if they are not known.
+    /// Returns the possible working directories of the shell at the end, or [`None`] if they are
+    /// unknown.
     pub(crate) fn last_directories(&self) -> Option<Vec<AbsPath>> {
         let directories = self.state.working_directories.known_directories(self.context.cwd);
         directories.map(|directories| directories.cloned().collect())

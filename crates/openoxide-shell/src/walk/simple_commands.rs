@@ -1,4 +1,4 @@
-//! Simple commands: words are expanded, redirections opened, and something runs.
+//! Simple commands: expansion of words, redirections, and execution.
 
 use openoxide_protocol::{CommandWords, Span};
 
@@ -98,9 +98,10 @@ impl ScriptWalk<'_> {
         source: WalkSource<'a, '_>,
         simple: &SimpleCommand<'a>,
     ) {
-        // Before or after the redirections: what they see of it must not matter.
+        // The assignments may run before or after the redirections. The order must not matter to
+        // the redirections.
         let alone = simple.redirects.is_empty();
-        // zsh runs `cat` or `more` there.
+        // In that case, zsh runs `cat` or `more`.
         self.only_without_zsh |= !alone && simple.assignments.is_empty();
         for assignment in &simple.assignments {
             self.walk_assignment(source, assignment, alone);
@@ -108,7 +109,8 @@ impl ScriptWalk<'_> {
         simple.redirects.iter().for_each(|redirect| self.walk_redirection(source, redirect));
     }
 
-    /// Runs a command with separate variables. Its changes of them may or may not persist after it.
+    /// Runs a command with separate variables. Its changes to them may or may not persist
+    /// afterwards.
     fn run_with_assignments(&mut self, call: &CommandCall<'_>) -> Option<WalkState> {
         let failed = self.run_command(call, true);
         self.merge_failure(failed);
@@ -133,7 +135,8 @@ impl ScriptWalk<'_> {
                 continue;
             }
             self.current_scan.has_arrays |= matches!(word.pieces.last(), Some(WordPiece::Array(_)));
-            // Braces make several assignments of it, as they do not before a command.
+            // With braces, the word expands to several assignments. This is not so before a
+            // command.
             if declares && is_assignment_word(word) && !brace_expansion::may_expand(&word.pieces) {
                 // A plain shell splits the value.
                 self.is_bash_only |= word.pieces.iter().any(|piece| {
@@ -236,7 +239,7 @@ fn may_be_terminal(file: &str) -> bool {
     file.split('/').any(|part| matches!(part, "dev" | "proc" | ".."))
 }
 
-/// Returns the place of assignments and words, and of the redirections between them.
+/// Returns the span of assignments and words, and of the redirections between them.
 fn words_span(simple: &SimpleCommand<'_>) -> Span {
     let words = simple.words.iter().map(|word| word.span);
     let mut all = simple.assignments.iter().map(|assignment| assignment.span).chain(words);
@@ -249,7 +252,7 @@ pub(super) fn is_declaration_builtin(name: &str) -> bool {
     matches!(name, "declare" | "typeset" | "local" | "export" | "readonly")
 }
 
-/// Returns whether a builtin opens none of the files that its words could name.
+/// Returns whether a builtin opens none of the files that its words may name.
 fn reads_no_file(name: &str) -> bool {
     matches!(name, ":" | "[" | "cd" | "echo" | "false" | "printf" | "test" | "true")
 }

@@ -10,7 +10,7 @@ use crate::programs::WordSource;
 pub(super) struct WalkState {
     pub(super) working_directories: CwdSet,
     pub(super) variables: KnownVariables,
-    /// The shell has left: nothing comes after this place.
+    /// Whether the shell has exited. Commands after this point do not run.
     pub(super) has_exited: bool,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct KnownVariables(Vec<(String, KnownValue)>);
 /// The certain facts about a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum KnownValue {
-    /// This text.
+    /// A known text.
     Text(String),
     /// A number.
     Number,
@@ -34,13 +34,14 @@ pub(super) enum KnownValue {
 }
 
 impl WalkState {
-    /// The working directory is one of `directories` from here on. The script starts in `start`.
+    /// Records that the working directory is one of `directories` from here on. The script starts
+    /// in `start`.
     pub(super) fn enter_directories(&mut self, directories: Vec<AbsPath>, start: &AbsPath) {
         self.working_directories.set_directories(directories, start);
         self.variables.forget_printed_files();
     }
 
-    /// Any directory may be the working directory from here on.
+    /// Records that the working directory is unknown from here on.
     pub(super) fn forget_working_directory(&mut self) {
         self.working_directories.set_unknown();
         self.variables.forget_printed_files();
@@ -61,7 +62,7 @@ impl WalkState {
 }
 
 impl KnownValue {
-    /// Returns whether this is a value of the script's own that arithmetic evaluates to itself.
+    /// Returns whether the script assigned this value and arithmetic evaluates it to itself.
     pub(super) fn is_numeric(&self) -> bool {
         match self {
             Self::Text(text) => is_arithmetic_number(text),
@@ -85,7 +86,8 @@ impl KnownVariables {
         self.0.retain(|(key, _)| key != name);
     }
 
-    /// Drops names of files that a program has printed: elsewhere they are names of other files.
+    /// Drops names of files that a program has printed. In another directory, they name different
+    /// files.
     fn forget_printed_files(&mut self) {
         self.retain(
             |_, value| !matches!(value, KnownValue::Files(paths) if !paths.is_listed_in_script()),
@@ -96,7 +98,7 @@ impl KnownVariables {
         self.0.clear();
     }
 
-    /// Keeps of a value only that it is numeric, or forgets it.
+    /// Reduces a value to the fact that it is numeric, or forgets it.
     pub(super) fn weaken(&mut self, name: &str) {
         if self.get(name).is_some_and(KnownValue::is_numeric) {
             self.set(name, KnownValue::Digits);
@@ -105,8 +107,8 @@ impl KnownVariables {
         }
     }
 
-    /// Keeps the values of some names. Of the others it keeps only that they are numeric, for the
-    /// names that `stay_numeric`.
+    /// Keeps the values of some names. Of the others, it keeps only the fact that they are numeric,
+    /// for the names that `stay_numeric`.
     pub(super) fn retain_or_weaken(
         &mut self,
         keep: impl Fn(&str) -> bool,
@@ -124,7 +126,8 @@ impl KnownVariables {
         });
     }
 
-    /// Keeps of the values only that they are numeric, for the names that `stay_numeric`.
+    /// Reduces all values to the fact that they are numeric, for the names that `stay_numeric`.
+    /// Forgets the others.
     pub(super) fn weaken_all(&mut self, stay_numeric: impl Fn(&str) -> bool) {
         self.retain_or_weaken(|_| false, stay_numeric);
     }

@@ -1,4 +1,4 @@
-//! `test` and `[`: `-v` expands the subscript of the array that it is given.
+//! `test` and `[`, whose operator `-v` expands the subscript of its array operand.
 
 use openoxide_protocol::CommandWord;
 
@@ -9,7 +9,7 @@ use super::{
 use crate::{findings::FindingCode, syntax};
 
 impl ScriptWalk<'_> {
-    /// Looks at the words of `test` or `[`.
+    /// Walks the words of `test` or `[`.
     pub(super) fn walk_test(&mut self, call: &CommandCall<'_>) {
         let words: Vec<CommandWord<'_>> = call.argv.iter().collect();
         let risky = words.iter().enumerate().skip(1).any(|(index, word)| {
@@ -27,7 +27,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Looks at a word of `[[ ]]` that names a variable.
+    /// Checks a word of `[[ ]]` that names a variable.
     pub(super) fn check_variable_word(
         &mut self,
         source: WalkSource<'_, '_>,

@@ -1,4 +1,4 @@
-//! From a word to the words that a program gets.
+//! The expansion of a word to the words that a program gets.
 
 use super::{
     brace_expansion,
@@ -18,7 +18,8 @@ use crate::{
 };
 
 impl ScriptWalk<'_> {
-    /// Expands a word where bash neither splits it nor looks for files: after `=`, in quotes, after `<<<`.
+    /// Expands a word without word splitting and pathname expansion: after `=`, in quotes, after
+    /// `<<<`.
     pub(super) fn expand_without_splitting(&self, word: &ShellWord<'_>) -> ExpandedWord {
         let mut text = ExpandedWord { is_quoted: true, ..ExpandedWord::default() };
         for (index, piece) in word.pieces.iter().enumerate() {
@@ -80,7 +81,7 @@ impl ScriptWalk<'_> {
         text
     }
 
-    /// Notes which files a word means that is a pattern.
+    /// Records which files a word names, if it is a pattern.
     fn note_pattern_files(&self, text: &mut ExpandedWord) {
         text.finish_bracket_pattern();
         if text.is_pattern && text.gaps.is_empty() {
@@ -109,13 +110,13 @@ impl ScriptWalk<'_> {
         text
     }
 
-    /// Returns the files that a word stands for, if it consists of a single expansion.
+    /// Returns the files that a word names, if it consists of a single expansion.
     fn find_expanded_files(&self, pieces: &[WordPiece<'_>]) -> Option<WordSource> {
         if self.are_tokens(pieces) {
             return Some(WordSource::Tokens);
         }
         let parameter = match pieces {
-            // A pipe, and not a file.
+            // This is a pipe, not a file.
             [WordPiece::Process(list)] if !list.is_empty() => {
                 return Some(WordSource::DescendantsOf {
                     roots: Vec::new(),
@@ -170,7 +171,7 @@ impl ScriptWalk<'_> {
             })
     }
 
-    /// Returns which files the output of a substitution names, if that is known.
+    /// Returns which files the output of a substitution names, if known.
     pub(super) fn find_substitution_files(&self, list: &CommandList<'_>) -> Option<WordSource> {
         let place = std::ptr::from_ref(list).addr();
         let found = self.substitution_outputs.iter().find(|(at, _)| *at == place);
@@ -187,7 +188,7 @@ impl ScriptWalk<'_> {
             || self.previous_scan.assigns_variable("GLOBIGNORE")
     }
 
-    /// Adds unquoted text, the piece `index` of `count`.
+    /// Adds unquoted text. It is the piece at `index` of `count` pieces.
     fn push_plain_text(
         &self,
         plain: &str,
@@ -202,7 +203,8 @@ impl ScriptWalk<'_> {
         }
         if plain.contains('~') && [":~", "=~"].iter().any(|mark| plain.contains(mark)) {
             text.push_gap(true);
-            // bash expands it in what looks like an assignment, a plain shell does not.
+            // bash expands this tilde in a word that looks like an assignment. A plain shell does
+            // not.
             text.obscure |= !value && index == 0 && begins_with_assignment(plain);
         }
         if let Some(at) = plain.find(['*', '?', '[']).filter(|_| !value) {
@@ -227,11 +229,11 @@ impl ScriptWalk<'_> {
         match self.home_directory() {
             Some(home) if user == "~" && (whole || !rest.is_empty()) => text.text.push_str(home),
             _ => {
-                // A pattern in such a directory is not matched with the files there.
+                // A pattern in such a directory is not matched against the files there.
                 let whole = whole && !rest.contains(['*', '?', '[']);
                 // The location of another user's home is not known, but the rest of the path shows
-                // what is accessed in it. `~2` and `~-1` are directories that were pushed. `~+` is
-                // the working directory for bash, and a name for a plain shell.
+                // what is accessed in it. `~2` and `~-1` are entries of the directory stack. `~+`
+                // is the working directory in bash, and a literal name in a plain shell.
                 if whole
                     && user == "~+"
                     && let ParameterValue::Known(here) = self.lookup_variable("PWD")
@@ -299,7 +301,7 @@ impl ScriptWalk<'_> {
             && !self.has_inherited_traps()
     }
 
-    /// Returns whether a trap may run in a substitution, and print something there.
+    /// Returns whether a trap may run in a substitution and print something there.
     fn has_inherited_traps(&self) -> bool {
         (self.current_scan.has_traps || self.previous_scan.has_traps)
             && (self.current_scan.inherits_traps || self.previous_scan.inherits_traps)
@@ -319,7 +321,7 @@ impl ScriptWalk<'_> {
         text.may_be_many_words |= !one_word || !text.is_quoted && self.has_changed_ifs();
     }
 
-    /// Adds a number that is not known: `IFS` may split it at a digit.
+    /// Adds an unknown number. `IFS` may split it at a digit.
     fn push_unknown_number(&self, quoted: bool, text: &mut ExpandedWord) {
         text.push_gap(false);
         text.may_be_many_words |= !quoted && self.has_changed_ifs();
@@ -381,7 +383,7 @@ fn has_multi_word_parameter(pieces: &[WordPiece<'_>]) -> bool {
 fn is_multi_word_parameter(parameter: &ParameterExpansion<'_>) -> bool {
     matches!(parameter.name, "@" | "*")
         || matches!(parameter.subscript, Some(ArraySubscript::All))
-        // The variable that is named may be `$@`.
+        // The variable that is referred to may be `$@`.
         || matches!(parameter.form, ExpansionForm::Names | ExpansionForm::Indirect)
         || has_multi_word_parameter(&parameter.operand)
 }

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use openoxide_protocol::AbsPath;
 
-/// More possible directories than this are as good as none.
+/// The maximum number of possible directories. If there are more, the directory is unknown.
 const MAX_DIRECTORIES: usize = 4;
 
-/// The directories that may be the working directory at one place.
+/// The directories that may be the working directory at one point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CwdSet {
-    /// The one that the script starts in.
+    /// Whether the directory in which the script starts is possible.
     includes_start: bool,
     others: Vec<AbsPath>,
     is_unknown: bool,
@@ -23,7 +23,7 @@ impl Default for CwdSet {
 }
 
 impl CwdSet {
-    /// Returns the possible directories, or nothing when they are not known.
+    /// Returns the possible directories, or `None` if they are unknown.
     pub(super) fn known_directories<'b>(
         &'b self,
         start: &'b AbsPath,
@@ -32,7 +32,7 @@ impl CwdSet {
             .then(|| self.includes_start.then_some(start).into_iter().chain(&self.others))
     }
 
-    /// Returns the possible directories in a row; none when they are not known.
+    /// Returns the possible directories as a slice, which is empty if they are unknown.
     pub(super) fn candidate_directories<'b>(&'b self, start: &'b AbsPath) -> Cow<'b, [AbsPath]> {
         match (self.includes_start, self.others.as_slice()) {
             (true, []) => Cow::Borrowed(std::slice::from_ref(start)),
@@ -41,12 +41,13 @@ impl CwdSet {
         }
     }
 
-    /// Any directory may be the working directory from here on.
+    /// Records that the working directory is unknown from here on.
     pub(super) fn set_unknown(&mut self) {
         *self = Self { includes_start: false, others: Vec::new(), is_unknown: true };
     }
 
-    /// The working directory is one of `directories` from here on. The script starts in `start`.
+    /// Records that the working directory is one of `directories` from here on. The script starts
+    /// in `start`.
     pub(super) fn set_directories(&mut self, directories: Vec<AbsPath>, start: &AbsPath) {
         *self = Self {
             includes_start: directories.contains(start),
@@ -57,7 +58,7 @@ impl CwdSet {
         others.for_each(|directory| self.add_directory(directory));
     }
 
-    /// Adds the possibilities of another branch.
+    /// Adds the possible directories of another branch.
     pub(super) fn merge_branch(&mut self, other: Self) {
         if self.is_unknown || other.is_unknown {
             self.set_unknown();
