@@ -66,7 +66,8 @@ impl<'a> ScriptParser<'a> {
 
     /// Moves past the line that contains the delimiter, and returns where the body ends.
     fn find_heredoc_end(&mut self, pending: &PendingHeredoc<'_>) -> ParseResult<usize> {
-        let mut joined = String::new(); // The joined text of earlier lines, each of which ended in a backslash.
+        // The joined text of earlier lines, each of which ended in a backslash.
+        let mut joined = String::new();
         loop {
             let start = self.offset;
             if start >= self.source.len() {

@@ -35,7 +35,8 @@ pub(super) struct PendingHeredoc<'a> {
 /// The parser of one script.
 #[derive(Debug)]
 pub(super) struct ScriptParser<'a> {
-    pub(super) source: &'a str, // INVARIANT: cut and moved at ASCII bytes only, so every slice is a string.
+    // INVARIANT: cut and moved at ASCII bytes only, so every slice is a string.
+    pub(super) source: &'a str,
     pub(super) offset: usize,
     pub(super) depth: u8,
     pub(super) pending: Vec<PendingHeredoc<'a>>,

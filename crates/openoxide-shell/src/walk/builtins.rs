@@ -154,7 +154,8 @@ impl ScriptWalk<'_> {
     }
 
     fn walk_exec(&mut self, call: &CommandCall<'_>) {
-        self.current_scan.has_partial_reads |= call.input != StdinSource::Inherited; // Later commands read from elsewhere.
+        // Later commands read from elsewhere.
+        self.current_scan.has_partial_reads |= call.input != StdinSource::Inherited;
         let mut index = 1;
         loop {
             match call.argv.iter().nth(index) {
@@ -227,7 +228,8 @@ impl ScriptWalk<'_> {
                 });
                 let later = is_exit_trap(&rest);
                 self.current_scan.has_traps |= !later;
-                self.current_scan.has_partial_reads |= !later; // The trap may read the input of other commands.
+                // The trap may read the input of other commands.
+                self.current_scan.has_partial_reads |= !later;
                 // The trap runs between any two later commands, and their meaning depends on it.
                 // The changes of the functions that it calls are not distinguished.
                 let calls = self.current_scan.has_functions() || self.previous_scan.has_functions();

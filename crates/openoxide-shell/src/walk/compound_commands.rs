@@ -181,7 +181,8 @@ impl ScriptWalk<'_> {
         let mut all = self.state.clone();
         for (patterns, body) in arms {
             patterns.iter().for_each(|pattern| self.walk_word(source, pattern));
-            all.merge_branch(self.state.clone()); // The patterns are expanded even if none of them matches.
+            // The patterns are expanded even if none of them matches.
+            all.merge_branch(self.state.clone());
             let last = self.walk_list(source, body);
             self.merge_failure(last);
             all.merge_branch(self.state.clone());

@@ -92,7 +92,8 @@ pub(super) fn reads_whole_lines(call: &CommandCall<'_>, names: usize) -> bool {
             matches!(options.get(index + 1), Some(CommandWord::Known("")))
         }
         CommandWord::Known(option) if option.starts_with('-') => {
-            let letters = option.split('p').next().unwrap_or_default(); // The text after `p` is a prompt.
+            // The text after `p` is a prompt.
+            let letters = option.split('p').next().unwrap_or_default();
             letters.bytes().all(|letter| b"-rsa".contains(&letter))
         }
         _ => true,

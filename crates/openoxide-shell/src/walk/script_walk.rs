@@ -151,7 +151,8 @@ impl<'s> ScriptWalk<'s> {
     pub(super) fn walk_in_subprocess(&mut self, walk: impl FnOnce(&mut Self)) {
         let before = self.state.clone();
         let repeats = std::mem::take(&mut self.repetition_depth);
-        let escaped = self.expansion_failure_state.take(); // If an expansion fails in the subprocess, that process ends.
+        // If an expansion fails in the subprocess, that process ends.
+        let escaped = self.expansion_failure_state.take();
         walk(self);
         self.repetition_depth = repeats;
         self.expansion_failure_state = escaped;
