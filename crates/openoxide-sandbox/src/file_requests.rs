@@ -1,10 +1,10 @@
 //! File changes outside of the profile: suspended, reviewed, and performed by the supervisor.
 //!
 //! The seccomp filter sends a notification for each system call that opens a file for writing, or
-//! that creates, removes or renames a file. The supervisor resolves what the call means, with a
+//! that creates, removes or renames a file. The supervisor resolves the meaning of the call, with a
 //! copy of its path. If the mounts allow the call, or if the supervisor would not perform it, the
-//! call continues. This gives no additional access: whatever another thread has written into its
-//! memory since, the same mounts and Landlock check the call.
+//! call continues. This gives no additional access. Even if another thread has changed the memory
+//! since, the same mounts and Landlock check the call.
 //!
 //! A call that the mounts would refuse is reviewed by its real path. The supervisor performs an
 //! approved change itself, outside of the sandbox, in the directory that was resolved. The program

@@ -2,11 +2,11 @@
 //! supervisor.
 //!
 //! Inside, all addresses are local, so that a connection to any of them reaches a listener of the
-//! supervisor. A name resolves to an address that represents just that name ([`namespace_setup`]).
+//! supervisor. A name resolves to an address that represents only that name ([`namespace_setup`]).
 //! Outside, connections are accepted from these listeners, and each one is checked by the name that
 //! was looked up. It is refused, suspended while a person is asked, or made outside and joined to
-//! the one inside ([`ConnectionBroker`]). The kernel denies every connection, and the supervisor
-//! grants one only by making it itself: a connection that no listener accepts goes nowhere.
+//! the one inside ([`ConnectionBroker`]). The kernel denies every direct connection. The supervisor
+//! grants one only by making it itself, so a connection that no listener accepts goes nowhere.
 //!
 //! `init` sets up the inner side ([`namespace_setup`]), and `supervisor` runs the outer one.
 

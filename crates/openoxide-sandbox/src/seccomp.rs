@@ -2,7 +2,8 @@
 //!
 //! The filter allows all calls except for those on a list: calls that reach kernel interfaces which
 //! ordinary programs do not need, calls that create new namespaces, and calls that bypass the other
-//! layers. Calls with newer numbers than this list fail as if the kernel did not have them.
+//! layers. Calls with numbers above those of this list fail as if the kernel did not implement
+//! them.
 //!
 //! A call that the filter hands to the supervisor is a [`PendingSyscall`]. `init` installs the
 //! filter; `network`, `file_requests` and `supervisor` read the calls.
@@ -31,7 +32,7 @@ pub(crate) struct FilterOptions {
     pub(crate) notify_file_changes: bool,
 }
 
-/// Returns the filter.
+/// Builds the filter.
 pub(crate) fn build_filter(wanted: FilterOptions) -> SeccompFilter {
     let mut to = FilterAssembler::new();
     to.reject_newer(syscalls::NEWEST_SYSCALL);
@@ -50,7 +51,7 @@ pub(crate) fn build_filter(wanted: FilterOptions) -> SeccompFilter {
     restrict_sockets(&mut to, wanted);
     if wanted.notify_connect {
         to.match_call(libc::SYS_connect, FilterAction::Notify);
-        // It goes on; the port is noted.
+        // The call continues. Only its port is recorded.
         to.match_call(libc::SYS_listen, FilterAction::Notify);
     }
     if wanted.notify_file_changes {
@@ -59,8 +60,8 @@ pub(crate) fn build_filter(wanted: FilterOptions) -> SeccompFilter {
     to.finish()
 }
 
-/// Denies new namespaces. In a new user namespace, a process would have every capability, and with
-/// that access to most of the kernel.
+/// Denies new namespaces. In a new user namespace, a process would have every capability, and
+/// therefore access to most of the kernel.
 fn deny_namespaces(to: &mut FilterAssembler) {
     for call in [libc::SYS_clone, libc::SYS_unshare] {
         to.match_any_bit(
@@ -72,8 +73,8 @@ fn deny_namespaces(to: &mut FilterAssembler) {
     }
 }
 
-/// Denies set-user-ID and set-group-ID modes. On the host, where no mount option forbids it, such a
-/// file runs with the rights of its owner: left by root, it makes any user root.
+/// Denies set-user-ID and set-group-ID modes. On the host, unless a mount option forbids it, such a
+/// file runs with the rights of its owner. One that belongs to root would make any user root.
 fn deny_set_id_modes(to: &mut FilterAssembler) {
     let others = libc::S_ISUID | libc::S_ISGID;
     for (call, at) in syscalls::MODE_ARGUMENTS {
@@ -81,7 +82,7 @@ fn deny_set_id_modes(to: &mut FilterAssembler) {
     }
 }
 
-/// Device nodes. Pipes, sockets and plain files can be made.
+/// Denies device nodes. Pipes, sockets and regular files can be created.
 fn deny_device_nodes(to: &mut FilterAssembler) {
     for kind in [libc::S_IFCHR, libc::S_IFBLK] {
         #[cfg(target_arch = "x86_64")]
@@ -102,8 +103,8 @@ fn deny_device_nodes(to: &mut FilterAssembler) {
     }
 }
 
-/// Denies writing into a terminal's input. The next reader there is the person's shell
-/// (CVE-2017-5226). The kernel reads only the lower half of the request, and so does the filter
+/// Denies writing into a terminal's input. The next program that reads it is the person's shell
+/// (CVE-2017-5226). The kernel uses only the lower half of the request, and so does the filter
 /// (CVE-2019-10063).
 fn deny_terminal_input(to: &mut FilterAssembler) {
     for request in syscalls::TERMINAL_INPUT_REQUESTS {
@@ -111,8 +112,8 @@ fn deny_terminal_input(to: &mut FilterAssembler) {
     }
 }
 
-/// Denies changing the limits and the priority of the first process inside, which belongs to the same
-/// user. It restores covers, and must not become slow or fail.
+/// Denies changing the limits and the priority of the first process inside, which belongs to the
+/// same user. It restores mounts that hide paths, and must not become slow or fail.
 fn protect_first_process(to: &mut FilterAssembler) {
     const FIRST: u32 = 1;
     for call in syscalls::PROCESS_SETTING_CALLS {
@@ -122,20 +123,22 @@ fn protect_first_process(to: &mut FilterAssembler) {
         let first = (CallArgument(1), u32::MAX, FIRST);
         to.match_both(*call, (CallArgument(0), *kind), first, FilterAction::NotPermitted);
     }
-    // All processes of a user: the first one is among them.
+    // Denied for all processes of a user, because the first process is one of them.
     for (call, kind) in syscalls::USER_PRIORITY_CALLS {
         to.match_equal(*call, CallArgument(0), *kind, FilterAction::NotPermitted);
     }
 }
 
-/// Leases and notices on files: a lease on a file that the program only reads holds up each process of the host that writes it.
+/// Denies leases on files and notifications about them. A lease on a file that the program can only
+/// read delays each process of the host that writes the file.
 fn deny_file_leases(to: &mut FilterAssembler) {
     for command in syscalls::REFUSED_FCNTL_COMMANDS {
         to.match_equal(libc::SYS_fcntl, CallArgument(1), *command, FilterAction::NotPermitted);
     }
 }
 
-/// Families and kinds of sockets. What datagrams of the unix family are sent to cannot be seen by a filter.
+/// Restricts the families and types of sockets. A filter cannot see the target of a datagram on a
+/// Unix domain socket.
 fn restrict_sockets(to: &mut FilterAssembler, wanted: FilterOptions) {
     const KIND: u32 = 0xf; // SOCK_TYPE_MASK: the rest are flags.
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
@@ -164,7 +167,8 @@ fn restrict_sockets(to: &mut FilterAssembler, wanted: FilterOptions) {
     for family in [inet, inet6] {
         to.match_both(libc::SYS_socket, family, is(libc::SOCK_RAW), FilterAction::NotPermitted);
     }
-    // Of netlink, the routing family tells programs their addresses. The others are wide doors into the kernel.
+    // The netlink routing family tells programs their addresses. The other netlink families give
+    // access to large parts of the kernel.
     to.match_equal_and_not(
         libc::SYS_socket,
         netlink,

@@ -2,9 +2,9 @@
 //! the changes afterwards.
 //!
 //! The upper layers are stored with the state of OpenOxide, accessible only to this user. Only data
-//! that the kernel itself wrote is trusted there: a whiteout is a device that cannot be created in
-//! a user namespace, and the marks of directories are attributes that an overlay hides from
-//! programs which write into it.
+//! that the kernel itself wrote is trusted there. A whiteout is a device that cannot be created in
+//! a user namespace. The marks of directories are attributes that an overlay hides from programs
+//! that write into it.
 //!
 //! The engine prepares a staging area before a run, `init` mounts its overlays, and the command line
 //! shows and commits the changes.

@@ -76,7 +76,8 @@ fn refusal(text: &str) -> String {
         .message
 }
 
-// The first argument of each is what a hostile project may write; the real program takes them on, or dies of them.
+// The first argument of each case is text that a hostile project may write. Codex accepts it or
+// crashes.
 #[test]
 fn files_that_exceed_a_limit_are_refused() {
     for (text, said) in [

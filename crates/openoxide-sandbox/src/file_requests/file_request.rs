@@ -22,7 +22,7 @@ pub(crate) enum FileRequest<F> {
 }
 
 impl FileRequest<RequestedPath> {
-    /// Reads a call. None: it is none that is done on behalf.
+    /// Reads a call. Returns `None` if it is not a call that the supervisor performs.
     pub(super) fn from_syscall(call: &PendingSyscall<'_>) -> Result<Option<Self>, Errno> {
         let flags = |at| OFlags::from_bits_retain(call.int_argument(at).cast_unsigned());
         let mode = |at| Mode::from_raw_mode(call.int_argument(at).cast_unsigned() & 0o1777);
@@ -74,7 +74,8 @@ impl FileRequest<RequestedPath> {
     pub(super) fn resolve(self, call: &PendingSyscall<'_>) -> Option<FileRequest<ResolvedEntry>> {
         Some(match self {
             Self::Open { file, flags, mode } => {
-                // Without a name there is nothing to ask about; and where only a place is meant, nothing is written.
+                // Without a name there is nothing to review. A call with one of these flags writes
+                // nothing.
                 if flags.intersects(OFlags::PATH | OFlags::DIRECTORY) {
                     return None;
                 }

@@ -1,5 +1,5 @@
-//! The handler of file requests: it decides which of them are reviewed, and performs those that are
-//! approved.
+//! The handler of file requests. It decides which of them are reviewed, and performs the approved
+//! ones.
 
 use std::{collections::BTreeSet, os::fd::OwnedFd, sync::Arc, time::Duration};
 
@@ -33,7 +33,7 @@ pub(crate) struct FileRequestHandler {
     /// Paths that are never offered for review, with everything below them: the paths of the
     /// profile, and the sandbox's own.
     restricted_paths: BTreeSet<AbsPath>,
-    /// The same, by whatever name it is reached.
+    /// The same files by identity, to recognize them by any other name.
     restricted_files: BTreeSet<(u64, u64)>,
     user: u32,
     reviews: Arc<ReviewCoordinator<RequestedChange>>,
@@ -41,7 +41,8 @@ pub(crate) struct FileRequestHandler {
 }
 
 impl FileRequestHandler {
-    /// `own` are places of our own; what no one may be asked about is held by `ask`, which answers no.
+    /// Creates a handler. `own` are OpenOxide's own paths. `ask` rejects requests that no person
+    /// may be asked about.
     pub(crate) fn new(
         profile: &SandboxRestrictions,
         own: impl IntoIterator<Item = AbsPath>,
@@ -67,7 +68,7 @@ impl FileRequestHandler {
         self.is_reviewable(&wish).then_some(wish)
     }
 
-    /// Asks, and does it or lets the kernel refuse it.
+    /// Reviews a request. Performs it if it is approved, and otherwise lets the kernel refuse it.
     pub(crate) fn answer(&self, call: &PendingSyscall<'_>, wish: &FileRequest<ResolvedEntry>) {
         let change = wish.to_requested_change();
         let waits = || call.check_pending().is_ok();
@@ -94,7 +95,7 @@ impl FileRequestHandler {
         sys::set_thread_umask(mask).map_err(|_| Errno::PERM)?;
         // The process may have been killed while a person was deciding.
         call.check_pending()?;
-        // The file may have been replaced by one of another kind since it was resolved.
+        // The file may have been replaced by one of another type since it was resolved.
         if !self.is_reviewable(wish) {
             return Err(Errno::ACCESS);
         }
@@ -156,8 +157,8 @@ impl FileRequestHandler {
             && !spot.ancestor_ids().any(|file| self.restricted_files.contains(&file))
     }
 
-    /// Returns whether names can be created and removed there: the directory must belong to this
-    /// user.
+    /// Returns whether names can be created and removed in the directory of the entry. It must
+    /// belong to this user.
     fn can_create_entries(&self, spot: &ResolvedEntry) -> bool {
         spot.is_directory_writable() && spot.directory_owner() == Some(self.user)
     }

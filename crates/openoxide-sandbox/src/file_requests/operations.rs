@@ -1,5 +1,5 @@
 //! Execution of approved changes, on the resolved entries and not on their paths. A file that was
-//! replaced since is detected.
+//! replaced in the meantime is detected.
 
 use std::{ffi::OsStr, os::fd::OwnedFd};
 
@@ -16,7 +16,7 @@ use crate::{
     seccomp::descriptor_path,
 };
 
-/// The flags that an open file keeps, and those of opening that change it.
+/// The flags that an open file keeps, and the flags of open(2) that change it.
 const KEPT: OFlags = OFlags::RDWR
     .union(OFlags::WRONLY)
     .union(OFlags::APPEND)
@@ -27,7 +27,8 @@ const KEPT: OFlags = OFlags::RDWR
     .union(OFlags::DIRECT)
     .union(OFlags::NOATIME);
 
-/// Opens the file, or makes it. What another call has made there meanwhile is opened if it is `fine` and has no other name.
+/// Opens the file, or creates it. If another call has created it in the meantime, it is opened only
+/// if it is `fine` and has no other name.
 pub(super) fn open_file(
     spot: &ResolvedEntry,
     flags: OFlags,
@@ -50,7 +51,7 @@ pub(super) fn open_file(
     }
 }
 
-/// Opens just this file, which is open as a place only.
+/// Opens a file again that is only open with `O_PATH`.
 fn reopen_file(file: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = (flags & KEPT) | OFlags::CLOEXEC | OFlags::NOCTTY;
     open_path(descriptor_path(file), flags, Mode::empty())

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use crate::seccomp::PendingSyscall;
 
-/// A file in the words of a call.
+/// A file in the arguments of a call.
 #[derive(Debug)]
 pub(crate) struct RequestedPath {
     /// The path. A relative path is joined to its base directory.
@@ -27,7 +27,7 @@ impl RequestedPath {
         Ok(Self { path })
     }
 
-    /// The name of a directory may end with slashes.
+    /// Removes trailing slashes, which the name of a directory may have.
     pub(super) fn strip_trailing_slashes(self) -> Self {
         let bytes = self.path.as_os_str().as_bytes();
         let length = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);

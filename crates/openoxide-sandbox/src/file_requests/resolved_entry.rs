@@ -1,8 +1,9 @@
-//! A name in a directory of the host, found through what a confined process sees.
+//! A name in a directory of the host, resolved from the view of a confined process.
 //!
-//! Inside, everything is mounted in its place, so both call a file by the same path once no link is left in it; and it is the same
-//! file only if it has the same device and number. What has not (the private temporary directories, what hides something) is
-//! nothing of the host's.
+//! Inside the sandbox, files are mounted at their own paths. So the host and the sandbox use the
+//! same path for a file once no link is left in it. It is the same file only if it has the same
+//! device and inode number. A file without a match (in the private temporary directories, or a
+//! mount that hides something) does not belong to the host.
 
 use std::{
     ffi::OsStr,
@@ -43,7 +44,7 @@ pub(crate) struct ResolvedEntry {
 const PATH_FLAGS: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 impl ResolvedEntry {
-    /// Finds the file that a path leads to, through a link at its end, too.
+    /// Resolves the file that a path leads to. A link at the end is followed, too.
     pub(super) fn resolve_target(call: &PendingSyscall<'_>, name: &RequestedPath) -> Option<Self> {
         match call.open_in_root(&name.path, OFlags::empty()) {
             Ok(file) if is_mounted_read_only(&file) => {
@@ -56,10 +57,11 @@ impl ResolvedEntry {
         }
     }
 
-    /// Finds the name itself that a path ends with.
+    /// Resolves the last name of a path itself. A link at the end is not followed.
     pub(super) fn resolve_name(call: &PendingSyscall<'_>, name: &RequestedPath) -> Option<Self> {
         let (above, last) = (name.path.parent()?, name.path.file_name()?);
-        // `Path` passes over dots and slashes at the end; who writes them wants a directory, or an error.
+        // `Path` ignores dots and slashes at the end. A caller that writes them expects a
+        // directory, or an error.
         if !name.path.as_os_str().as_bytes().ends_with(last.as_bytes()) {
             return None;
         }
@@ -72,7 +74,7 @@ impl ResolvedEntry {
             .verify_identity(Some(&directory), file.as_ref())
     }
 
-    /// Finds a path on the host. No link is followed: there was none left.
+    /// Opens a path on the host. Links are not followed, because the path does not contain any.
     fn open_on_host(path: &Path) -> Option<Self> {
         let path =
             AbsPath::new(path.to_str()?).ok().filter(|same| Path::new(same.as_str()) == path)?;

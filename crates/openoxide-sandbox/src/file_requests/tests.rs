@@ -54,7 +54,7 @@ fn supervisor() {
 
 impl Arena {
     fn new() -> Self {
-        // Not below /tmp: there it would be hidden, and nothing proved.
+        // A directory below /tmp would be hidden, and the test would prove nothing.
         let place = std::env::current_exe().unwrap();
         let directory = tempfile::tempdir_in(place.parent().unwrap()).unwrap();
         let arena = Self { directory, gone: Cell::new(false) };
@@ -114,7 +114,7 @@ impl Arena {
         Outcome { report: report.unwrap(), output, asked }
     }
 
-    /// Runs a script whose words `OUT` and `W` are the directories; what it prints is the output.
+    /// Runs a script with the directories as `OUT` and `W`. Its output is captured.
     fn script(
         &self,
         script: &str,
@@ -302,7 +302,8 @@ fn calls_end_as_the_kernel_would_end_them() {
     let kernel = Command::new("bash").args(["-c", &program]).output().unwrap();
     let kernel = String::from_utf8(kernel.stdout).unwrap();
     let live = arena.python(&format!("import os; os.umask(0o022)\n{CALLS}"), RULE);
-    // What would end with an error anyhow is left to the kernel, which sees first that nothing can be written there.
+    // Calls that fail in any case are left to the kernel, which checks first that nothing can be
+    // written there.
     let is_error = |line: &str| line.rsplit(' ').next().is_some_and(|last| last.starts_with('E'));
     let left = |live: &str| live.ends_with("EROFS") || live.ends_with("fifo EACCES");
     let same = |(kernel, live): &(&str, &str)| kernel == live || is_error(kernel) && left(live);

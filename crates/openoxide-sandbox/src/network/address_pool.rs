@@ -6,13 +6,14 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The ranges that are kept for measurements and lead nowhere (RFC 2544, RFC 5180): the first half of the one of version 4.
+/// The ranges that are reserved for benchmarks and not routed (RFC 2544, RFC 5180). Of the IPv4
+/// range, only the first half is used.
 const IPV4_PREFIX: u32 = 0xc612_0000;
 const IPV6_PREFIX: u128 = 0x2001_0002 << 96;
-/// The maximum number of names that one run may look up. A name keeps its address to the end: a
-/// second meaning would send a program that remembers the address to another host.
+/// The maximum number of names that one run may look up. A name keeps its address until the run
+/// ends. If an address were reused, a program that remembers it would reach another host.
 const MAX_NAMES: u32 = 16_384;
-/// The number of what the loopback device has itself; names have the numbers above.
+/// The number of the loopback device's own addresses. Names have larger numbers.
 const DEVICE_NUMBER: u32 = 1;
 
 /// Names and their numbers. Each number determines an address of either family.
@@ -26,7 +27,8 @@ struct NameTable {
 }
 
 impl AddressPool {
-    /// Returns the addresses of a name, new ones if it has none yet. None: there are too many names.
+    /// Returns the addresses of a name, and assigns new ones if it has none yet. Returns `None` if
+    /// there are too many names.
     pub(super) fn assign_addresses(&self, name: &str) -> Option<(Ipv4Addr, Ipv6Addr)> {
         let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let number = match names.numbers.get(name) {
@@ -54,14 +56,14 @@ impl NameTable {
     }
 }
 
-/// Returns the additional addresses of the loopback device. Programs request no address of a family
-/// if the machine has none of it (`AI_ADDRCONFIG`).
+/// Returns the additional addresses of the loopback device. Programs do not request addresses of a
+/// family that the machine does not have (`AI_ADDRCONFIG`).
 pub(super) fn device_addresses() -> (Ipv4Addr, Ipv6Addr) {
     addresses_from_number(DEVICE_NUMBER)
 }
 
-/// Returns whether an address belongs to the pool. It represents a name or nothing, and never
-/// itself.
+/// Returns whether an address belongs to the pool. Such an address represents a name or nothing,
+/// and is never a target itself.
 pub(super) fn is_pool_address(address: IpAddr) -> bool {
     number_from_address(address).is_some()
 }

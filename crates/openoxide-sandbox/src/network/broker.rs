@@ -1,4 +1,5 @@
-//! The outer end of a confined process's connections, with the rights of the user who started it.
+//! The outer end of a confined process's connections, with the permissions of the user who started
+//! it.
 
 use std::{
     collections::BTreeSet,
@@ -29,16 +30,16 @@ use crate::{
     runtime_reviews::{DenialLog, ReviewCoordinator},
 };
 
-/// The maximum number of connections that are forwarded or suspended at once. Further ones wait to
-/// be accepted.
+/// The maximum number of connections that are forwarded or suspended at once. Further ones wait
+/// until they are accepted.
 const MAX_CONNECTIONS: usize = 256;
-/// The maximum number of hosts that are reviewed at once. A person cannot keep more apart.
+/// The maximum number of hosts that are reviewed at once. A person cannot keep track of more.
 const MAX_OPEN_REVIEWS: usize = 8;
 /// The time that a person has to answer.
 const REVIEW_TIMEOUT: Duration = Duration::from_secs(60);
-/// The maximum time that a client of the name service may stay silent.
+/// The maximum time that a client of the name service may be idle.
 const DNS_READ_TIMEOUT: Duration = Duration::from_secs(5);
-/// Resolving names runs the C library's modules on these.
+/// The stack size of the threads. Resolving names runs modules of the C library on them.
 const STACK_BYTES: usize = 512 * 1024;
 
 /// A broker that accepts the connections of a confined process, checks them, and makes the
@@ -129,7 +130,7 @@ impl ConnectionBroker {
         self.handler.denials.to_vec()
     }
 
-    /// Returns where refusals are noted, for others that refuse.
+    /// Returns the log of denials, so that other components can add theirs.
     pub(crate) fn denial_log(&self) -> Arc<DenialLog> {
         Arc::clone(&self.handler.denials)
     }
@@ -156,7 +157,7 @@ fn serve_connection(rules: &Arc<ConnectionHandler>, stream: TcpStream, slot: Con
     drop(spawn_thread(serving));
 }
 
-/// Answers questions about names, one a packet.
+/// Answers DNS queries, one in each packet.
 fn serve_dns_packets(socket: &UdpSocket, pool: &AddressPool) {
     let mut packet = [0; dns::MAX_MESSAGE_BYTES];
     loop {
@@ -171,7 +172,7 @@ fn serve_dns_packets(socket: &UdpSocket, pool: &AddressPool) {
     }
 }
 
-/// Answers questions about names, each after its length (RFC 1035 §4.2.2).
+/// Answers DNS queries, each preceded by its length (RFC 1035 §4.2.2).
 fn serve_dns_stream(mut stream: &TcpStream, pool: &AddressPool) -> io::Result<()> {
     stream.set_read_timeout(Some(DNS_READ_TIMEOUT))?;
     stream.set_write_timeout(Some(DNS_READ_TIMEOUT))?;

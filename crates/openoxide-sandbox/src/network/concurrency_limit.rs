@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// A number of places. Who finds none waits.
+/// A number of slots. If none is free, a caller waits.
 #[derive(Clone)]
 pub(crate) struct ConcurrencyLimit(Arc<(Mutex<usize>, Condvar)>);
 
-/// A place, until it is dropped.
+/// An acquired slot, which is released when it is dropped.
 pub(crate) struct ConcurrencySlot(ConcurrencyLimit);
 
 impl ConcurrencyLimit {
@@ -14,7 +14,7 @@ impl ConcurrencyLimit {
         Self(Arc::new((Mutex::new(free), Condvar::new())))
     }
 
-    /// Waits for a place and takes it.
+    /// Waits for a free slot and acquires it.
     pub(crate) fn acquire(&self) -> ConcurrencySlot {
         let (free, changed) = &*self.0;
         let free = free.lock().unwrap_or_else(PoisonError::into_inner);

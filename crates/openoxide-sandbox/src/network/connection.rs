@@ -36,7 +36,7 @@ pub(super) struct ConnectionHandler {
 }
 
 impl ConnectionHandler {
-    /// Makes the connection that `inside` was meant for and carries it to its end, or resets it.
+    /// Makes the connection that `inside` is meant for and forwards it until its end, or resets it.
     pub(super) fn handle(&self, inside: &TcpStream) {
         let made = inside.local_addr().ok().and_then(|to| self.connect_if_allowed(to));
         match made {
@@ -66,7 +66,8 @@ impl ConnectionHandler {
         self.reviews.as_ref().is_some_and(|all| all.review(&(host.to_string(), port), || true))
     }
 
-    /// Connects to the first address that answers. One that does not must not keep the others from being tried.
+    /// Connects to the first address that answers. An address that does not answer must not prevent
+    /// the others from being tried.
     fn connect_to_any(&self, addresses: &[IpAddr], port: u16) -> Option<TcpStream> {
         let patience = if addresses.len() > 1 { CONNECT_TIMEOUT / 4 } else { CONNECT_TIMEOUT };
         let made = |to| self.host_network.connect(SocketAddr::new(to, port), patience).ok();
@@ -74,8 +75,8 @@ impl ConnectionHandler {
     }
 
     /// Returns the addresses of a host that may be reached, or `None` if all of them are forbidden.
-    /// A name must not lead to this machine or its neighbours, whatever its owner publishes now
-    /// (rebinding).
+    /// A name must not lead to this machine or its neighbours, whatever its owner publishes later
+    /// (DNS rebinding).
     fn allowed_addresses(&self, host: &ConnectionTarget, port: u16) -> Option<Vec<IpAddr>> {
         let all = match host {
             ConnectionTarget::Address(address) if address.is_loopback() => {
@@ -98,14 +99,16 @@ impl ConnectionHandler {
     }
 }
 
-/// A service of `localhost` listens at one of its addresses, and programs try both.
+/// Returns the addresses of `localhost`, starting with `first`. A service listens at one of them,
+/// and programs try both.
 fn loopback_addresses(first: IpAddr) -> Vec<IpAddr> {
     let other: IpAddr =
         if first.is_ipv4() { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
     vec![first, other]
 }
 
-/// Carries bytes both ways until both sides are done. The end of one direction is passed on, and the other goes on.
+/// Forwards bytes in both directions until both have ended. The end of one direction is forwarded,
+/// and the other direction continues.
 fn forward_both_ways(inside: &TcpStream, outside: &TcpStream) {
     let carried = thread::scope(|scope| {
         let back = thread::Builder::new().stack_size(STACK_BYTES);
@@ -125,12 +128,12 @@ fn forward_one_way(mut from: &TcpStream, mut to: &TcpStream) {
     }
 }
 
-/// Makes the end of a connection a reset, as from a port without a listener.
+/// Makes closing a connection send a reset, as for a port without a listener.
 fn set_reset_on_close(stream: &TcpStream) {
     let _ = set_socket_linger(stream, Some(Duration::ZERO));
 }
 
-/// Ends both directions: who reads in the other one wakes up.
+/// Shuts down both directions, which wakes up the thread that reads in the other one.
 fn close_both(one: &TcpStream, other: &TcpStream) {
     for stream in [one, other] {
         set_reset_on_close(stream);

@@ -5,14 +5,14 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::network::address_pool::AddressPool;
 
-/// The maximum size of a query for one name, with all that may follow it.
+/// The maximum size of a query for one name, with all additional records.
 pub(super) const MAX_MESSAGE_BYTES: usize = 4096;
 
 const HEADER_LEN: usize = 12;
 const INTERNET: u16 = 1;
 const A: u16 = 1;
 const AAAA: u16 = 28;
-/// Seconds that an answer may be remembered; it stays true to the end.
+/// The time in seconds for which an answer may be cached. It stays valid until the run ends.
 const TTL_SECONDS: u32 = 60;
 
 /// The response code of an answer (RFC 1035 §4.1.1).
@@ -33,7 +33,7 @@ struct DnsQuestion<'a> {
     class: u16,
 }
 
-/// Returns the answer to a packet, or `None` if it is not a query. Such a packet is best ignored.
+/// Returns the answer to a packet, or `None` if it is not a query. Such a packet is ignored.
 pub(super) fn build_answer(packet: &[u8], pool: &AddressPool) -> Option<Vec<u8>> {
     let header = packet.get(..HEADER_LEN)?;
     let flags = read_u16(header, 2)?;
@@ -50,7 +50,7 @@ pub(super) fn build_answer(packet: &[u8], pool: &AddressPool) -> Option<Vec<u8>>
     Some(encode_answer(header, bytes, code, data.as_deref()))
 }
 
-/// Answers a question: the code, and the data of the one record if there is one.
+/// Resolves a question. Returns the response code, and the data of the one record if there is one.
 fn resolve_question(
     question: &DnsQuestion<'_>,
     pool: &AddressPool,
@@ -79,7 +79,7 @@ fn is_localhost(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Reads the one question of a packet.
+/// Parses the only question of a packet.
 fn parse_question(packet: &[u8]) -> Option<DnsQuestion<'_>> {
     let from = packet.get(HEADER_LEN..)?;
     let (labels, length) = parse_labels(from)?;
@@ -93,7 +93,8 @@ fn parse_question(packet: &[u8]) -> Option<DnsQuestion<'_>> {
     })
 }
 
-/// Reads the labels of a name, and how many bytes they take. A question has nothing before it that it could point to.
+/// Parses the labels of a name. Returns them with the number of bytes that they take. There is no
+/// compression, because nothing before the name in a question could be referred to.
 fn parse_labels(bytes: &[u8]) -> Option<(Vec<&[u8]>, usize)> {
     let mut labels = Vec::new();
     let mut at = 0;
@@ -111,8 +112,9 @@ fn parse_labels(bytes: &[u8]) -> Option<(Vec<&[u8]>, usize)> {
     }
 }
 
-/// Returns the name of a host in lower case. None: no host has that name. One that ends in a number is an address to some
-/// programs (WHATWG URL, "ends in a number") and would be another host to each.
+/// Returns the name of a host in lower case, or `None` if it is not a valid host name. A name that
+/// ends in a number is an address for some programs (WHATWG URL, "ends in a number"), and would be
+/// a different host for each program.
 fn parse_host_name(labels: &[&[u8]]) -> Option<String> {
     let fine = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let last = labels.last()?;
@@ -123,7 +125,7 @@ fn parse_host_name(labels: &[&[u8]]) -> Option<String> {
     Some(text.to_ascii_lowercase())
 }
 
-/// Encodes an answer: the question, and one record that points back to the name in the question.
+/// Encodes an answer: the question, and one record that refers back to the name in the question.
 fn encode_answer(
     header: &[u8],
     question: &[u8],

@@ -1,4 +1,4 @@
-//! The way out: names and connections of the host.
+//! Access to the host's network: names and connections.
 
 use std::{
     io,
@@ -11,14 +11,14 @@ pub(super) trait HostNetwork: Send + Sync {
     /// Returns the addresses of a name.
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 
-    /// Connects to an address, if that takes no longer than this.
+    /// Connects to an address, with this timeout.
     fn connect(&self, to: SocketAddr, patience: Duration) -> io::Result<TcpStream>;
 
     /// Returns whether an address belongs to this machine.
     fn is_local_address(&self, address: IpAddr) -> bool;
 }
 
-/// The host as it is.
+/// The real network of the host.
 pub(super) struct SystemNetwork;
 
 impl HostNetwork for SystemNetwork {
@@ -30,8 +30,8 @@ impl HostNetwork for SystemNetwork {
         TcpStream::connect_timeout(&to, patience)
     }
 
-    /// Returns whether an address belongs to this machine: only such an address can be the source
-    /// of a packet.
+    /// Returns whether an address belongs to this machine, because only such an address can be the
+    /// source of a packet.
     fn is_local_address(&self, address: IpAddr) -> bool {
         UdpSocket::bind((address, 0)).is_ok()
     }

@@ -1,4 +1,4 @@
-//! Accepting from many listeners at once, and from those that come later.
+//! Accepting connections from many listeners at once, including listeners that are added later.
 
 use std::{
     io,
@@ -11,7 +11,7 @@ use std::{
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
-/// Listeners, with an event that signals new listeners or the end.
+/// Listeners, with an event that signals new listeners or the stop.
 pub(super) struct ListenerSet {
     wake_event: OwnedFd,
     added: Mutex<NewListeners>,
@@ -44,7 +44,7 @@ impl ListenerSet {
         let _ = rustix::io::write(&self.wake_event, &1_u64.to_ne_bytes());
     }
 
-    /// Hands each connection on, until it is over.
+    /// Passes each connection to `to`, until the set is stopped.
     pub(super) fn accept(&self, mut to: impl FnMut(TcpStream)) {
         let mut all = Vec::new();
         while self.take_added(&mut all) {
@@ -61,7 +61,7 @@ impl ListenerSet {
         }
     }
 
-    /// Takes the new listeners. False: it is over.
+    /// Takes over the added listeners. Returns false if the set was stopped.
     fn take_added(&self, all: &mut Vec<TcpListener>) -> bool {
         let mut new = self.added.lock().unwrap_or_else(PoisonError::into_inner);
         for listener in new.listeners.drain(..) {

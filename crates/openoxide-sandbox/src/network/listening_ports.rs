@@ -10,17 +10,19 @@ use rustix::net::getsockname;
 
 use crate::seccomp::PendingSyscall;
 
-/// Ports from here on are given out by the kernel, mostly to programs that connect to themselves (`ip_local_port_range`).
+/// The first of the ports that the kernel assigns, mostly to programs that connect to themselves
+/// (`ip_local_port_range`).
 const FIRST_EPHEMERAL_PORT: u16 = 32_768;
 /// The maximum number of ports that are recorded.
 const MAX_PORTS: usize = 16;
 
-/// Ports on which a program of the sandbox listens. A port that the kernel chose is left out.
+/// The ports on which programs of the sandbox listen. Ports that the kernel chose are not included.
 #[derive(Debug, Default)]
 pub(crate) struct ListeningPorts(Mutex<BTreeSet<u16>>);
 
 impl ListeningPorts {
-    /// Notes the port of a call of listen(2), which goes on in any case: nothing depends on this.
+    /// Records the port of a call of listen(2). The call continues in any case, so no decision
+    /// depends on this.
     pub(crate) fn record(&self, call: &PendingSyscall<'_>) {
         let address = call.duplicate_socket().and_then(|socket| getsockname(&socket));
         let Some(address) = address.ok().and_then(|address| SocketAddr::try_from(address).ok())
@@ -33,7 +35,7 @@ impl ListeningPorts {
         }
     }
 
-    /// Returns them, in order.
+    /// Returns the ports, in order.
     pub(crate) fn ports(&self) -> Vec<u16> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
     }

@@ -1,5 +1,5 @@
-//! The setup inside the new network namespace, with rights there, before the program is started.
-//!
+//! The setup inside the new network namespace, with capabilities in it, before the program is
+//! started.
 //! It needs one thread and no memory of other processes. Its sockets are sent to the supervisor,
 //! which stays outside.
 
@@ -26,15 +26,16 @@ use rustix::{
 
 use crate::network::{address_pool, netlink::RouteSocket};
 
-/// The port of questions about names.
+/// The port of DNS queries.
 pub(super) const DNS_PORT: u16 = 53;
 /// The addresses where programs expect a name server: that of a resolver on the machine, and the
 /// default if no file names one (resolv.conf(5)).
 const NAME_SERVERS: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 0, 53), Ipv4Addr::LOCALHOST];
-/// The content of `resolv.conf`, without a search list and with `ndots:0`: a name is used as it is,
-/// and not tried below a domain first.
+/// The content of `resolv.conf`, without a search list and with `ndots:0`. A name is used
+/// unchanged, and no domain is appended first.
 const RESOLV_CONF: &str = "nameserver 127.0.0.53\noptions ndots:0\n";
-/// ssh, names, http, https, git: where hardly any confined program wants to listen itself, and below 1024 none could.
+/// The ports of ssh, DNS, http, https and git. Confined programs rarely need to listen on these,
+/// and could not listen below 1024.
 const COMMON_PORTS: [u16; 5] = [22, DNS_PORT, 80, 443, 9418];
 /// The maximum number of ports of rules that have a listener from the start. The sockets are sent
 /// to the supervisor in one message.
@@ -42,7 +43,7 @@ const MAX_RULE_PORTS: usize = 24;
 /// The maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 256;
 
-/// Sets the network of this namespace up. `ask` is true if a reviewer can be asked about hosts that
+/// Sets up the network of this namespace. `ask` is true if a reviewer can be asked about hosts that
 /// no rule names.
 ///
 /// The loopback works. If any host can be reached, every address becomes local, and the sockets for
@@ -70,7 +71,7 @@ pub(crate) fn prepare(network: &NetworkAccess, ask: bool) -> io::Result<Vec<Owne
     open_sockets(named)
 }
 
-/// Makes every address this machine's own. A machine without version 6 does without.
+/// Makes every address local to this machine. A machine without IPv6 gets only IPv4.
 fn make_addresses_local(route: &RouteSocket) -> io::Result<()> {
     let (v4, v6) = address_pool::device_addresses();
     route.add_address(v4.into())?;
@@ -94,7 +95,7 @@ fn open_sockets(named: impl Iterator<Item = u16>) -> io::Result<Vec<OwnedFd>> {
     Ok(sockets)
 }
 
-/// Listens on a port of all addresses, of both families.
+/// Listens on a port of all addresses of both families.
 ///
 /// # Errors
 /// Returns the error of the kernel. `AddrInUse` means that a confined program listens there.
@@ -141,11 +142,12 @@ pub(crate) fn is_allowed_stream(given: impl AsFd, network: &NetworkAccess) -> bo
     }
 }
 
-/// Puts a file of ours over `/etc/resolv.conf`, in this mount namespace: names are asked of us, whatever the host does.
-/// Where the file is missing, programs ask us of themselves.
+/// Mounts our own file over `/etc/resolv.conf` in this mount namespace, so that names are looked up
+/// here regardless of the host's configuration. If the file does not exist, programs use this
+/// resolver by default.
 ///
 /// # Errors
-/// The kernel refused a mount.
+/// Returns an error if the kernel refused a mount.
 pub(crate) fn mount_resolv_conf() -> io::Result<()> {
     let target = match std::fs::canonicalize("/etc/resolv.conf") {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -1,4 +1,4 @@
-//! Messages to the kernel about the network (netlink(7), rtnetlink(7)): what `ip` would send.
+//! Messages to the kernel about the network (netlink(7), rtnetlink(7)), as `ip` sends them.
 
 use std::{io, net::IpAddr, os::fd::OwnedFd};
 
@@ -10,17 +10,17 @@ const NEW_LINK: u16 = 16;
 const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
 const ERROR: u16 = 2;
-/// A request that makes something and is to be acknowledged.
+/// The flags of a request that creates something and must be acknowledged.
 const REQUEST: u16 = 0x405;
 /// The loopback is the first device of every network namespace.
 const LOOPBACK: u32 = 1;
 
-/// A way to the network of the namespace that this was opened in.
+/// A netlink socket for the network namespace in which it was opened.
 pub(super) struct RouteSocket(pub(super) OwnedFd);
 
 impl RouteSocket {
     pub(super) fn open() -> io::Result<Self> {
-        // The first protocol of the family, which needs no number: NETLINK_ROUTE.
+        // NETLINK_ROUTE is the default protocol of the family, so no number is given.
         let family = AddressFamily::NETLINK;
         Ok(Self(socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, None)?))
     }
@@ -44,7 +44,8 @@ impl RouteSocket {
         self.send_request(NEW_ADDRESS, &body)
     }
 
-    /// `ip route add local 0.0.0.0/0 dev lo`, or `::/0`: every address of this one's family is this machine's own.
+    /// `ip route add local 0.0.0.0/0 dev lo`, or `::/0`: makes every address of the same family as
+    /// `like` local to this machine.
     pub(super) fn add_local_route(&self, like: IpAddr) -> io::Result<()> {
         const TABLE_LOCAL: u8 = 255;
         const STATIC: u8 = 4;
@@ -57,7 +58,7 @@ impl RouteSocket {
         self.send_request(NEW_ROUTE, &body)
     }
 
-    /// Sends one request and waits for its end.
+    /// Sends one request and waits for the acknowledgement.
     fn send_request(&self, kind: u16, body: &[u8]) -> io::Result<()> {
         send(&self.0, &build_message(kind, REQUEST, 0, body), SendFlags::empty())?;
         let mut answer = [0; 4096];
@@ -70,7 +71,8 @@ impl RouteSocket {
     }
 }
 
-/// Returns a message: the header (`struct nlmsghdr`), with a number that answers repeat, and what follows.
+/// Returns a message: the header (`struct nlmsghdr`), with a sequence number that answers repeat,
+/// and the body.
 pub(crate) fn build_message(kind: u16, flags: u16, number: u32, body: &[u8]) -> Vec<u8> {
     const HEADER: u32 = 16;
     let length = HEADER + u32::try_from(body.len()).unwrap_or_default();
@@ -83,7 +85,7 @@ pub(crate) fn build_message(kind: u16, flags: u16, number: u32, body: &[u8]) -> 
     message
 }
 
-/// Reads the number of the error out of an answer; 0 is success.
+/// Returns the error number of an answer. 0 means success.
 fn parse_error(answer: &[u8]) -> Option<i32> {
     let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
     let number = i32::from_ne_bytes(answer.get(16..20)?.try_into().ok()?);

@@ -20,24 +20,26 @@ use crate::{network::netlink::build_message, seccomp::PendingSyscall, sys};
 
 const BY_FAMILY: u16 = 20;
 const DONE: u16 = 3;
-/// A request for all there are.
+/// The flags of a request for all sockets.
 const REQUEST_ALL: u16 = 0x301;
 /// The maximum size of one answer of the kernel.
 const ANSWER_BUFFER_BYTES: usize = 64 * 1024;
 
-/// A file as the kernel's diagnostics call it: the device of its file system and the lower half of its number.
+/// The identity of a file in the kernel's diagnostics: the device of its file system and the lower
+/// half of its inode number.
 type DiagFileId = (u32, u32);
 
-/// Opens a way to the kernel's list of the sockets of the network namespace that this process is in (sock_diag(7)).
+/// Opens a socket to the kernel's list of the sockets of this process's network namespace
+/// (sock_diag(7)).
 ///
 /// # Errors
-/// The kernel has no such lists.
+/// Returns an error if the kernel does not provide such lists.
 pub(crate) fn open_diagnostics() -> io::Result<OwnedFd> {
     let (family, protocol) = (AddressFamily::NETLINK, Some(netlink::SOCK_DIAG));
     Ok(socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?)
 }
 
-/// The sockets of the sandbox, and those of the host, which none of them can be.
+/// The sockets of the sandbox, and those of the host, which are never sockets of the sandbox.
 #[derive(Debug)]
 pub(crate) struct SandboxSockets {
     network_cookie: u64,
@@ -46,10 +48,10 @@ pub(crate) struct SandboxSockets {
 }
 
 impl SandboxSockets {
-    /// Takes what [`open_diagnostics`] has opened inside.
+    /// Creates an instance from the socket that [`open_diagnostics`] opened inside.
     ///
     /// # Errors
-    /// As there.
+    /// Returns the same errors as [`open_diagnostics`].
     pub(crate) fn new(inside: OwnedFd) -> io::Result<Self> {
         let network = sys::network_cookie(inside.as_fd())?;
         Ok(Self {
@@ -81,8 +83,8 @@ impl SandboxSockets {
     }
 }
 
-/// Returns how the diagnostics call a file. The device that stat(2) tells is another one on btrfs and overlays, so the
-/// mount is asked.
+/// Returns the identity that the diagnostics use for a file. The device from stat(2) is different
+/// on btrfs and overlays, so the device of the mount is used.
 fn read_file_id(file: &OwnedFd, call: &PendingSyscall<'_>) -> Option<DiagFileId> {
     let about = fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).ok()?;
     let field = |name: &str| {
@@ -101,7 +103,7 @@ fn mount_device(mounts: &str, mount: &str) -> Option<u32> {
     Some(major.parse::<u32>().ok()? << 20 | minor.parse::<u32>().ok()?)
 }
 
-/// The kernel's list of one network namespace, and how often it was asked.
+/// The kernel's list of one network namespace, and the number of requests so far.
 #[derive(Debug)]
 struct SocketDiagnostics(Mutex<(OwnedFd, u32)>);
 
@@ -148,7 +150,7 @@ fn parse_vfs(value: &[u8]) -> Option<DiagFileId> {
     Some((read_u32(value, 4)?, read_u32(value, 0)?))
 }
 
-/// The messages of one answer: `struct nlmsghdr` before each.
+/// An iterator over the messages of one answer. Each begins with a `struct nlmsghdr`.
 struct NetlinkMessages<'a>(&'a [u8]);
 
 impl<'a> Iterator for NetlinkMessages<'a> {
@@ -164,7 +166,7 @@ impl<'a> Iterator for NetlinkMessages<'a> {
     }
 }
 
-/// The attributes of one message: `struct nlattr` before each.
+/// An iterator over the attributes of one message. Each begins with a `struct nlattr`.
 struct NetlinkAttributes<'a>(&'a [u8]);
 
 impl<'a> Iterator for NetlinkAttributes<'a> {

@@ -12,10 +12,10 @@ use openoxide_protocol::{
 
 use crate::network::address_pool::{self, AddressPool};
 
-/// Whom a connection is meant for.
+/// The target of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ConnectionTarget {
-    /// The host of a name that was looked up.
+    /// A host by the name that was looked up.
     Name(String),
     /// An address that was not looked up by name. It is checked as an address.
     Address(IpAddr),
@@ -34,7 +34,7 @@ pub(super) enum ConnectionVerdict {
     NoListener,
 }
 
-/// Judges a connection by the address that it was made to.
+/// Returns the verdict on a connection, from the address that it was made to.
 pub(super) fn judge_connection(
     network: &NetworkAccess,
     pool: &AddressPool,

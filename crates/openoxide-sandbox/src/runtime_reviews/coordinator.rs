@@ -37,7 +37,7 @@ struct ReviewState<K> {
     recent_starts: VecDeque<Instant>,
 }
 
-/// One question, and until when it is waited for.
+/// One question, and the time limit for its answer.
 struct PendingReview {
     deadline: Instant,
     state: Mutex<ReviewAnswer>,
@@ -53,9 +53,9 @@ struct ReviewAnswer {
 }
 
 impl<K: Ord + Clone + Send + 'static> ReviewCoordinator<K> {
-    /// Creates a coordinator that puts each question to `ask`, on a separate thread. A caller waits
-    /// for an answer for at most `patience`, measured from the start of the question. Questions
-    /// beyond `most_open` open ones are not asked.
+    /// Creates a coordinator that passes each question to `ask`, on a separate thread. A caller
+    /// waits for an answer for at most `patience`, measured from the start of the question. If
+    /// `most_open` questions are open, further ones are not asked.
     pub(crate) fn new(
         ask: impl Fn(&K, &dyn Fn() -> bool) -> RuntimeDecision + Send + Sync + 'static,
         patience: Duration,
@@ -66,9 +66,9 @@ impl<K: Ord + Clone + Send + 'static> ReviewCoordinator<K> {
         Arc::new(Self { ask: Box::new(ask), timeout: patience, max_open: most_open, state })
     }
 
-    /// Returns whether this is approved, as soon as that is known or the reviewer has answered.
-    /// Returns false in case of doubt. The question is withdrawn if all waiting processes have
-    /// ended (`still`).
+    /// Returns whether the request is approved, as soon as that is known or the reviewer has
+    /// answered. Returns false if there is no answer. The question is withdrawn if all waiting
+    /// processes have ended (`still`).
     pub(crate) fn review(self: &Arc<Self>, key: &K, still: impl Fn() -> bool) -> bool {
         let question = {
             let mut state = self.lock_state();

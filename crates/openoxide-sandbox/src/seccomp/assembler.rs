@@ -1,4 +1,4 @@
-//! Writing a filter: classic BPF over `struct seccomp_data`.
+//! Assembling of a filter: classic BPF over `struct seccomp_data`.
 
 use crate::{
     seccomp::syscalls::ARCHITECTURE,
@@ -10,14 +10,14 @@ use crate::{
 pub(crate) enum FilterAction {
     /// `EPERM`.
     NotPermitted,
-    /// `ENOSYS`: libraries then take an older call, which can be looked at.
+    /// `ENOSYS`: libraries then use an older call, which the filter can check.
     NotImplemented,
-    /// The supervisor is asked.
+    /// The supervisor is notified.
     Notify,
 }
 
-/// The place of an argument, from 0. Only its lower half is looked at: each that is named here is an `int`, or a word
-/// whose upper half the kernel ignores or refuses.
+/// The index of an argument. Only its lower half is compared. Each argument that is used here is an
+/// `int`, or a word whose upper half the kernel ignores or refuses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallArgument(pub(crate) u32);
 
@@ -34,12 +34,13 @@ const ARGUMENTS_AT: u32 = 16;
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 
-/// Writes a filter. Between two rules the accumulator holds the number of the call.
+/// An assembler of a filter. Between two rules, the accumulator contains the number of the call.
 #[derive(Debug)]
 pub(crate) struct FilterAssembler(Vec<BpfInstruction>);
 
 impl FilterAssembler {
-    /// Begins with what no rule may skip: calls of another architecture have other numbers, and are refused.
+    /// Creates a filter with the instructions that no rule may skip. They refuse calls of other
+    /// architectures, which have other numbers.
     pub(crate) fn new() -> Self {
         let mut to = Self(Vec::new());
         to.load(ARCHITECTURE_AT);
@@ -56,13 +57,13 @@ impl FilterAssembler {
         self.push_return(FilterAction::NotImplemented);
     }
 
-    /// This call, whatever its arguments.
+    /// Matches this call with any arguments.
     pub(crate) fn match_call(&mut self, call: i64, verdict: FilterAction) {
         self.push(EQUAL, 0, 1, syscall_number(call));
         self.push_return(verdict);
     }
 
-    /// This call, if its argument is this.
+    /// Matches this call if the argument has this value.
     pub(crate) fn match_equal(
         &mut self,
         call: i64,
@@ -77,7 +78,7 @@ impl FilterAssembler {
         });
     }
 
-    /// This call, if its argument has one of these bits.
+    /// Matches this call if the argument has one of these bits.
     pub(crate) fn match_any_bit(
         &mut self,
         call: i64,
@@ -92,7 +93,7 @@ impl FilterAssembler {
         });
     }
 
-    /// This call, if these bits of its argument are that.
+    /// Matches this call if the masked bits of the argument have this value.
     pub(crate) fn match_masked(
         &mut self,
         call: i64,
@@ -109,7 +110,7 @@ impl FilterAssembler {
         });
     }
 
-    /// This call, unless its argument is one of these.
+    /// Matches this call unless the argument is one of these values.
     pub(crate) fn match_none_of(
         &mut self,
         call: i64,
@@ -128,7 +129,8 @@ impl FilterAssembler {
         });
     }
 
-    /// This call, if one argument is this and bits of another are that.
+    /// Matches this call if one argument has this value and the masked bits of another have that
+    /// value.
     pub(crate) fn match_both(
         &mut self,
         call: i64,
@@ -146,7 +148,7 @@ impl FilterAssembler {
         });
     }
 
-    /// This call, if one argument is this and another is not that.
+    /// Matches this call if one argument has this value and another does not have that value.
     pub(crate) fn match_equal_and_not(
         &mut self,
         call: i64,
@@ -163,13 +165,14 @@ impl FilterAssembler {
         });
     }
 
-    /// Ends the filter: everything else is allowed.
+    /// Finishes the filter. All other calls are allowed.
     pub(crate) fn finish(mut self) -> SeccompFilter {
         self.push(RETURN, 0, 0, ALLOW);
         SeccompFilter::new(self.0)
     }
 
-    /// Writes a rule that other calls jump over. Afterwards the accumulator holds the number again.
+    /// Adds a rule that other calls jump over. Afterwards the accumulator contains the call number
+    /// again.
     fn add_call_rule(&mut self, call: i64, rule: impl FnOnce(&mut Self)) {
         let mut inner = Self(Vec::new());
         rule(&mut inner);
@@ -202,7 +205,7 @@ impl FilterAssembler {
     }
 }
 
-/// Numbers of calls are small; one that is not cannot be made.
+/// Converts a call number. Valid numbers are small; a larger one cannot be called.
 fn syscall_number(call: i64) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
 }

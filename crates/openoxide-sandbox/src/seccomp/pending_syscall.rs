@@ -1,4 +1,4 @@
-//! One call that is held: what it wants, with which socket, and how it ends.
+//! One suspended system call: its arguments, its socket, and its result.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -25,13 +25,13 @@ use crate::{
 const MAX_PATH_LEN: usize = 4096;
 const PAGE_BYTES: usize = 4096;
 
-/// A call that is held.
+/// A suspended system call.
 pub(crate) struct PendingSyscall<'a> {
     notification: SeccompNotification,
     listener: BorrowedFd<'a>,
 }
 
-/// The number may be that of any thread (6.9); older kernels want the first one.
+/// Accepts the ID of any thread (Linux 6.9). Older kernels require that of the first thread.
 const PIDFD_THREAD: PidfdFlags = PidfdFlags::from_bits_retain(0x80);
 
 impl<'a> PendingSyscall<'a> {
@@ -44,7 +44,7 @@ impl<'a> PendingSyscall<'a> {
         self.notification.number
     }
 
-    /// Returns an argument that is an `int`: the kernel looks at its lower half alone.
+    /// Returns an argument that is an `int`. The kernel uses only its lower half.
     pub(crate) fn int_argument(&self, at: usize) -> i32 {
         let word = self.notification.arguments.get(at).copied().unwrap_or_default();
         u32::try_from(word & 0xffff_ffff).unwrap_or_default().cast_signed()
@@ -78,7 +78,7 @@ impl<'a> PendingSyscall<'a> {
     /// Copies the address out of the caller's memory. That memory is not read again.
     pub(crate) fn read_address(&self) -> Result<SocketAddress, Errno> {
         let [_, at, length, ..] = self.notification.arguments;
-        // The kernel takes an `int`.
+        // The kernel reads an `int`.
         let length = usize::try_from(length & 0xffff_ffff).map_err(|_| Errno::INVAL)?;
         if length > 128 {
             return Err(Errno::INVAL);
@@ -131,14 +131,14 @@ impl<'a> PendingSyscall<'a> {
         fs::read_link(at).map_err(|error| to_errno(&error))
     }
 
-    /// Opens what the caller calls by this path, without rights to it but to know which it is.
+    /// Opens the file that the caller refers to with this path, only to identify it (`O_PATH`).
     pub(crate) fn open_path(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
         let path = self.base_directory(libc::AT_FDCWD)?.join(Path::new(OsStr::from_bytes(path)));
         self.open_in_root(&path, OFlags::empty())
     }
 
-    /// Opens the file at a path in the caller's root, without permissions except to identify it.
-    /// The path cannot lead out of the caller's root.
+    /// Opens the file at a path in the caller's root, only to identify it. The path cannot lead out
+    /// of the caller's root.
     pub(crate) fn open_in_root(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         let place = OFlags::PATH | OFlags::CLOEXEC;
         let root = open(self.proc_path("root"), place | OFlags::DIRECTORY, Mode::empty())?;
@@ -147,7 +147,7 @@ impl<'a> PendingSyscall<'a> {
         openat2(&root, path, place | flags, Mode::empty(), inside)
     }
 
-    /// Returns the mask that the caller has for the modes of new files.
+    /// Returns the caller's umask.
     pub(crate) fn umask(&self) -> Result<Mode, Errno> {
         let status = self.read_status()?;
         let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
@@ -179,8 +179,8 @@ impl<'a> PendingSyscall<'a> {
         fs::read_to_string(self.proc_path("status")).map_err(|error| to_errno(&error))
     }
 
-    /// Checks that the caller still waits. Only then did the files that were opened through its
-    /// thread number belong to it.
+    /// Checks that the call is still pending. Only then did the files that were opened through the
+    /// thread ID belong to the caller.
     pub(crate) fn check_pending(&self) -> Result<(), Errno> {
         sys::is_notification_valid(self.listener, self.notification.id)
             .then_some(())
@@ -192,7 +192,7 @@ impl<'a> PendingSyscall<'a> {
     }
 }
 
-/// Returns a path that means just this open file.
+/// Returns a path that refers to exactly this open file.
 pub(crate) fn descriptor_path(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }

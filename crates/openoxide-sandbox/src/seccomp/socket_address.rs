@@ -1,10 +1,10 @@
-//! The address in a call, read from a copy.
+//! The address in a call, parsed from a copy.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use rustix::io::Errno;
 
-/// The longest address that means anything here: `struct sockaddr_un`.
+/// The maximum length of a supported address: `struct sockaddr_un`.
 pub(crate) const MAX_ADDRESS_LEN: usize = 110;
 
 const UNSPECIFIED: u16 = 0;
@@ -15,7 +15,7 @@ const INET6: u16 = 10;
 /// The address that a call wants to connect to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SocketAddress {
-    /// No address: the socket is to be disconnected.
+    /// No address: the socket is disconnected.
     Unspecified,
     Internet(SocketAddr),
     /// A socket in the file system.
@@ -25,7 +25,7 @@ pub(crate) enum SocketAddress {
 }
 
 impl SocketAddress {
-    /// Reads an address as the kernel would (`struct sockaddr`).
+    /// Parses an address as the kernel does (`struct sockaddr`).
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Errno> {
         let invalid = Errno::INVAL;
         match u16::from_ne_bytes(read_array(bytes, 0).ok_or(invalid)?) {
@@ -55,7 +55,7 @@ fn parse_inet(bytes: &[u8]) -> Option<SocketAddr> {
 fn parse_inet6(bytes: &[u8]) -> Option<SocketAddr> {
     let port = u16::from_be_bytes(read_array(bytes, 2)?);
     let address = Ipv6Addr::from(read_array::<16>(bytes, 8)?);
-    // The scope may be missing (RFC 2133), the flow keeps the network's order.
+    // The scope ID may be missing (RFC 2133). The flow information stays in network byte order.
     let scope = read_array(bytes, 24).map_or(0, u32::from_ne_bytes);
     let flow = u32::from_ne_bytes(read_array(bytes, 4)?);
     Some(SocketAddrV6::new(address, port, flow, scope).into())
@@ -75,7 +75,7 @@ mod tests {
         SocketAddress::parse(&[&family.to_ne_bytes(), rest].concat())
     }
 
-    /// As unix(7), ip(7) and ipv6(7) draw them.
+    /// Layouts from unix(7), ip(7) and ipv6(7).
     #[test]
     fn addresses_are_read_as_the_kernel_reads_them() {
         let v4 = read(2, b"\x01\xbb\x5d\xb8\xd8\x22\0\0\0\0\0\0\0\0");

@@ -1,4 +1,4 @@
-//! The system calls that are refused, with why.
+//! The system calls that are refused, with the reasons.
 
 /// The value of `seccomp_data` for the architecture of this machine (linux/audit.h).
 #[cfg(target_arch = "x86_64")]
@@ -6,10 +6,11 @@ pub(super) const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 pub(super) const ARCHITECTURE: u32 = 0xc000_00b7;
 
-/// The newest call that was looked at (6.17: file_setattr). The same number on both architectures.
+/// The newest call that was reviewed (6.17: file_setattr). It has the same number on both
+/// architectures.
 pub(super) const NEWEST_SYSCALL: i64 = 469;
 
-/// Flags of clone(2) and unshare(2) that make namespaces.
+/// Flags of clone(2) and unshare(2) that create namespaces.
 pub(super) const NEW_NAMESPACES: u32 = (libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
@@ -20,7 +21,7 @@ pub(super) const NEW_NAMESPACES: u32 = (libc::CLONE_NEWUSER
     .cast_unsigned()
     | 0x80; // CLONE_NEWTIME; for clone(2) these bits are the signal, where no signal has this one.
 
-/// Calls that give a file a mode, and the place of that argument.
+/// Calls that set the mode of a file, and the index of that argument.
 pub(super) const MODE_ARGUMENTS: &[(i64, u32)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, 1),
@@ -37,18 +38,18 @@ pub(super) const MODE_ARGUMENTS: &[(i64, u32)] = &[
     (libc::SYS_openat, 3),
 ];
 
-/// Calls that open a file, and the place of their flags.
+/// Calls that open a file, and the index of the flags.
 pub(super) const OPEN_CALLS: &[(i64, u32)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1),
     (libc::SYS_openat, 2),
 ];
 
-/// Flags of these that make or change a file. `O_TMPFILE` goes with one of them.
+/// The flags of open calls that create or change a file. `O_TMPFILE` requires one of them.
 pub(super) const WRITE_FLAGS: u32 =
     (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC).cast_unsigned();
 
-/// Other calls that change files and are done on behalf.
+/// Other calls that change files and that the supervisor performs on behalf of the program.
 pub(super) const NAME_CHANGING_CALLS: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_creat,
@@ -105,12 +106,12 @@ pub(super) const REFUSED_FCNTL_COMMANDS: &[u32] = &[
     1026, // F_NOTIFY
 ];
 
-/// Calls that fail as not implemented, so that libraries do without them. Some have their arguments
-/// in memory, where a filter cannot read them. io_uring works where no filter is applied. The
-/// contexts of io_setup(2) are counted by the kernel for the whole machine (`fs.aio-max-nr`), so
-/// that one program could take those of all users. InnoDB of MySQL and MariaDB then uses threads
-/// ("Linux Native AIO disabled"), nginx reads files without `aio`, and QEMU uses a thread pool
-/// unless `aio=native` is requested.
+/// Calls that fail as not implemented, so that libraries work without them. Some have their
+/// arguments in memory, where a filter cannot read them. io_uring performs operations that no
+/// filter sees. The kernel limits the contexts of io_setup(2) for the whole machine
+/// (`fs.aio-max-nr`), so one program could use up those of all users. Without it, InnoDB of MySQL
+/// and MariaDB uses threads ("Linux Native AIO disabled"), nginx reads files without `aio`, and
+/// QEMU uses a thread pool unless `aio=native` is requested.
 pub(super) const UNIMPLEMENTED_CALLS: &[i64] = &[
     libc::SYS_io_setup,
     libc::SYS_openat2,
@@ -122,7 +123,7 @@ pub(super) const UNIMPLEMENTED_CALLS: &[i64] = &[
 
 /// Calls that no confined program needs.
 pub(super) const REFUSED_CALLS: &[i64] = &[
-    // The file system's shape.
+    // The mounts of the file system.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
@@ -143,7 +144,7 @@ pub(super) const REFUSED_CALLS: &[i64] = &[
     libc::SYS_quotactl_fd,
     libc::SYS_acct,
     libc::SYS_fanotify_init,
-    // Other processes: their memory, their descriptors.
+    // Other processes: their memory and their descriptors.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -152,7 +153,7 @@ pub(super) const REFUSED_CALLS: &[i64] = &[
     libc::SYS_kcmp,
     libc::SYS_move_pages,
     libc::SYS_migrate_pages,
-    // Keys of the session, which no namespace separates.
+    // Keys of the session, which are not separated by a namespace.
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
@@ -176,7 +177,7 @@ pub(super) const REFUSED_CALLS: &[i64] = &[
     libc::SYS_setdomainname,
     libc::SYS_nfsservctl,
     libc::SYS_lookup_dcookie,
-    // Ports and segments of the processor.
+    // I/O ports and segments of the processor.
     #[cfg(target_arch = "x86_64")]
     libc::SYS_iopl,
     #[cfg(target_arch = "x86_64")]

@@ -20,16 +20,16 @@ use crate::{
 /// The result of a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommitResult {
-    /// The changes that were not made, and why.
+    /// The changes that were not made, with the reasons.
     pub skipped: Vec<SkippedChange>,
     /// The findings that a person should look at now.
     pub findings: Vec<PostRunFinding>,
 }
 
 impl StagingArea {
-    /// Makes the changes that were shown to a person, path by path. An entry that is not as it was
-    /// shown is not changed. New files that a program of the host would run are quarantined, as
-    /// after any run.
+    /// Makes the changes that were shown to a person, path by path. An entry that has changed since
+    /// it was shown is not changed. New files that a program of the host would run are quarantined,
+    /// as after any run.
     ///
     /// # Errors
     /// Returns an error if the protected paths cannot be determined. No change was made then.
@@ -38,7 +38,8 @@ impl StagingArea {
     }
 }
 
-/// Makes the changes. What takes another's place needs that to be gone, so it comes last; else what goes does.
+/// Makes the changes. Removals come last, except for entries that replace one of another type.
+/// Those come after the removals, because the old entry must be gone first.
 fn apply_changes(
     stage: &StagingArea,
     changes: &StagedChanges,
@@ -87,7 +88,8 @@ impl StageCommitter<'_> {
         self.apply_change(change, |spot| spot.remove(before));
     }
 
-    /// Makes one change. Directories of this user that refuse access are made accessible for it.
+    /// Makes one change. Directories of this user that refuse access are made accessible for that
+    /// time.
     fn apply_change(
         &mut self,
         change: &StagedChange,
@@ -122,7 +124,8 @@ impl StageCommitter<'_> {
         self.result.skipped.push(left);
     }
 
-    /// Gives directories their modes, when nothing is made in them any more; and looks for what must not be run yet.
+    /// Sets the modes of directories, after all entries in them were created, and scans for files
+    /// that must not be run yet.
     fn finish(mut self, changes: &StagedChanges) -> CommitResult {
         drop(std::mem::take(&mut self.permissions));
         for change in changes.changes.iter().rev() {

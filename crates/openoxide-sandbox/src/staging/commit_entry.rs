@@ -24,10 +24,10 @@ use crate::staging::{
     tree::{descriptor_path, open_below},
 };
 
-/// Names of one process differ by this.
+/// A counter that makes the temporary names of one process unique.
 static NEXT_NAME: AtomicU64 = AtomicU64::new(0);
 
-/// A name in a directory of the host.
+/// A name in a directory of the host, to which a change is committed.
 pub(super) struct CommitTarget<'a> {
     directory: OwnedFd,
     name: &'a OsStr,
@@ -42,8 +42,8 @@ impl<'a> CommitTarget<'a> {
         Ok(Self { directory, name })
     }
 
-    /// Puts the staged entry in its place. A directory is created empty, and gets its mode at the
-    /// end ([`Self::set_mode`]).
+    /// Moves the staged entry to its final name. A directory is created empty, and gets its mode at
+    /// the end ([`Self::set_mode`]).
     pub(super) fn apply(
         &self,
         stage: &StagingArea,
@@ -99,8 +99,8 @@ impl<'a> CommitTarget<'a> {
         Ok(mkdirat(&self.directory, self.name, Mode::RWXU)?)
     }
 
-    /// Writes the staged file. The content gets a name only when it is complete: a process that is
-    /// killed before leaves nothing behind.
+    /// Writes the staged file. The content gets a name only when it is complete. A process that is
+    /// killed before that leaves nothing behind.
     fn write_file(
         &self,
         stage: &StagingArea,
@@ -130,7 +130,7 @@ impl<'a> CommitTarget<'a> {
             None => self.rename(name, RenameFlags::NOREPLACE),
         };
         if settled.is_err() {
-            // Nothing but ours has this name.
+            // Only OpenOxide uses this name.
             _ = unlinkat(&self.directory, name, AtFlags::empty());
         }
         settled
@@ -168,7 +168,7 @@ fn temporary_name() -> String {
     format!(".openoxide-{}-{number}", std::process::id())
 }
 
-/// Returns the times of a file: those of the staged file, because `make` depends on them.
+/// Returns the times of the staged file, because `make` depends on them.
 fn file_times(after: &EntryState) -> Timestamps {
     let (tv_sec, tv_nsec) = after.stamp.modified.to_parts();
     let modified = Timespec { tv_sec, tv_nsec };

@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// No run changes more, nor deeper, and is committed.
+/// The maximum number and depth of the changes of a run. A run that exceeds it cannot be committed.
 const MAX_CHANGES: usize = 100_000;
 const MAX_DEPTH: usize = 100;
 
@@ -96,7 +96,7 @@ impl StageComparison<'_> {
         Ok(())
     }
 
-    /// Looks at one name that the run has touched.
+    /// Compares one name that the run has changed.
     fn compare_entry(&mut self, place: &ComparedEntry<'_>) -> io::Result<()> {
         let Some(staged) = stat_entry(&place.directories.upper, place.name)? else { return Ok(()) };
         if is_whiteout(&staged) {
@@ -219,7 +219,7 @@ impl StageComparison<'_> {
         Ok(gone)
     }
 
-    /// Notes that all in a directory goes.
+    /// Records the removal of everything in a directory.
     fn add_directory_removals(&mut self, place: &ComparedEntry<'_>) -> io::Result<bool> {
         let (Some(lower), Some(again)) = (place.lower_directory()?, place.lower_directory()?)
         else {

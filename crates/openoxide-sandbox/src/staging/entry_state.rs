@@ -1,4 +1,4 @@
-//! The state of the entry at a path, which shows later whether it is still the same.
+//! The state of the entry at a path, which is used to detect changes later.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -14,11 +14,12 @@ use rustix::{
     io::Errno,
 };
 
-/// The clock of a file system goes on every few milliseconds.
+/// The interval at which the clock is checked. The clock of a file system advances every few
+/// milliseconds.
 const TICK_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_TICKS: u32 = 50;
 
-/// A file, a symbolic link or a directory.
+/// The state of a file, a symbolic link or a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryState {
     /// The type of the entry.
@@ -36,11 +37,11 @@ pub enum EntryKind {
     Directory,
     /// A file with this size in bytes.
     File(u64),
-    /// A symbolic link, and where it leads.
+    /// A symbolic link with its target.
     Link(OsString),
 }
 
-/// A moment by the clock of a file system: seconds, and the rest of them.
+/// A time by the clock of a file system: seconds, and the fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileTime(i64, i64);
 
@@ -55,15 +56,15 @@ pub(super) struct EntryStamp {
 }
 
 impl FileTime {
-    /// Returns the current time of the file system of this directory. It creates a file without a
-    /// name for that, which disappears immediately.
+    /// Returns the current time of the file system of this directory. For that it creates a file
+    /// without a name, which disappears immediately.
     fn now(directory: impl AsFd) -> io::Result<Self> {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         Ok(change_time(&fstat(openat(directory, c".", flags, Mode::RUSR)?)?))
     }
 
     /// Waits until the clock of the file system advances, so that every earlier change has an
-    /// earlier time. If that takes too long, more entries are treated as changed since.
+    /// earlier time. If that takes too long, more entries are treated as changed.
     pub(super) fn wait_for_tick(directory: impl AsFd) -> io::Result<Self> {
         let first = Self::now(&directory)?;
         for _ in 0..MAX_TICKS {
@@ -101,7 +102,7 @@ impl EntryStamp {
         }
     }
 
-    /// Looks at a name in a directory.
+    /// Reads the state of a name in a directory.
     pub(super) fn read(directory: impl AsFd, name: &OsStr) -> io::Result<Self> {
         Ok(Self::from_stat(&statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }

@@ -1,5 +1,5 @@
-//! The directories of staged changes: next to the registry, one for each run, which is locked until
-//! the run ends.
+//! The directories of staged changes. They are next to the registry. Each run has one, which is
+//! locked until the run ends.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -23,18 +23,18 @@ use crate::{
     staging::tree,
 };
 
-/// Places of one process differ by this.
+/// A counter that makes the directories of one process unique.
 static NEXT_DIRECTORY: AtomicU64 = AtomicU64::new(0);
 
-/// A directory of this run's own.
+/// A directory that belongs to this run.
 #[derive(Debug)]
 pub(super) struct StageDirectory {
     path: PathBuf,
-    /// Locked.
+    /// The lock on the directory.
     _lock: File,
 }
 
-/// The two directories that an overlay works with.
+/// The two directories that an overlay uses.
 #[derive(Debug)]
 pub(crate) struct OverlayLayer {
     pub(crate) upper: PathBuf,
@@ -53,7 +53,7 @@ impl StageDirectory {
     /// Creates a directory for a run. It is locked before `remove_stale` can see it.
     pub(super) fn create(registry: &Path) -> io::Result<Self> {
         let home = staging_root(registry);
-        // It is the user's own, or it is refused.
+        // Opening fails unless the directory belongs to the user.
         PlaceholderRegistry::open(&home)?;
         let _all = lock_directory(&home)?;
         loop {
@@ -74,13 +74,13 @@ impl StageDirectory {
 
 impl Drop for StageDirectory {
     fn drop(&mut self) {
-        // What cannot be taken away now, the next sweep tries again.
+        // If a part cannot be removed now, the next cleanup tries again.
         drop(tree::remove_tree(&self.path));
     }
 }
 
 impl OverlayLayer {
-    /// Those of the writable directory with this number.
+    /// Returns the directories of the writable directory with this index.
     pub(crate) fn new(place: &Path, number: usize) -> Self {
         let layer = place.join(number.to_string());
         Self { upper: layer.join("upper"), work: layer.join("work") }
@@ -96,7 +96,7 @@ impl OverlayLayer {
     }
 }
 
-/// Takes away what killed runs have staged.
+/// Removes the staged changes of killed runs.
 pub(crate) fn remove_stale(registry: &Path) -> io::Result<()> {
     let home = staging_root(registry);
     if !home.is_dir() || fs::read_dir(&home)?.next().is_none() {
@@ -113,7 +113,7 @@ pub(crate) fn remove_stale(registry: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses what no overlay could show as it is.
+/// Returns an error for directories that an overlay could not show unchanged.
 pub(super) fn check_roots(registry: &Path, roots: &[PathBuf]) -> io::Result<()> {
     let mounted = fs::read("/proc/self/mountinfo")?;
     let refused =
@@ -138,7 +138,8 @@ pub(super) fn check_roots(registry: &Path, roots: &[PathBuf]) -> io::Result<()> 
     Ok(())
 }
 
-/// The fifth field of each line; blanks and their like are written as `\040` (proc_pid_mountinfo(5)).
+/// Returns the fifth field of each line. Spaces and similar characters are written as `\040`
+/// (proc_pid_mountinfo(5)).
 pub(super) fn parse_mount_points(mounted: &[u8]) -> impl Iterator<Item = PathBuf> {
     let lines = mounted.split(|byte| *byte == b'\n');
     let fields = lines.filter_map(|line| line.split(|byte| *byte == b' ').nth(4));

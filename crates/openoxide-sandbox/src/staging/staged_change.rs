@@ -9,13 +9,13 @@ use crate::staging::entry_state::EntryState;
 /// The changes that a staged run would make.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StagedChanges {
-    /// In the order of their paths.
+    /// The changes, sorted by path.
     pub changes: Vec<StagedChange>,
-    /// The changes that are not made, whatever is decided about the others.
+    /// The changes that are not made, regardless of the decision about the others.
     pub skipped: Vec<SkippedChange>,
 }
 
-/// One path that would be made, changed or removed.
+/// One path that would be created, changed or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagedChange {
     /// The path.
@@ -31,10 +31,10 @@ pub struct StagedChange {
     pub(super) relative_path: PathBuf,
 }
 
-/// Something that is not changed, and why.
+/// A path that is not changed, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedChange {
-    /// The path. It may hold any character; bytes that are none are replaced.
+    /// The path. It may contain any character. Invalid UTF-8 is replaced.
     pub path: String,
     /// The reason.
     pub reason: String,

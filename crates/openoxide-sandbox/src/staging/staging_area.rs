@@ -23,14 +23,15 @@ use crate::{
 };
 
 /// The staged changes of a run. Dropping it removes them. After a crash, the supervisor of the next
-/// run does.
+/// run removes them.
 #[derive(Debug)]
 #[must_use = "what was staged is gone when this is dropped"]
 pub struct StagingArea {
     pub(super) profile: SandboxRestrictions,
     pub(super) roots: Vec<StagedRoot>,
     pub(super) directory: StageDirectory,
-    /// Directories that the program closed and that were opened to look into them, by their numbers, and the modes that they had.
+    /// The previous modes, by inode number, of directories that the program made inaccessible and
+    /// that were made accessible for the comparison.
     pub(super) closed_modes: RefCell<BTreeMap<u64, u32>>,
 }
 
@@ -38,10 +39,10 @@ pub struct StagingArea {
 #[derive(Debug)]
 pub(super) struct StagedRoot {
     pub(super) path: PathBuf,
-    /// Itself, whatever its name leads to by now.
+    /// The directory itself, opened so that later changes of its path do not matter.
     pub(super) directory: OwnedFd,
     pub(super) upper: OwnedFd,
-    /// The time at which it was staged, by the clock of its file system.
+    /// The time at which it was staged, according to the clock of its file system.
     pub(super) started_at: FileTime,
 }
 
@@ -73,10 +74,11 @@ impl StagingArea {
         })
     }
 
-    /// The place, for [`LaunchConfig::staging_directory`](crate::LaunchConfig::staging_directory).
+    /// Returns the directory, for
+    /// [`LaunchConfig::staging_directory`](crate::LaunchConfig::staging_directory).
     ///
     /// # Errors
-    /// If the path is not valid UTF-8.
+    /// Returns an error if the path is not valid UTF-8.
     pub fn directory(&self) -> Result<AbsPath, SandboxError> {
         let path = self.directory.path().to_str().ok_or(io::ErrorKind::InvalidFilename);
         let path = path.map_err(io::Error::from);

@@ -22,7 +22,7 @@ struct World {
 }
 
 impl World {
-    /// A workspace with a few files, which have just been made.
+    /// Creates a workspace with a few new files.
     fn new() -> Self {
         let world = Self { directory: tempfile::tempdir().unwrap() };
         fs::create_dir_all(world.path("w/d")).unwrap();
@@ -48,7 +48,7 @@ impl World {
         }
     }
 
-    /// Stages these files, each with its content, and the removal of those without.
+    /// Stages these files, each with its content. Files without content are staged as removed.
     fn stage(&self, files: &[(&str, Option<&str>)]) -> StagingArea {
         let stage = StagingArea::prepare(&self.absolute("registry"), &self.profile()).unwrap();
         for (name, content) in files {
@@ -134,7 +134,7 @@ fn a_directory_that_others_use_meanwhile_is_not_removed() {
     assert_eq!(world.read("w/d/mine"), "mine");
 }
 
-/// Times can be set back; the time of the last change cannot.
+/// Programs can set modification times back, but not the time of the last change (`ctime`).
 #[test]
 fn a_changed_file_with_old_times_is_left() {
     let world = World::new();
@@ -233,7 +233,7 @@ fn protected_files_are_never_committed() {
 }
 
 impl World {
-    /// As if the look had overlooked that they are protected.
+    /// Returns changes as if the comparison had missed that these paths are protected.
     fn forged(&self, names: &[&str], of: &StagedChanges) -> Vec<StagedChange> {
         let one = |name: &&str| StagedChange {
             path: self.absolute(&format!("w/{name}")),
@@ -290,7 +290,7 @@ fn places_of_runs_that_go_on_are_not_swept() {
     assert!(stage.directory.path().exists() && !abandoned.exists());
 }
 
-/// The example of proc_pid_mountinfo(5), and a name with a blank.
+/// The example of proc_pid_mountinfo(5), and a name with a space.
 #[test]
 fn mounts_are_read_as_the_kernel_writes_them() {
     let lines = b"36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n\

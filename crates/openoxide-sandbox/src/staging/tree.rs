@@ -1,5 +1,6 @@
-//! Trees of files that a program has made, reached by descriptors alone. Directories that it closed are opened as long as needed:
-//! they are ours.
+//! Trees of files that a program has created, accessed only through descriptors. Directories that
+//! the program made inaccessible belong to this user, and are made accessible for as long as
+//! needed.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -20,7 +21,7 @@ use rustix::{
     io::{Errno, fcntl_dupfd_cloexec},
 };
 
-/// A directory by its name, which leads through no symbolic link.
+/// Opens a directory by its path, which must not contain symbolic links.
 pub(super) fn open_root(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
@@ -34,10 +35,10 @@ pub(super) fn open_below(directory: impl AsFd, rest: &Path) -> io::Result<OwnedF
     Ok(openat2(directory, rest, flags, Mode::empty(), how)?)
 }
 
-/// Whose a tree is.
+/// The owner of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TreeOwner {
-    /// A person's: nothing in it is touched.
+    /// A tree of a person. Its modes are never changed.
     Host,
     /// A staged tree. An entry that refuses access is made readable, opened, and gets its mode back
     /// immediately.
@@ -77,12 +78,12 @@ fn open_readable(tree: TreeOwner, place: &OwnedFd, flags: OFlags) -> io::Result<
     }
 }
 
-/// A descriptor that was opened with `O_PATH` is worked with by this name.
+/// Returns a path for a descriptor that was opened with `O_PATH`.
 pub(super) fn descriptor_path(place: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", place.as_raw_fd())
 }
 
-/// The names in a directory that was opened for reading, sorted.
+/// Returns the names in a directory that was opened for reading, sorted.
 pub(super) fn list_names(directory: impl AsFd) -> io::Result<Vec<OsString>> {
     let mut listing = Dir::new(fcntl_dupfd_cloexec(directory, 0)?)?;
     listing.rewind();
@@ -132,7 +133,7 @@ fn empty_directory(top: &OwnedFd, directory: &OwnedFd, moved: &mut u64) -> io::R
     for name in list_names(directory)? {
         if !unlink_file(directory, &name)? {
             *moved += 1;
-            // Who moves a directory writes into it: its `..` changes.
+            // Moving a directory writes into it, because its `..` changes.
             chmodat(directory, &name, Mode::RWXU, AtFlags::empty())?;
             renameat(directory, &name, top, format!(".{moved}"))?;
         }
@@ -149,7 +150,7 @@ fn unlink_file(directory: &OwnedFd, name: &OsStr) -> io::Result<bool> {
     }
 }
 
-/// Opens a directory of ours for listing, and makes it accessible to OpenOxide permanently.
+/// Opens a directory of OpenOxide for listing, and makes it accessible permanently.
 fn open_for_listing(directory: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let place = openat(directory, name, flags, Mode::empty())?;

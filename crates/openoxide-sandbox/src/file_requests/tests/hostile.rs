@@ -1,4 +1,4 @@
-//! Programs that want more than they are asked about.
+//! Tests of programs that try to change more than was approved.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn restricted_files_are_never_offered_for_review() {
          mv OUT/sub OUT/sub2; mknod OUT/p p; echo a > inside; echo b > /tmp/own; mkdir sub/own; exit 0",
         YES,
     );
-    // `touch` opens what it changes the times of, and of `mv` across mounts the copy is one of the file itself.
+    // `touch` opens the file whose times it changes. `mv` between mounts copies the file itself.
     let allowed = ["Write out/there", "Write out/x", "Remove out/there"];
     let asked = arena.asked(&outcome);
     assert!(asked.iter().all(|one| allowed.contains(&one.as_str())), "{asked:#?} {outcome:?}");
@@ -46,7 +46,7 @@ fn only(name: &'static str) -> impl Fn(&RequestedChange) -> RuntimeDecision {
     }
 }
 
-/// While one thread opens a path, others put another one into its memory.
+/// While one thread opens a path, other threads replace it in memory.
 /// Guards I23.
 #[test]
 fn a_path_that_changes_under_a_call_opens_no_other_file() {
@@ -88,7 +88,8 @@ print(tries, got)
     assert_eq!(length("out/yes") + length("w/own"), numbers[1], "{outcome:?}");
 }
 
-/// While one process opens, makes and removes through links in a directory that it can write, another turns them.
+/// While one process opens, creates and removes files through links in a writable directory,
+/// another process changes the links.
 /// Guards I23.
 #[test]
 fn links_that_are_turned_under_a_call_lead_to_no_other_file() {

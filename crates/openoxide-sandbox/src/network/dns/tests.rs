@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A question as RFC 1035 §4.1 draws it.
+/// Returns a question in the format of RFC 1035 §4.1.
 fn packet(name: &[&[u8]], kind: u16) -> Vec<u8> {
     let mut packet = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00".to_vec();
     for label in name {

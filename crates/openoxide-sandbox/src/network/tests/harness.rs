@@ -1,4 +1,5 @@
-//! A network namespace for tests: `unshare` makes it, this test binary sets it up inside and starts a program.
+//! A network namespace for tests. `unshare` creates it, and this test binary sets it up inside and
+//! starts a program.
 
 use std::{
     collections::BTreeMap,
@@ -36,9 +37,9 @@ use crate::{
 pub(crate) struct World {
     pub(crate) network: NetworkAccess,
     pub(crate) reviewer: Option<Box<dyn NetworkReviewer>>,
-    /// The product's own filter and the supervisor that answers for connect(2).
+    /// True to install the real filter, with a supervisor that answers connect(2).
     pub(crate) notify: bool,
-    /// The product's own filter where no such supervisor can be.
+    /// True to install the real filter without such a supervisor.
     pub(crate) deaf: bool,
     /// The standard input of the program.
     pub(crate) input: Option<OwnedFd>,
@@ -78,7 +79,7 @@ const MARK: &str = "\n=== the program ===\n";
 const VARIABLE: &str = "OPENOXIDE_TEST_INSIDE";
 
 impl World {
-    /// Hosts and ports that rules name, as words.
+    /// Parses the hosts and ports that rules name, separated by spaces.
     pub(crate) fn of(rules: &str) -> Self {
         let hosts = rules.split_whitespace().map(|rule| rule.parse().unwrap()).collect();
         let outside = Arc::new(Internet::default());
@@ -125,7 +126,7 @@ impl World {
         self.run(&["python3", "-c", program])
     }
 
-    /// Runs a program inside, to its end.
+    /// Runs a program inside until it ends.
     pub(crate) fn run(self, argv: &[&str]) -> Outcome {
         let (outer, inner) = MessageSocket::pair().unwrap();
         let inside = Inside {
@@ -169,7 +170,7 @@ fn started(inside: &Inside, wire: &MessageSocket) -> std::process::Child {
     command.stdin(wire).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// The half outside.
+/// Runs the part outside of the namespace.
 fn supervise(world: World, wire: MessageSocket) -> Option<Arc<ConnectionBroker>> {
     let (InitMessage::Listeners { .. }, listeners) = wire.receive().ok()?? else { return None };
     if let Some(input) = world.input {
@@ -293,7 +294,7 @@ pub(crate) fn server<T: Send + 'static>(
     (address, hear)
 }
 
-/// A web server that tells the host that it was asked for.
+/// Starts a web server that reports the host that was requested.
 pub(crate) fn web(text: &'static str) -> (SocketAddr, mpsc::Receiver<String>) {
     server(move |mut stream| {
         let (mut request, mut bytes) = (Vec::new(), [0; 1024]);

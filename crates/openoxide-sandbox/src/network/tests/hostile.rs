@@ -1,4 +1,4 @@
-//! Programs that mean harm.
+//! Tests of malicious programs.
 
 use std::{
     net::{SocketAddr, TcpStream, UdpSocket},
@@ -15,8 +15,7 @@ use crate::{
 
 const V4: &str = "93.184.216.34";
 
-/// A name whose owner later points it to this machine or to its neighbours leads nowhere, in any
-/// notation.
+/// A name that later resolves to this machine or to its neighbours leads nowhere, in any notation.
 ///
 /// Guards I21.
 #[test]
@@ -25,7 +24,7 @@ fn a_name_never_leads_to_this_machine_and_its_neighbours() {
         64:ff9b::7f00:1 2002:7f00:1:: 198.18.0.2 203.0.113.7 255.255.255.255 224.0.0.1 8.8.4.4";
     let (server, asked) = web("the inside");
     let world = World::of("evil.example").host("evil.example", inner, 80, server);
-    // The last one is this machine's own on the internet.
+    // The last one is the public address of this machine.
     let own = vec!["8.8.4.4".parse().unwrap()];
     let outside = Arc::new(super::harness::Internet {
         own,

@@ -1,4 +1,4 @@
-//! Programs that mean no harm.
+//! Tests of ordinary programs.
 
 use std::{
     io::{Read as _, Write as _},
@@ -15,7 +15,8 @@ use crate::{
     network::tests::harness::{World, refused, server, web},
 };
 
-/// Addresses that were given out to real hosts; the tests' internet leads them elsewhere.
+/// Addresses that are assigned to real hosts. The simulated internet of the tests leads them
+/// elsewhere.
 const V4: &str = "93.184.216.34";
 const V6: &str = "2606:2800:220:1::1";
 
@@ -65,7 +66,8 @@ fn a_host_that_no_rule_names_is_refused_and_reported() {
             let argv: Vec<_> = client.iter().map(String::as_str).collect();
             let outside = Arc::clone(&world.outside);
             let outcome = World { notify, ..world }.run(&argv);
-            // Where its only socket is gone before the promise is settled, node has nothing left to do, and is content.
+            // If its only socket is closed before the promise is settled, node has nothing left to
+            // do and exits successfully.
             let content = argv.first() == Some(&"node") && outcome.output.is_empty();
             assert!(outcome.status != Some(0) || content, "{client:?} {outcome:?}");
             assert!(!outcome.output.contains("never"), "{client:?} {outcome:?}");
@@ -103,7 +105,7 @@ fn a_rejection_is_remembered_and_reported() {
         "-c",
         "curl -sS http://a.example/; curl -sS http://a.example/; curl -sS https://a.example/",
     ]);
-    // The timing decides if it saw a connection that ends or no connection.
+    // It depends on the timing whether the program saw a connection that ends or no connection.
     assert!(outcome.output.is_empty() && outcome.status != Some(0), "{outcome:?}");
     assert_eq!(outcome.errors.matches("curl: (").count(), 3, "{outcome:?}");
     assert_eq!(
@@ -128,7 +130,7 @@ fn version_6_is_reached_as_version_4_is() {
 
 #[test]
 fn each_side_may_end_before_the_other() {
-    // The server answers only when it has heard everything.
+    // The server answers only after it has received everything.
     let (server, heard) = server(|mut stream| {
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();

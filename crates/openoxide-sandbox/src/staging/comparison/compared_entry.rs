@@ -35,11 +35,11 @@ impl DirectoryPair {
     }
 }
 
-/// A name in such a directory.
+/// A name in a pair of directories.
 pub(super) struct ComparedEntry<'a> {
     pub(super) directories: &'a DirectoryPair,
     pub(super) name: &'a OsStr,
-    /// From the writable directory on.
+    /// The path relative to the writable directory.
     pub(super) relative_path: PathBuf,
     /// The current metadata of the host's entry, if there is one.
     pub(super) host_stat: Option<Stat>,
@@ -58,7 +58,7 @@ impl<'a> ComparedEntry<'a> {
         }
     }
 
-    /// The directories by this name; there may be none in the place of something else.
+    /// Returns the host's directory with this name, or `None` if it has no directory there.
     pub(super) fn lower_directory(&self) -> io::Result<Option<OwnedFd>> {
         match (&self.directories.lower, &self.host_stat) {
             (Some(lower), Some(now)) if file_type(now) == FileType::Directory => {
