@@ -136,7 +136,7 @@ fn check_mv(argv: &CommandWords, place: &DangerContext<'_>) -> Option<&'static s
     }
 }
 
-/// Returns whether a path is the directory `.git` or, if `recursive` is set, is inside of one.
+/// Returns whether a path is the directory `.git` or, if `recursive` is set, is inside one.
 fn is_git_directory(path: &str, recursive: bool) -> bool {
     let mut names = path.split('/').filter(|name| !matches!(*name, "" | ".")).rev();
     let is = |name: &str| name.eq_ignore_ascii_case(".git");

@@ -46,7 +46,7 @@ pub use walk::environment_variables::is_ascii_compatible_locale;
 /// The maximum size of a script that is tried as one plain command. Longer scripts are seldom one.
 const MAX_PLAIN_SCRIPT_SIZE: usize = 4096;
 
-/// Returns what `script` would do if bash ran it.
+/// Returns the facts about what `script` would do if bash ran it.
 ///
 /// Every program that bash would start, and every file that a redirection would open, is among the
 /// accesses, or one of them is opaque. A script without commands has no accesses.
@@ -60,7 +60,7 @@ pub fn analyze_script(script: &str, setting: &AnalysisContext<'_>) -> OperationF
     analyze_fully(script, setting)
 }
 
-/// Returns whether a script parses completely. This parses the script without analysing it.
+/// Returns whether a script parses completely. This parses the script without analyzing it.
 #[must_use]
 pub fn is_parsable(script: &str) -> bool {
     script_text::reject_unreadable(script).is_none() && syntax::parse_script(script, 0).1.is_none()

@@ -1,4 +1,4 @@
-//! The order of commands in a script, as far as it is certain.
+//! The order of the commands in a script, where it is certain.
 
 use openoxide_protocol::Span;
 

@@ -5,7 +5,7 @@ pub(super) const fn is_metacharacter(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>')
 }
 
-/// Returns whether `byte` has no special meaning inside of an unquoted word.
+/// Returns whether `byte` has no special meaning inside an unquoted word.
 pub(super) const fn is_plain_byte(byte: u8) -> bool {
     !is_metacharacter(byte) && !matches!(byte, b'\\' | b'\'' | b'"' | b'$' | b'`')
 }

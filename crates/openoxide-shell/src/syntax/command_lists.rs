@@ -114,7 +114,7 @@ impl<'a> ScriptParser<'a> {
         }
     }
 
-    /// Reads any number of `!` and `time`. Returns whether `time` was one of them.
+    /// Parses any number of `!` and `time`. Returns whether `time` was one of them.
     fn parse_pipeline_prefixes(&mut self, negated: &mut bool) -> ParseResult<bool> {
         let (mut timed, mut count) = (false, 0_u32);
         loop {
@@ -145,7 +145,7 @@ impl<'a> ScriptParser<'a> {
         matches!(self.peek(), None | Some(b'\n' | b';' | b')' | b'#'))
     }
 
-    /// Reads one command. After a `|`, `time` is a program.
+    /// Parses one command. After a `|`, `time` is a program.
     pub(super) fn parse_command(&mut self, first: bool) -> ParseResult<ShellCommand<'a>> {
         self.skip_blanks();
         if self.peek() == Some(b'(') {

@@ -9,7 +9,7 @@ use super::{
 };
 
 impl<'a> ScriptParser<'a> {
-    /// Reads the compound command that begins with the reserved word `word` at the cursor.
+    /// Parses the compound command that begins with the reserved word `word` at the cursor.
     pub(super) fn parse_compound(&mut self, word: &str) -> ParseResult<ShellCommand<'a>> {
         match word {
             "select" => self.note_unusual(self.offset),
@@ -93,7 +93,7 @@ impl<'a> ScriptParser<'a> {
         Ok(CompoundCommand::For { name, words, body: self.parse_loop_body()?, select })
     }
 
-    /// Reads the words of `for x in …` and the separator after them.
+    /// Parses the words of `for x in …` and the separator after them.
     fn parse_for_words(&mut self) -> ParseResult<Vec<ShellWord<'a>>> {
         let mut words = Vec::new();
         loop {
@@ -173,7 +173,7 @@ impl<'a> ScriptParser<'a> {
         self.parse_function_body(name)
     }
 
-    /// Reads the body of the function `name`.
+    /// Parses the body of the function `name`.
     pub(super) fn parse_function_body(&mut self, name: &'a str) -> ParseResult<ShellCommand<'a>> {
         self.note_unusual_in_substitution(self.offset);
         self.skip_lines()?;

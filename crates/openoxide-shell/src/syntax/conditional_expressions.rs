@@ -7,7 +7,7 @@ use super::{
 };
 
 impl<'a> ScriptParser<'a> {
-    /// Reads a condition after `[[`, up to and with `]]`.
+    /// Parses a condition after `[[`, up to and including `]]`.
     pub(super) fn parse_condition(&mut self) -> ParseResult<CompoundCommand<'a>> {
         self.uses_bashisms = true;
         let mut tests = Vec::new();

@@ -9,7 +9,7 @@ use super::{
 };
 
 impl<'a> ScriptParser<'a> {
-    /// Reads the delimiter after `<<` or `<<-`, and returns the index of the body.
+    /// Parses the delimiter after `<<` or `<<-`, and returns the index of the body.
     pub(super) fn parse_heredoc_operator(&mut self, tabs: bool) -> ParseResult<usize> {
         // Inside a body, the lines and delimiters of two here-documents would have to be
         // distinguished.

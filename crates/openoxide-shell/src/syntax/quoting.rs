@@ -19,7 +19,7 @@ pub(super) enum QuoteEnd {
 }
 
 impl<'a> ScriptParser<'a> {
-    /// Reads `'…'`.
+    /// Parses `'…'`.
     pub(super) fn parse_single_quoted(&mut self) -> ParseResult<WordPiece<'a>> {
         self.offset += 1;
         let text = self.take_while(|byte| byte != b'\'');
@@ -27,7 +27,7 @@ impl<'a> ScriptParser<'a> {
         Ok(WordPiece::Literal(Cow::Borrowed(text)))
     }
 
-    /// Reads `"…"`.
+    /// Parses `"…"`.
     pub(super) fn parse_double_quoted(&mut self) -> ParseResult<WordPiece<'a>> {
         self.offset += 1;
         let pieces =
@@ -82,7 +82,7 @@ impl<'a> ScriptParser<'a> {
         }
     }
 
-    /// Reads `"…"` inside of double quotes and `${…}`. bash expands braces before it interprets
+    /// Parses `"…"` inside double quotes and `${…}`. bash expands braces before it interprets
     /// such quotes. It removes a backslash that quotes nothing before it expands the remaining
     /// text: `"${x:-"$\(id)"}"` runs `id`.
     pub(super) fn parse_inner_quotes(&mut self) -> ParseResult<WordPiece<'a>> {

@@ -49,7 +49,7 @@ impl<'a> ScriptParser<'a> {
         }))
     }
 
-    /// Reads the redirections after a compound command.
+    /// Parses the redirections after a compound command.
     pub(super) fn parse_redirections(&mut self) -> ParseResult<Vec<ShellRedirection<'a>>> {
         let mut redirects = Vec::new();
         loop {

@@ -7,7 +7,7 @@ use super::{
 };
 
 impl<'a> ScriptParser<'a> {
-    /// Reads a simple command, or the definition of a function.
+    /// Parses a simple command, or the definition of a function.
     pub(super) fn parse_simple_command(&mut self) -> ParseResult<ShellCommand<'a>> {
         let start = self.offset;
         let mut simple = SimpleCommand::default();
@@ -144,7 +144,7 @@ impl<'a> ScriptParser<'a> {
         Ok(ShellWord { pieces, span: self.span_from(start) })
     }
 
-    /// Reads `(…)` after `name=`.
+    /// Parses `(…)` after `name=`.
     fn parse_array(&mut self) -> ParseResult<WordPiece<'a>> {
         self.uses_bashisms = true;
         self.offset += 1;

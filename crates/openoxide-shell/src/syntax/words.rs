@@ -24,12 +24,12 @@ pub(super) enum WordEnd {
 }
 
 impl<'a> ScriptParser<'a> {
-    /// Reads one word, which must not be empty.
+    /// Parses one word, which must not be empty.
     pub(super) fn parse_word(&mut self) -> ParseResult<ShellWord<'a>> {
         self.parse_word_until(WordEnd::Meta)
     }
 
-    /// Reads one word, which must not be empty, up to `until`.
+    /// Parses one word, which must not be empty, up to `until`.
     pub(super) fn parse_word_until(&mut self, until: WordEnd) -> ParseResult<ShellWord<'a>> {
         let start = self.offset;
         let pieces = self.parse_pieces(until)?;

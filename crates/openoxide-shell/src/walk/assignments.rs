@@ -172,7 +172,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Returns the value that `word` assigns, as far as it is known.
+    /// Returns the known facts about the value that `word` assigns.
     pub(super) fn classify_assigned_value(&self, word: &ShellWord<'_>) -> AssignedValue {
         match word.pieces.as_slice() {
             [] => return AssignedValue::Known(String::new()),
@@ -200,7 +200,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Returns the value for the text of an expansion, as far as it is known.
+    /// Returns the known facts about the value that an expansion gives.
     pub(super) fn classify_expanded_value(&self, text: &ExpandedWord) -> AssignedValue {
         match text.known_text() {
             Some(known) => AssignedValue::Known(known.to_owned()),

@@ -80,7 +80,7 @@ fn absorbs_following_text(piece: &WordPiece<'_>) -> bool {
     }
 }
 
-/// Returns whether there are braces inside of `${…}`. bash counts all of them before it looks for
+/// Returns whether there are braces inside `${…}`. bash counts all of them before it looks for
 /// the end of the parameter, so the brace of `{a,b${x:-,{c,d}}` never closes.
 fn has_ambiguous_braces(piece: &WordPiece<'_>) -> bool {
     let holds = |text: &str| text.contains(['{', '}']);

@@ -106,7 +106,7 @@ impl ScriptWalk<'_> {
         self.run_command(&rest, false)
     }
 
-    /// Adds the directory that `cd` enters, as far as it is known. Leaving the project is a
+    /// Adds the directory that `cd` enters, if known. Leaving the project is a
     /// separate access.
     pub(super) fn add_entered_directory(&mut self, call: &CommandCall<'_>) {
         let target = match (directory_operands(&call.argv).next(), self.home_directory()) {
@@ -331,7 +331,7 @@ impl ScriptWalk<'_> {
         if !harmless {
             self.current_scan.changes_programs = true;
             self.add_finding(FindingCode::Environment, call.span);
-            // The finding does not show what the name runs from here on. The caller of the shell
+            // The accesses do not show what the name runs from here on. The caller of the shell
             // determines whether aliases are expanded (`-i`, `-O expand_aliases`, an agent's
             // start-up file).
             self.add_opaque_access(call.text, call.span, FindingCode::EvaluatedText);
@@ -369,7 +369,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// Returns the value of the line that `read` assigns to one variable, as far as it is known.
+    /// Returns the known facts about the line that `read` assigns to one variable.
     fn classify_read_value(&self, call: &CommandCall<'_>, index: usize) -> AssignedValue {
         let alone = call.argv.len() == index + 1;
         match self.find_inherited_files(call) {

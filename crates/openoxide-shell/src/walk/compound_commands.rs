@@ -106,7 +106,7 @@ impl ScriptWalk<'_> {
         walk(self);
         self.repetition_depth -= 1;
         self.state.merge_branch(before);
-        // `break` can leave from anywhere, so the assignments inside of the loop are not certain
+        // `break` can leave from anywhere, so the assignments inside the loop are not certain
         // after it.
         if self.current_scan.count_assignments() != assignments {
             self.forget_values();

@@ -1,4 +1,4 @@
-//! The expansion of a word, as far as it is known.
+//! The known facts about the expansion of a word.
 
 use openoxide_protocol::CommandWords;
 

@@ -32,7 +32,7 @@ enum CommandDirectory {
 
 impl CommandDirectory {
     /// Returns the directory, if it is not the one in which the script starts. The root stands for
-    /// an unknown directory, because it is not inside of any other directory.
+    /// an unknown directory, because it is not inside any other directory.
     fn other_directory(self) -> Option<AbsPath> {
         match self {
             Self::Known(place) => Some(place),

@@ -165,7 +165,7 @@ impl<'s> ScriptWalk<'s> {
         self.facts.findings.push(findings::new_finding(code, span));
     }
 
-    /// Returns the place of `span` in the outermost script.
+    /// Returns the span in the outermost script for `span`.
     pub(super) fn outer_span(&self, source: WalkSource<'_, '_>, span: Span) -> Span {
         source.outer.unwrap_or(span)
     }
