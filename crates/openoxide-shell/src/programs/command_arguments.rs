@@ -29,7 +29,7 @@ impl<'a> CommandArguments<'a> {
         self.argv.iter(self.start)
     }
 
-    /// Returns the arguments without the information which of them stand for files.
+    /// Returns the arguments without the information which of them are names of files.
     pub(crate) fn command_words(self) -> impl Iterator<Item = CommandWord<'a>> {
         self.argv.words.iter().skip(self.start)
     }
@@ -39,7 +39,8 @@ impl<'a> CommandArguments<'a> {
         self.argv.known_word(self.start + index)
     }
 
-    /// Returns the number of arguments. Words of which not even the number is known count as one.
+    /// Returns the number of arguments. A word that can expand to any number of words counts as
+    /// one.
     pub(crate) fn len(self) -> usize {
         self.argv.words.len().saturating_sub(self.start)
     }
@@ -61,7 +62,7 @@ impl<'a> CommandArguments<'a> {
         Self { start: self.start + count, ..self }
     }
 
-    /// Returns the arguments of the same program among other words.
+    /// Returns arguments of the same program with other words.
     pub(crate) fn with_words<'b>(self, words: &'b CommandWords) -> CommandArguments<'b> {
         CommandArguments { spec: self.spec, argv: words.into(), start: self.start }
     }

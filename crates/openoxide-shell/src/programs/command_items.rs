@@ -1,4 +1,5 @@
-//! Reading the options of a program from its words, as the program itself reads them.
+//! Parsing of a program's options from its words, in the same way as the program itself parses
+//! them.
 
 use openoxide_protocol::toolchains::is_known_rust_channel;
 
@@ -8,21 +9,22 @@ use super::{
     command_spec::{CommandSpec, OptionEffect, OptionSpec, OptionValueKind},
 };
 
-/// `+NAME` with a toolchain that is perhaps not installed.
+/// `+NAME` with a toolchain that may not be installed.
 const UNKNOWN_TOOLCHAIN: OptionSpec =
     OptionSpec { name: "+", value: OptionValueKind::Nothing, effect: OptionEffect::Asks };
 
 /// The maximum depth of nested subcommands.
 const MAX_SPECS: usize = 4;
 
-/// One thing on a command line.
+/// One item on a command line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CommandItem<'a> {
     /// An option that the program has.
     Option { option: OptionSpec, value: Option<ArgumentWord<'a>> },
-    /// `-5` and its like.
+    /// A number as an option, such as `-5`.
     Number,
-    /// Anything else, and its place. A word that could be an option or an operand comes after [`Self::Unclear`].
+    /// Any other word, with its index. A word that could be an option or an operand is returned
+    /// after [`Self::Unclear`].
     Operand(ArgumentWord<'a>, usize),
     /// A word that is not understood. The words after it are still read, because they may be more
     /// dangerous.
@@ -36,17 +38,18 @@ pub(crate) struct CommandItems<'a, I> {
     levels: [Option<&'static CommandSpec>; MAX_SPECS],
     consumed: usize,
     cluster: Option<PartialWord<'a>>,
-    /// A word that could be an option and has been reported as unclear, or is an operand.
+    /// A word that could be an option and has been reported as unclear, or that is an operand.
     ambiguous_word: Option<ArgumentWord<'a>>,
     is_first_word: bool,
     operands_only: bool,
-    /// The word behind the last [`CommandItem::Unclear`], if that word could be an option.
+    /// The word that caused the last [`CommandItem::Unclear`], if that word could be an option.
     candidate: Option<OptionCandidate<'a>>,
-    /// The last option is not in the table, or its value could be empty: a `--` behind it could be its value.
+    /// Whether a `--` after the last option could be its value. This is the case if the option is
+    /// not in the table, or if its value could be empty.
     may_take_next: bool,
 }
 
-/// A word that is not wholly known, where the program looks for options.
+/// A word that is not completely known, at a position where the program accepts options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OptionCandidate<'a> {
     /// The word.
@@ -66,11 +69,11 @@ pub(crate) enum CandidateKind {
     Dashed,
     /// Any long option: the word begins with `--`.
     Long,
-    /// Any option of one letter: the word begins with `-` and letters.
+    /// Any single-letter option: the word begins with `-` and letters.
     Letters,
 }
 
-/// The known beginning of a word, and whether more follows that is not known.
+/// The known beginning of a word, and whether an unknown part follows.
 #[derive(Clone, Copy, Debug)]
 struct PartialWord<'a> {
     text: &'a str,
@@ -88,7 +91,7 @@ impl<'a> PartialWord<'a> {
 }
 
 impl<'a> CommandArguments<'a> {
-    /// Returns the options and operands, as the program itself reads them.
+    /// Returns the options and operands in the same way as the program itself parses them.
     pub(crate) fn items(self) -> CommandItems<'a, impl Iterator<Item = ArgumentWord<'a>>> {
         let mut levels = [None; MAX_SPECS];
         levels.first_mut().into_iter().for_each(|slot| *slot = Some(self.spec));
@@ -115,19 +118,19 @@ impl<'a> CommandArguments<'a> {
 }
 
 impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
-    /// Returns how many words have been read.
+    /// Returns the number of words that have been read.
     pub(crate) fn count_consumed_words(&self) -> usize {
         self.consumed
     }
 
-    /// Goes on with the options of a subcommand; those of the levels above are understood, too.
+    /// Continues with the options of a subcommand. The options of the levels above remain valid.
     pub(crate) fn enter_subcommand(&mut self, level: &'static CommandSpec) {
         self.levels.rotate_right(1);
         self.levels.first_mut().into_iter().for_each(|slot| *slot = Some(level));
         self.operands_only = false;
     }
 
-    /// Lets options follow operands from here on.
+    /// Accepts options after operands from here on.
     pub(crate) fn allow_options_after_operands(&mut self) {
         self.operands_only = false;
     }
@@ -137,8 +140,8 @@ impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
         self.candidate.take()
     }
 
-    /// Returns the levels whose options are understood here, the innermost first. Those of a level whose options all come
-    /// before its subcommand are left out.
+    /// Returns the levels whose options are valid here, the innermost first. Levels whose options
+    /// must all precede the subcommand are omitted.
     pub(crate) fn active_specs(&self) -> impl Iterator<Item = &'static CommandSpec> {
         let above = self.levels.iter().skip(1).flatten().filter(|level| !level.traits.leading);
         self.current_level().into_iter().chain(above.copied())
@@ -153,8 +156,9 @@ impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
         self.levels.first().copied().flatten()
     }
 
-    /// Finds an option of the innermost level that has it. Behind a subcommand, `-v` and `--version` of the program are
-    /// something else: `docker compose down -v` removes volumes. Only `--help` stays what it is.
+    /// Finds an option of the innermost level that has it. After a subcommand, `-v` and `--version`
+    /// of the program have a different meaning: `docker compose down -v` removes volumes. Only
+    /// `--help` keeps its meaning.
     fn find_option(&self, find: impl Fn(&CommandSpec) -> Option<OptionSpec>) -> Option<OptionSpec> {
         let innermost = self.current_level().and_then(&find);
         let above = || self.levels.iter().skip(1).flatten().find_map(|level| find(level));
@@ -278,8 +282,8 @@ impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
                 None
             }
             OptionValueKind::Attached | OptionValueKind::Last => more.then(|| rest.to_argument()),
-            // Without a known beginning, what follows may be empty, and then the value is the next word.
-            // The worst is to be expected of some.
+            // Without a known beginning, the rest may be empty, and then the value is the next
+            // word. For options that are not harmless, the worst case is assumed.
             OptionValueKind::Value | OptionValueKind::Rest
                 if rest.text.is_empty()
                     && rest.is_partial
@@ -330,7 +334,8 @@ impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
         CommandItem::Option { option, value }
     }
 
-    /// Returns the worst of the long options that begin so; what follows is not known.
+    /// Returns the most harmful long option that begins with `name`. The rest of the word is not
+    /// known.
     fn find_worst_long_option(&mut self, name: &'a str) -> CommandItem<'a> {
         if name.is_empty() {
             return self.unclear_item(ArgumentWord::Prefix("--"), CandidateKind::Long);
@@ -342,8 +347,8 @@ impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
         }
     }
 
-    /// Returns the next word as a value. Words of which not even the number is known are none, unless the worst is to be
-    /// expected of them.
+    /// Returns the next word as a value. If even the number of words is not known, it returns
+    /// `None`, unless the option is not harmless.
     fn next_value(&mut self, option: OptionSpec) -> Option<ArgumentWord<'a>> {
         self.next_word().filter(|word| {
             !matches!(word, ArgumentWord::Many) || option.effect >= OptionEffect::Asks
@@ -351,7 +356,7 @@ impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
     }
 }
 
-/// Returns what a pattern begins with that is an option for certain: `--include=*.rs`.
+/// Returns the known beginning of a pattern that is certain to be an option: `--include=*.rs`.
 fn known_option_prefix(pattern: &str) -> Option<&str> {
     let end = pattern.find(['*', '?', '[', '\\'])?;
     pattern.get(..end).filter(|text| text.len() > 1 && text.starts_with('-'))

@@ -1,4 +1,5 @@
-//! Reading a command line by the rows of the table: options, subcommands, operands, and what follows from them.
+//! The generic reader. It reads a command line with the rows of the table: options, subcommands,
+//! operands, and their effects.
 
 use openoxide_protocol::CommandClass;
 
@@ -18,11 +19,12 @@ use super::{
     },
 };
 
-/// Programs that start `PROGRAM-NAME` for an unknown subcommand, from the working directory if the name has a slash.
+/// Programs that start `PROGRAM-NAME` for an unknown subcommand. If the name contains a slash, the
+/// program is in the working directory.
 const STARTS_NAMED: [&str; 10] =
     ["kubectl", "oc", "kubecolor", "pyenv", "rbenv", "nodenv", "goenv", "plenv", "jenv", "perf"];
 const OPTIONS_NOT_UNDERSTOOD: &str = "its options were not understood";
-/// Options of programs that only list files, whose value is a file of which they print lines.
+/// Options of programs that otherwise only list files. The value is a file whose lines they print.
 const CONTENT_OPTIONS: [&str; 6] =
     ["config-file", "ignore-file", "gitfile", "infofile", "hintro", "houtro"];
 const HIDDEN_EXECUTION: &str = "it can run something that its words do not show";
@@ -102,7 +104,7 @@ impl<'a> SubcommandPath<'a> {
         self.end = at + 1;
     }
 
-    /// Adds the plain spelling to a meaning, if the command was spelled otherwise.
+    /// Adds the canonical words to a meaning, if the command was written differently.
     fn with_canonical_words(
         &self,
         argv: ArgvRef<'_>,
@@ -119,7 +121,7 @@ impl<'a> SubcommandPath<'a> {
     }
 }
 
-/// A command line while it is read.
+/// The state of reading a command line.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct CommandReading<'a> {
     level: &'static CommandSpec,
@@ -129,7 +131,7 @@ struct CommandReading<'a> {
     class: CommandClass,
     operands: Vec<ArgumentWord<'a>>,
     kinds: OperandSpec,
-    /// The directory that an option names for what the operands become.
+    /// The directory for the output, if an option names one.
     target: Option<ArgumentWord<'a>>,
     given: bool,
     here: bool,
@@ -137,18 +139,19 @@ struct CommandReading<'a> {
     cuts: bool,
     prints_help: bool,
     prints_names: bool,
-    /// An option takes hidden, ignored or other files in as well.
+    /// Whether an option includes hidden, ignored or other files.
     includes_hidden_files: bool,
-    /// Whether it compares files that git need not track.
+    /// Whether the command compares files that git may not track.
     compares_outside_files: bool,
     has_inner_command: bool,
     is_understood: bool,
     strict: bool,
     given_files: bool,
     needs_approval: bool,
-    /// The options, if they determine what is printed.
+    /// The options, if they determine the kind of output.
     options: Vec<(&'static str, Option<ArgumentWord<'a>>)>,
-    /// Those of the levels above hold for their options behind a subcommand, too.
+    /// The checks of all levels. Those of the outer levels also apply to options after a
+    /// subcommand.
     checks: Vec<OptionCheck>,
 }
 
@@ -179,7 +182,7 @@ impl<'a> CommandReading<'a> {
         }
     }
 
-    /// Checks for words at any position that make the program run something else.
+    /// Adds an unknown effect if any word can make the program run something else.
     fn check_opaque_words(&mut self, arguments: CommandArguments<'_>) {
         let hides = |text: &str| {
             self.level.opaque.iter().any(|start| match start.strip_prefix('*') {
@@ -197,7 +200,7 @@ impl<'a> CommandReading<'a> {
 
     fn find_subcommand(&self, arg: ArgumentWord<'_>) -> Option<&'static CommandSpec> {
         match arg {
-            // Words of which nothing is known can be options.
+            // Words about which nothing is known can be options.
             ArgumentWord::Known(name) if self.operands.iter().all(|arg| may_be_option(*arg)) => {
                 self.level.find_subcommand(name)
             }
@@ -205,7 +208,7 @@ impl<'a> CommandReading<'a> {
         }
     }
 
-    /// Goes on as a subcommand. What the options before it have lowered stays so.
+    /// Continues with a subcommand. The class stays lowered if an earlier option has lowered it.
     fn enter_subcommand(&mut self, sub: &'static CommandSpec) {
         self.operands.clear();
         self.level = sub;
@@ -241,7 +244,7 @@ impl<'a> CommandReading<'a> {
             self.alone = self.alone.filter(|_| when.operands.is_none());
             self.strict |= when.strict;
             self.prints_names |= when.prints_paths;
-            // `-check=false` switches off what makes the command harmless.
+            // `-check=false` disables the option that makes the command harmless.
             let is_off = !matches!(value, None | Some(ArgumentWord::Known("true")));
             if option.value == OptionValueKind::Nothing && is_off {
                 self.meaning.lower_class(CommandClass::Unknown);
@@ -253,7 +256,7 @@ impl<'a> CommandReading<'a> {
             self.needs_approval = true;
         }
         if option.value == OptionValueKind::Rest {
-            // What follows belongs to what it starts.
+            // The words after it belong to the command that it starts.
             self.kinds = OperandSpec { first: &[], repeated: Some(OperandKind::Asks), last: &[] };
         }
         if level.tokens.is_some() {
@@ -349,7 +352,8 @@ impl<'a> CommandReading<'a> {
 
     fn add_command(&mut self, command: Argv) {
         self.has_inner_command = true;
-        // `flock FILE -c SCRIPT`; behind every other wrapper it would be a program of that name.
+        // `flock FILE -c SCRIPT` runs a script. After any other wrapper, `-c` would be the name of
+        // a program.
         let scripted = matches!(command.words.known_word(0), Some("-c" | "--command"));
         if scripted && self.level.name() == "flock" {
             let script =
@@ -425,7 +429,7 @@ impl<'a> CommandReading<'a> {
                 self.meaning.add_unknown_effect(PATH_AS_SUBCOMMAND);
             }
         }
-        // Options that are not harmless could put something else before the names.
+        // Options that are not harmless could print something else before the names.
         let names = self.meaning.class == CommandClass::Harmless
             && (traits.prints_paths || self.prints_names);
         if names && self.prints_names {
@@ -459,11 +463,11 @@ impl<'a> CommandReading<'a> {
         self.meaning
     }
 
-    /// Gives each operand its kind.
+    /// Determines the kind of each operand and adds its effects.
     fn assign_operand_kinds(&mut self, operands: &[ArgumentWord<'a>], kinds: OperandSpec) {
         let fixed = if kinds.repeated.is_some() { kinds.first.len() } else { operands.len() };
         if operands.iter().take(fixed).any(|arg| may_be_option(*arg)) {
-            // Several words where one is expected move the others.
+            // If one operand expands to several words, the positions of the others change.
             self.meaning.lower_class(CommandClass::Unknown);
             let mut fixed = kinds.first.iter().chain(kinds.last);
             if fixed.any(|kind| {
@@ -538,7 +542,8 @@ impl<'a> CommandReading<'a> {
         }
     }
 
-    /// The last operand is a place for those before it. Alone it is a file that gets its name in this directory.
+    /// Adds the last operand as the destination of the operands before it. A single operand is a
+    /// file that gets the same name in the working directory.
     fn add_destination(&mut self, place: ArgumentWord<'a>, all: &[ArgumentWord<'a>]) {
         match all.split_last() {
             Some((_, sources)) if !sources.is_empty() => self.write_into(place, sources),
@@ -549,14 +554,15 @@ impl<'a> CommandReading<'a> {
         }
     }
 
-    /// Writes to a place: it becomes the file, or contains it under its name.
+    /// Adds writes to a destination. It is replaced by the file, or it is a directory that will
+    /// contain the file under its name.
     fn write_into(&mut self, place: ArgumentWord<'a>, sources: &[ArgumentWord<'a>]) {
         self.meaning.add_write(place);
         let ArgumentWord::Known(place) = place else { return };
         for source in sources {
             match source {
                 ArgumentWord::Known(source) => self.write_under_name(place, source),
-                // Names that begin with a dot could be those of settings that are not there yet.
+                // Names that begin with a dot could be settings files that do not exist yet.
                 ArgumentWord::Files(WordSource::Pattern(pattern))
                     if !last_component(pattern).starts_with('.') =>
                 {
@@ -583,8 +589,8 @@ impl<'a> CommandReading<'a> {
     }
 }
 
-/// Returns whether a word names a package of the registry: `react`, `@types/node@22`. A path is a directory, `user/repo` and
-/// whatever has a colon is a place of git, and an archive is a file.
+/// Returns whether a word names a package of the registry: `react`, `@types/node@22`. A path is a
+/// directory, an archive is a file, and `user/repo` or a word with a colon is a git repository.
 fn is_registry_package(text: &str) -> bool {
     let (scope, name) = match text.strip_prefix('@') {
         Some(rest) => rest.split_once('/').map_or(("", ""), |(scope, name)| (scope, name)),
@@ -601,7 +607,7 @@ fn is_registry_package(text: &str) -> bool {
 
 fn may_be_option(arg: ArgumentWord<'_>) -> bool {
     match arg {
-        // A pipe is one word, and no file.
+        // A pipe is one word, and is not a file.
         ArgumentWord::Files(WordSource::DescendantsOf { roots, .. }) => !roots.is_empty(),
         arg => {
             matches!(arg, ArgumentWord::Prefix("") | ArgumentWord::Many | ArgumentWord::Files(_))

@@ -1,8 +1,8 @@
-//! The shape of the table: the description of a program, or of one of its subcommands.
+//! The structure of the table: the description of a program, or of one of its subcommands.
 //!
 //! The table itself is in `programs/*.toml`, and `programs/README.md` explains the keys. The build
-//! script turns it into the statics of `spec_table`. They contain no pointers: a list is a range, and a
-//! function is a number.
+//! script converts it to the statics of `spec_table`. They contain no pointers: a list is a range,
+//! and a function is a number.
 
 use openoxide_protocol::{CommandClass, VersionControl};
 
@@ -11,36 +11,37 @@ use super::table_entries::{TableRange, TableText, TableTexts};
 /// A program, or one of its subcommands.
 #[derive(Debug)]
 pub(crate) struct CommandSpec {
-    /// Its name; of several the first.
+    /// The name, or the first name if there are several.
     pub(super) name: TableText,
-    /// The class if there are only options and operands that change nothing.
+    /// The class if all options and operands leave it unchanged.
     pub(crate) class: CommandClass,
     /// The kinds of the operands.
     pub(super) operands: OperandSpecRow,
-    /// Its options: sets, each sorted by name.
+    /// The options: sets, each sorted by name.
     pub(super) options: TableRange,
     /// The overrides that apply with certain options. If several match, the last one applies.
     pub(super) option_overrides: TableRange,
-    /// Its subcommands, sorted by name.
+    /// The subcommands, sorted by name.
     pub(super) subcommands: TableRange,
-    /// With one of these options the first operand is one of those that repeat.
+    /// Options that provide the first operand. If one is present, the first operand is already one
+    /// of the repeated operands.
     pub(super) given: TableTexts,
-    /// With one of these options and no operand it reads the working directory.
+    /// Options with which the program reads the working directory if there are no operands.
     pub(super) here_with: TableTexts,
-    /// A word that begins with one of these can make it run something that its words do not show.
+    /// Prefixes of words that can make the program run something that its words do not show.
     pub(super) opaque: TableTexts,
-    /// An operand that holds one of these is not harmless.
+    /// Texts that an operand must not contain to be harmless.
     pub(super) except: TableTexts,
-    /// With one of these options it prints something else than the lines that it reads.
+    /// Options with which the output does not consist of the lines that the program reads.
     pub(super) cuts: TableTexts,
-    /// It prints lines of the files below a directory whose names match one of these patterns, also
-    /// behind links.
+    /// Patterns of file names. The program prints lines of the matching files below a directory,
+    /// also through symbolic links.
     pub(super) searches: TableTexts,
-    /// The function that checks whether this option with this value is harmless, too.
+    /// The function that checks whether an option with its value is harmless, too.
     pub(super) check: Option<u8>,
     /// The function that checks whether only words of letters and digits are printed.
     pub(super) tokens: Option<u8>,
-    /// Adds what the values of options do.
+    /// The function that adds the effects of the values of options.
     pub(super) values: Option<u8>,
     /// The function that reads the words instead of the generic reader.
     pub(super) reader: Option<u8>,
@@ -50,55 +51,57 @@ pub(crate) struct CommandSpec {
     pub(crate) traits: CommandTraits,
 }
 
-/// The properties of a program as a whole.
+/// The properties of a program or subcommand as a whole.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct CommandTraits {
-    /// Its names are names of one thing: `npm i` is `npm install`.
+    /// Whether the names are synonyms: `npm i` is `npm install`.
     pub(crate) aliases: bool,
-    /// Whatever its words are, it does nothing but print.
+    /// Whether it only prints, no matter which words it is given.
     pub(crate) anything: bool,
-    /// Without operands it reads the working directory.
+    /// Whether it reads the working directory if there are no operands.
     pub(crate) here: bool,
-    /// The program looks at names, sizes and other metadata, but never at contents.
+    /// Whether it reads names, sizes and other metadata, but never contents.
     pub(crate) lists: bool,
-    /// The first operand ends the options.
+    /// Whether the first operand ends the options.
     pub(crate) leading: bool,
-    /// An unambiguous prefix of a long option is accepted in its place.
+    /// Whether unambiguous prefixes of long options are accepted.
     pub(crate) abbreviations: bool,
-    /// Long options have one dash, and single-letter options are never combined.
+    /// Whether long options have one dash and single-letter options are never combined.
     pub(crate) single_dash: bool,
-    /// The first word is a cluster of options even without a dash.
+    /// Whether the first word is a cluster of options even without a dash.
     pub(crate) bundled: bool,
-    /// `-5` is an option.
+    /// Whether `-5` is an option.
     pub(crate) numbers: bool,
-    /// `+5` and its like are options.
+    /// Whether words such as `+5` are options.
     pub(crate) plus: bool,
-    /// `+NAME` is a toolchain of Rust, which is downloaded if it is not there.
+    /// Whether `+NAME` selects a Rust toolchain, which is downloaded if it is not installed.
     pub(crate) toolchains: bool,
-    /// No option of it does more than read and print: a file whose name looks like one cannot hurt.
+    /// Whether all options only read and print. A file whose name looks like an option is then
+    /// harmless.
     pub(crate) inert: bool,
-    /// Words with a `=` before the program that it runs are assignments.
+    /// Whether words with a `=` before the program that it runs are assignments.
     pub(crate) assignments: bool,
-    /// The output is a list of file names below the files that the program reads, one per line.
+    /// Whether the output is a list of file names below the files that it reads, one per line.
     pub(crate) prints_paths: bool,
-    /// The output consists of lines that the program has read.
+    /// Whether the output consists of lines that it has read.
     pub(crate) passes: bool,
-    /// The first operand need not be one of the subcommands.
+    /// Whether the first operand may be something other than a subcommand.
     pub(crate) mixed: bool,
-    /// The contents of a directory that it reads are output as a whole: in an archive, a copy or a
-    /// listing of differences.
+    /// Whether the contents of a directory that it reads are output as a whole: in an archive, a
+    /// copy or a list of differences.
     pub(crate) copies: bool,
-    /// `-` in the place of a file that it writes is its standard output, and no file of this name.
+    /// Whether `-` instead of a file that it writes means standard output, and not a file of this
+    /// name.
     pub(crate) stdout: bool,
-    /// It starts git, so the repository that git finds decides what else runs.
+    /// Whether it starts git. The repository that git finds then determines what else runs.
     pub(crate) starts_git: bool,
-    /// It looks for the metadata of any version control system, and starts that system.
+    /// Whether it looks for the metadata of any version control system, and starts that system.
     pub(crate) starts_vcs: bool,
 }
 
 impl CommandTraits {
-    /// Returns the version control systems that such a program starts.
+    /// Returns the version control systems that a program with these properties starts.
     pub(super) const fn version_control(self) -> VersionControl {
         match (self.starts_vcs, self.starts_git) {
             (true, _) => VersionControl::Any,
@@ -111,7 +114,7 @@ impl CommandTraits {
 /// An option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OptionSpec {
-    /// Its letter, or its long name.
+    /// The letter or the long name.
     pub(crate) name: &'static str,
     /// The kind of value that follows.
     pub(crate) value: OptionValueKind,
@@ -134,38 +137,39 @@ pub(crate) enum OptionValueKind {
     Nothing,
     /// A value, attached or in the next word.
     Value,
-    /// A value or nothing, attached.
+    /// An optional value, attached.
     Attached,
     /// A value, attached or in the next word. It is missing if there is no next word.
     Last,
-    /// A value, attached or in the next word; whatever follows belongs to what it starts.
+    /// A value, attached or in the next word. All words after it belong to the command that it
+    /// starts.
     Rest,
 }
 
 /// The effect of an option, or of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OptionEffect {
-    /// No effect except on how the program reads and prints.
+    /// Affects only how the program reads and prints.
     Nothing,
-    /// Prints help or a version, and the program does nothing else.
+    /// Makes the program print only help or a version.
     Ends,
     /// The value names a file that is read.
     Reads,
     /// The value is a directory in which the program works.
     Moves,
-    /// Something that is not harmless.
+    /// Has an effect that is not harmless.
     Asks,
-    /// The value names a file that is made, changed or removed.
+    /// The value names a file that is created, changed or removed.
     Writes,
-    /// The value is a directory into which the operands go.
+    /// The value is a directory that receives the operands.
     Into,
     /// The value is a host or an address.
     Reaches,
-    /// The value is a directory of this machine and where it is seen in a container, or a name.
+    /// The value is a directory of the host and its location in a container, or a name.
     Mounts,
     /// The value names a file that is read. Its contents determine what else is read or done.
     ReadsMore,
-    /// The value is a command for a shell.
+    /// The value is a shell command.
     Runs,
     /// Makes the program run something that is not visible in its words.
     Loads,
@@ -182,45 +186,47 @@ pub(crate) enum OperandKind {
     Revision,
     /// A path of git, which can be a pattern.
     Pathspec,
-    /// A file or address of Subversion, perhaps with a revision behind it.
+    /// A file or address of Subversion, optionally with a revision after it.
     Peg,
-    /// The name of a package in a registry, perhaps with a version behind it.
+    /// The name of a package in a registry, optionally with a version after it.
     Package,
     /// A remote of git: its name, an address, or a directory.
     Remote,
-    /// A file that is made, changed or removed.
+    /// A file that is created, changed or removed.
     Writes,
     /// A file that is read and changed or removed.
     Changes,
-    /// A file that the files before it become, or a directory into which they go.
+    /// The destination of the files before it: a file that they replace, or a directory.
     Into,
     /// A host or an address.
     Reaches,
-    /// Not harmless.
+    /// An operand that is not harmless.
     Asks,
-    /// This and what follows is a command.
+    /// The first word of a command. The words after it belong to the command.
     Runs,
-    /// This and what follows, with blanks between them, is a script.
+    /// The first word of a script. The script consists of this word and the words after it, joined
+    /// by blanks.
     Script,
     /// Code, or the location of code.
     Loads,
     /// This operand and those after it are a command that the rule for this program covers. The
     /// effects of the command apply as well.
     Tool,
-    /// This and what follows is the program `OUTER-NAME` of `$PATH`, with its words: `cargo audit` is `cargo-audit`.
+    /// The name of a plug-in: `cargo audit` runs `cargo-audit` from `$PATH`. The words after it are
+    /// the arguments of that program.
     Plugin,
-    /// The same as `Tool`, in a container: its files are not those of this machine.
+    /// A command like `Tool`, but in a container. Its files are not those of the host.
     Guest,
 }
 
-/// The operands, in order: some, then any number of one kind, then some.
+/// The kinds of the operands, in order: fixed ones, any number of one kind, then fixed ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OperandSpec {
-    /// The first ones.
+    /// The kinds of the first operands.
     pub(crate) first: &'static [OperandKind],
-    /// Any number.
+    /// The kind of the operands in the middle, of which there can be any number.
     pub(crate) repeated: Option<OperandKind>,
-    /// The last ones.
+    /// The kinds of the last operands.
     pub(crate) last: &'static [OperandKind],
 }
 
@@ -235,11 +241,11 @@ pub(super) struct OperandSpecRow {
 /// The overrides that apply if certain options are present.
 #[derive(Debug)]
 pub(super) struct OptionOverride {
-    /// One of these options.
+    /// The options, of which at least one must be present.
     pub(super) with: TableTexts,
-    /// The class.
+    /// The class with these options, if it differs.
     pub(super) class: Option<CommandClass>,
-    /// The operands.
+    /// The kinds of the operands with these options, if they differ.
     pub(super) operands: Option<OperandSpecRow>,
     /// Whether the program is not expected to run anything with these options. Effects that
     /// otherwise only ask then make it opaque.
@@ -250,7 +256,7 @@ pub(super) struct OptionOverride {
 }
 
 impl OperandKind {
-    /// Returns whether a command or script begins with such an operand.
+    /// Returns whether a command or script begins with an operand of this kind.
     pub(crate) const fn is_command_start(self) -> bool {
         matches!(self, Self::Runs | Self::Script | Self::Tool | Self::Plugin | Self::Guest)
     }
@@ -271,7 +277,7 @@ impl OptionRow {
 }
 
 impl CommandSpec {
-    /// Returns its name; of several the first.
+    /// Returns the name, or the first name if there are several.
     pub(crate) fn name(&self) -> &'static str {
         self.name.as_str()
     }
@@ -280,7 +286,7 @@ impl CommandSpec {
         self.alone.map(TableText::as_str)
     }
 
-    /// Returns the option of this very name.
+    /// Returns the option with exactly this name.
     pub(crate) fn find_option(&self, name: &str) -> Option<OptionSpec> {
         self.option_sets().find_map(|set| {
             let at = set.binary_search_by(|option| option.name.as_str().cmp(name)).ok()?;
@@ -288,8 +294,9 @@ impl CommandSpec {
         })
     }
 
-    /// Returns the long option that the program may take `name` for: the one of this name; the only one that begins with
-    /// it, where beginnings are understood; or the worst of those that begin with it, if that one is not harmless.
+    /// Returns the long option that `name` may refer to. It is the option with this name, or the
+    /// most harmful option that begins with it if that one is not harmless. Otherwise, if the
+    /// program accepts abbreviations, it is the only option that begins with it.
     pub(crate) fn find_long_option(&self, name: &str) -> Option<OptionSpec> {
         if let Some(exact) = self.find_option(name).filter(|_| name.len() > 1) {
             return Some(exact);

@@ -1,4 +1,4 @@
-//! Readers for programs whose words are a language of their own.
+//! Readers for programs whose arguments need more than the generic reader.
 
 mod awk;
 mod awk_tokens;

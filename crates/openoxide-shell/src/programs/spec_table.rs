@@ -15,7 +15,7 @@ use super::{
 impl TableText {
     pub(super) fn as_str(self) -> &'static str {
         let (at, length) = ((self.0 >> 8) as usize, (self.0 & 0xff) as usize);
-        // INVARIANT: the build script has put the text there.
+        // INVARIANT: the build script only creates positions within the array.
         TEXTS.get(at..at + length).unwrap_or_default()
     }
 }
@@ -41,12 +41,12 @@ impl NameEntry {
 }
 
 impl CommandSpec {
-    /// Returns its options.
+    /// Returns the options.
     pub(super) fn options(&self) -> impl Iterator<Item = OptionSpec> {
         self.option_sets().flatten().map(OptionRow::to_option_spec)
     }
 
-    /// Returns the sets of its options, each sorted by name.
+    /// Returns the sets of options, each sorted by name.
     pub(super) fn option_sets(&self) -> impl Iterator<Item = &'static [OptionRow]> + Clone {
         self.options.slice_of(&SETS).iter().map(|set| set.slice_of(&OPTIONS))
     }
@@ -55,7 +55,7 @@ impl CommandSpec {
         self.option_overrides.slice_of(&WHENS)
     }
 
-    /// Returns its subcommands, sorted by name.
+    /// Returns the subcommands, sorted by name.
     pub(super) fn subcommands(&self) -> &'static [NameEntry] {
         self.subcommands.slice_of(&SUBS)
     }
@@ -68,7 +68,7 @@ impl OperandSpecRow {
     }
 }
 
-/// Returns the level of the program of this name.
+/// Returns the description of the program of this name.
 pub(super) fn find_program(name: &str) -> Option<&'static CommandSpec> {
     PROGRAMS.get(find_index(name)?)?.spec()
 }
@@ -79,14 +79,15 @@ pub(super) fn is_unproved_program(name: &str) -> bool {
     UNPROVED.get(number / 8).is_none_or(|byte| byte & (1 << (number % 8)) != 0)
 }
 
-/// Returns whether the help and the version of the program of this name were never run in a directory full of traps: it is
-/// unproved, and `programs/versions.txt` does not have it.
+/// Returns whether neither the help nor the version of the program of this name was verified by
+/// running it in a directory full of traps: the program is unproved, and `programs/versions.txt`
+/// does not list it.
 pub(super) fn is_version_unproved(name: &str) -> bool {
     let Some(number) = find_index(name) else { return true };
     UNPROVED_VERSIONS.get(number / 8).is_none_or(|byte| byte & (1 << (number % 8)) != 0)
 }
 
-/// Returns the place of a program in [`PROGRAMS`].
+/// Returns the index of a program in [`PROGRAMS`].
 fn find_index(name: &str) -> Option<usize> {
     let mut slot = hash::name_slot(name);
     loop {
@@ -101,7 +102,7 @@ fn find_index(name: &str) -> Option<usize> {
 
 include!(concat!(env!("OUT_DIR"), "/programs.rs"));
 
-/// Returns every program with its level.
+/// Returns all programs with their descriptions.
 #[cfg(test)]
 pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static CommandSpec)> {
     PROGRAMS.iter().map(|program| (program.name(), program.spec().unwrap()))

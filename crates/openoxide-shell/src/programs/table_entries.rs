@@ -1,7 +1,8 @@
-//! References from one entry of the table to others. They are numbers: a pointer in a static is
-//! relocated whenever the program starts.
+//! References from one entry of the table to others. They are numbers, because a pointer in a
+//! static is relocated whenever the program starts.
 
-/// A text of the table: where it begins in the array of texts, and in the last eight bits how long it is.
+/// A text of the table. The last eight bits contain its length, and the other bits contain its
+/// position in the array of texts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableText(pub(super) u32);
 
@@ -16,17 +17,17 @@ pub(super) struct TableRange {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableTexts(pub(super) TableRange);
 
-/// A program or subcommand, by one of its names.
+/// One name of a program or subcommand.
 #[derive(Debug)]
 pub(super) struct NameEntry {
     pub(super) name: TableText,
-    /// Its place in the array of programs and subcommands.
+    /// The index in the array of programs and subcommands.
     pub(super) level: u16,
 }
 
 impl TableRange {
     pub(super) fn slice_of<T>(self, all: &'static [T]) -> &'static [T] {
-        // INVARIANT: the build script has put them there.
+        // INVARIANT: the build script only creates ranges within the array.
         all.get(usize::from(self.start)..usize::from(self.end)).unwrap_or_default()
     }
 }

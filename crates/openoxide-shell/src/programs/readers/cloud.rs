@@ -1,4 +1,5 @@
-//! The command lines of clouds: hundreds of subcommands, of which a few verbs only read.
+//! Readers for the command lines of cloud providers. They have hundreds of subcommands, and only
+//! those with a few verbs are known to only read.
 
 use openoxide_protocol::{CommandClass, CommandWord};
 
@@ -80,7 +81,7 @@ const AWS_OPTIONS: [&str; 9] = [
     "with-decryption",
 ];
 
-/// `aws SERVICE VERB …`.
+/// Reads an `aws SERVICE VERB …` command.
 pub(in super::super) fn read_aws(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(arguments.spec.class);
     if let Some(["--version"]) = known_words(arguments).as_deref() {
@@ -92,7 +93,7 @@ pub(in super::super) fn read_aws(arguments: CommandArguments<'_>) -> CommandMean
             meaning.add_read(ArgumentWord::Known(file), false);
         }
     }
-    // Signed requests would go to another host.
+    // The option sends signed requests to another host.
     let elsewhere = |arg| known_text(arg).is_some_and(|text| text.starts_with("--endp"));
     if arguments.words().any(elsewhere) {
         meaning.add_unknown_effect(HIDDEN_EXECUTION);
@@ -121,7 +122,7 @@ fn known_words<'a>(arguments: CommandArguments<'a>) -> Option<Vec<&'a str>> {
     arguments.command_words().map(word).collect()
 }
 
-/// Leaves out the options before the service.
+/// Returns the words without the options before the service.
 fn skip_global_options<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
     match words {
         ["--region" | "--profile" | "--output" | "--query" | "--color", _, rest @ ..]
@@ -160,7 +161,7 @@ fn is_aws_read(words: &[&str]) -> bool {
     (lists || reads) && whole && !secret.iter().any(|part| verb.contains(part))
 }
 
-/// Adds the files of this machine that objects are copied from or to.
+/// Adds the local files that objects are copied from or to.
 fn add_s3_files(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
     let Some(words) = known_words(arguments) else { return };
     match skip_global_options(&words) {
@@ -195,7 +196,8 @@ fn add_s3_files(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
     }
 }
 
-/// Groups of `gcloud` of which lists and descriptions are harmless. None of them is the name of a command.
+/// Groups of `gcloud` whose `list` and `describe` commands are harmless. None of them is the name
+/// of a command.
 const GCLOUD_GROUPS: [&str; 92] = [
     "accelerator-types",
     "addresses",
@@ -291,7 +293,7 @@ const GCLOUD_GROUPS: [&str; 92] = [
     "zones",
 ];
 
-/// Groups whose objects carry an environment, start scripts or inputs.
+/// Groups whose objects contain an environment, start scripts or inputs.
 const GCLOUD_SECRET_GROUPS: [&str; 14] = [
     "services",
     "revisions",
@@ -341,12 +343,12 @@ const GCLOUD_OPTIONS: [&str; 29] = [
     "database",
 ];
 
-/// `gcloud GROUP … list`, `gcloud GROUP … describe NAME`.
+/// Reads `gcloud GROUP … list` and `gcloud GROUP … describe NAME`.
 pub(in super::super) fn read_gcloud(arguments: CommandArguments<'_>) -> CommandMeaning {
     let harmless = known_words(arguments).is_some_and(|words| is_gcloud_read(&words));
     let mut meaning =
         CommandMeaning::new(if harmless { CommandClass::Harmless } else { arguments.spec.class });
-    // A file adds any option.
+    // A file of flags can add any option.
     if arguments.words().filter_map(known_text).any(|text| text.starts_with("--flags-f")) {
         meaning.add_unknown_effect(HIDDEN_EXECUTION);
     }
@@ -378,7 +380,7 @@ fn is_gcloud_read(words: &[&str]) -> bool {
     }
 }
 
-/// The first words of `gcloud`.
+/// The top-level groups of `gcloud`.
 const GCLOUD_TOP_GROUPS: [&str; 38] = [
     "ai",
     "api-gateway",
@@ -421,7 +423,7 @@ const GCLOUD_TOP_GROUPS: [&str; 38] = [
 ];
 
 /// Returns whether all words except the last ones are names of groups. Otherwise the name of an
-/// object could be taken for a verb.
+/// object could be mistaken for a verb.
 fn are_group_names(path: &[&str], last: usize) -> bool {
     let groups = path.get(..path.len().saturating_sub(last)).unwrap_or_default();
     let groups =
@@ -445,7 +447,7 @@ enum GcloudFormat {
     All,
 }
 
-/// Reads the options; nothing if one of them is not known.
+/// Parses the options. Returns `None` if one of them is not known.
 fn parse_gcloud_format(options: &[&str]) -> Option<GcloudFormat> {
     let mut format = GcloudFormat::Default;
     let mut options = options.iter();
@@ -476,7 +478,7 @@ fn classify_fields(format: &str) -> GcloudFormat {
     }
 }
 
-/// Parts of the names of `az`'s groups that hold secrets.
+/// Parts of the names of `az` groups that may contain secrets.
 const AZ_SECRET_WORDS: [&str; 17] = [
     "secret",
     "key",
@@ -497,7 +499,8 @@ const AZ_SECRET_WORDS: [&str; 17] = [
     "automation",
 ];
 
-/// `az GROUP … list|show OPTIONS`. Its commands have no operands, so the words before the first option are the command.
+/// Reads `az GROUP … list|show OPTIONS`. These commands have no operands, so the words before the
+/// first option are the command.
 pub(in super::super) fn read_az(arguments: CommandArguments<'_>) -> CommandMeaning {
     let harmless = known_words(arguments).is_some_and(|words| is_az_read(&words));
     let mut meaning =

@@ -1,4 +1,4 @@
-//! Programs that start others in ways that several of them share.
+//! Readers for ways of starting commands that several programs share.
 
 use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
@@ -11,8 +11,8 @@ use super::{
     OPTIONS_NOT_UNDERSTOOD, STARTS_SHELL, push_word,
 };
 
-/// Programs that take commands from their input or a start-up file: what they do is never shown by their words, unless
-/// they only print something.
+/// Reads programs that take commands from their input or a start-up file. Their words never show
+/// what they do, unless they only print something.
 pub(in super::super) fn read_hidden_program(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     if meaning.class != CommandClass::Harmless {
@@ -21,14 +21,14 @@ pub(in super::super) fn read_hidden_program(arguments: CommandArguments<'_>) -> 
     meaning
 }
 
-/// `PROGRAM … -- COMMAND …`: only the dashes tell where the command begins.
+/// Reads `PROGRAM … -- COMMAND …`. Only the dashes show where the command begins.
 pub(in super::super) fn read_after_dashes(arguments: CommandArguments<'_>) -> CommandMeaning {
     add_command_after_dashes(arguments, |meaning, command| {
         meaning.effects.push(CommandEffect::Runs(command));
     })
 }
 
-/// As [`read_after_dashes`]; `add` adds the command.
+/// Reads the same syntax as [`read_after_dashes`] and adds the command with `add`.
 pub(super) fn add_command_after_dashes(
     arguments: CommandArguments<'_>,
     add: fn(&mut CommandMeaning, Argv),
@@ -39,7 +39,7 @@ pub(super) fn add_command_after_dashes(
     };
     let before = take_words_before(arguments.argv.words, at);
     let mut meaning = read_without_custom_reader(arguments.with_words(&before));
-    // A word that is not known could be the dashes, or an option that takes them.
+    // An unknown word could be the dashes, or an option that takes them as its value.
     if !before.is_known() {
         meaning.add_unknown_effect(OPTIONS_NOT_UNDERSTOOD);
     }
@@ -52,7 +52,7 @@ pub(super) fn add_command_after_dashes(
     meaning
 }
 
-/// `PROGRAM … -c COMMAND …`: what follows the option is the command.
+/// Reads `PROGRAM … -c COMMAND …`. The command comes after the option.
 pub(in super::super) fn read_after_command_option(
     arguments: CommandArguments<'_>,
 ) -> CommandMeaning {
@@ -71,7 +71,8 @@ pub(in super::super) fn read_after_command_option(
     meaning
 }
 
-/// `PROGRAM … SCRIPT`, or `PROGRAM … COMMAND ARGUMENT …`: one word is for a shell, several are a command.
+/// Reads `PROGRAM … SCRIPT` or `PROGRAM … COMMAND ARGUMENT …`. One word is a script for a shell,
+/// and several words are a command.
 pub(in super::super) fn read_script_or_command(arguments: CommandArguments<'_>) -> CommandMeaning {
     let operand = |item| match item {
         CommandItem::Operand(_, at) => Some(at),
@@ -103,7 +104,7 @@ pub(super) fn take_words_before(words: &CommandWords, at: usize) -> CommandWords
     before
 }
 
-/// `tmux`: a `;` at the end of a word begins another of its commands.
+/// Reads a `tmux` command. A `;` at the end of a word begins another tmux command.
 pub(in super::super) fn read_tmux(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     if arguments.words().any(|arg| matches!(arg, ArgumentWord::Known(text) if text.ends_with(';')))
@@ -114,7 +115,7 @@ pub(in super::super) fn read_tmux(arguments: CommandArguments<'_>) -> CommandMea
     meaning
 }
 
-/// `#(…)` in a format of tmux is a command for a shell.
+/// `#(…)` in a format of tmux runs a shell command.
 pub(in super::super) fn add_tmux_format(
     meaning: &mut CommandMeaning,
     name: &str,
@@ -128,7 +129,8 @@ pub(in super::super) fn add_tmux_format(
     }
 }
 
-/// `screen -ls` lists; `-l` and `-s` are something else otherwise.
+/// Reads a `screen` command. `-ls` lists sessions. As separate options, `-l` and `-s` have other
+/// meanings.
 pub(in super::super) fn read_screen(arguments: CommandArguments<'_>) -> CommandMeaning {
     let lists = matches!(arguments.known_argument(0), Some("-ls" | "-list"));
     if lists && arguments.len() == 1 {
@@ -137,7 +139,7 @@ pub(in super::super) fn read_screen(arguments: CommandArguments<'_>) -> CommandM
     read_without_custom_reader(arguments)
 }
 
-/// `setarch [ARCHITECTURE] [OPTION]… [COMMAND]`: only the first word can be an architecture.
+/// Reads `setarch [ARCHITECTURE] [OPTION]… [COMMAND]`. Only the first word can be an architecture.
 pub(in super::super) fn read_setarch(arguments: CommandArguments<'_>) -> CommandMeaning {
     match arguments.known_argument(0) {
         Some(text) if text.starts_with('-') => read_without_custom_reader(arguments),
@@ -145,7 +147,8 @@ pub(in super::super) fn read_setarch(arguments: CommandArguments<'_>) -> Command
     }
 }
 
-/// `parallel COMMAND … ::: ARGUMENT …`, if the words hold nothing that it or a shell would replace.
+/// Reads `parallel COMMAND … ::: ARGUMENT …`, if the words contain nothing that `parallel` or a
+/// shell would replace.
 pub(in super::super) fn read_parallel(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut first = None;
     for item in arguments.items() {

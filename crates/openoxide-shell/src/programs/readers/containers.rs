@@ -1,4 +1,4 @@
-//! Access of containers to this machine.
+//! Access of containers to the host.
 
 use openoxide_protocol::CommandClass;
 
@@ -7,7 +7,7 @@ use super::super::{
     command_reading::read_without_custom_reader, command_spec::OptionSpec,
 };
 
-/// Capabilities that a container has anyway, or that reach nothing of this machine.
+/// Capabilities that a container has by default, or that give no access to the host.
 const HARMLESS_CAPABILITIES: [&str; 12] = [
     "AUDIT_WRITE",
     "CHOWN",
@@ -23,7 +23,7 @@ const HARMLESS_CAPABILITIES: [&str; 12] = [
     "SYS_CHROOT",
 ];
 
-/// `docker run`: options that take the borders of a container away.
+/// Adds the effects of options of `docker run` that remove the isolation of a container.
 pub(in super::super) fn add_container_option(
     meaning: &mut CommandMeaning,
     name: &str,
@@ -56,7 +56,8 @@ pub(in super::super) fn add_container_option(
     }
 }
 
-/// `docker volume create`: a volume can be a directory or a disk of this machine.
+/// Adds the effects of options of `docker volume create`. A volume can be a directory or a disk of
+/// the host.
 pub(in super::super) fn add_volume_option(
     meaning: &mut CommandMeaning,
     name: &str,
@@ -76,7 +77,8 @@ pub(in super::super) fn add_volume_option(
     }
 }
 
-/// `docker inspect`: the format must name only what holds no secrets; without one the environment is shown.
+/// Reads a `docker inspect` command. The format must select only fields without secrets. Without a
+/// format, the environment is shown.
 pub(in super::super) fn read_inspect(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let formats = |item| match item {
@@ -99,7 +101,7 @@ pub(in super::super) fn read_inspect(arguments: CommandArguments<'_>) -> Command
     meaning
 }
 
-/// Fields of what an engine tells of containers, images, networks that hold no secrets.
+/// Fields of containers, images and networks that contain no secrets.
 const PUBLIC_FIELDS: [&str; 56] = [
     "Id",
     "ID",
@@ -177,7 +179,7 @@ fn is_plain_format(text: &str) -> bool {
     actions.flat_map(str::split_whitespace).all(plain)
 }
 
-/// `docker cp`, `kubectl cp`: what has no colon is of this machine.
+/// Reads `docker cp` and `kubectl cp`. An operand without a colon is a file of the host.
 pub(in super::super) fn read_container_copy(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(arguments.spec.class);
     let operands: Vec<ArgumentWord<'_>> = arguments.operands().collect();
@@ -192,7 +194,8 @@ pub(in super::super) fn read_container_copy(arguments: CommandArguments<'_>) -> 
     meaning
 }
 
-/// `kubectl get -o`: some formats are read from a file.
+/// Returns whether an output option of `kubectl get` is harmless. Some formats are read from a
+/// file.
 pub(in super::super) fn is_harmless_output_option(
     name: &str,
     value: Option<ArgumentWord<'_>>,
@@ -206,12 +209,14 @@ pub(in super::super) fn is_harmless_output_option(
         || inline.iter().any(|start| format.starts_with(start))
 }
 
-/// Returns whether a compose file is the one of the project: any other can include files from elsewhere, too.
+/// Returns whether the project's own compose file is used. Any other file can include files from
+/// other places.
 pub(in super::super) fn is_own_compose_file(name: &str, _: Option<ArgumentWord<'_>>) -> bool {
     !matches!(name, "f" | "file" | "env-file")
 }
 
-/// `helm`: values and files can come from an address (`oci://…`, `git@…`, `github.com/…`).
+/// Returns whether values of `helm` come from local files. They can also come from an address
+/// (`oci://…`, `git@…`, `github.com/…`).
 pub(in super::super) fn is_local_value(name: &str, value: Option<ArgumentWord<'_>>) -> bool {
     let elsewhere = |file: &str| {
         file.contains("://")

@@ -1,4 +1,5 @@
-//! Programs that run another one from the project or its environment: `npx X`, `uv run X`, `python3 -m X`.
+//! Readers for programs that run another program from the project or its environment: `npx X`, `uv
+//! run X`, `python3 -m X`.
 
 use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
@@ -13,14 +14,14 @@ use super::{
     push_word,
 };
 
-/// `PROGRAM … -- TOOL …`, where a rule for the program covers the tool.
+/// Reads `PROGRAM … -- TOOL …`. A rule for the program covers the tool.
 pub(in super::super) fn read_tool_after_dashes(arguments: CommandArguments<'_>) -> CommandMeaning {
     add_command_after_dashes(arguments, |meaning, command| {
         add_tool(meaning, command, false);
     })
 }
 
-/// `PROGRAM … TOOL …`, or one word that a shell reads.
+/// Reads `PROGRAM … TOOL …`. A single word is read by a shell.
 pub(in super::super) fn read_tool_or_script(arguments: CommandArguments<'_>) -> CommandMeaning {
     let Some(at) = find_operand(arguments, 0) else {
         return read_without_custom_reader(arguments);
@@ -39,7 +40,8 @@ pub(in super::super) fn read_tool_or_script(arguments: CommandArguments<'_>) -> 
     }
 }
 
-/// `yarn workspace NAME COMMAND …`: what follows the first operands are words for the same program.
+/// Reads `yarn workspace NAME COMMAND …`. The words after the first operands are a command for the
+/// same program.
 pub(in super::super) fn read_same_program(arguments: CommandArguments<'_>) -> CommandMeaning {
     let skipped = arguments.spec.operands.to_operand_spec().first.len();
     let Some(at) = find_operand(arguments, skipped) else {
@@ -51,7 +53,7 @@ pub(in super::super) fn read_same_program(arguments: CommandArguments<'_>) -> Co
     with_inner_command(arguments, (at, words.into()))
 }
 
-/// Returns where the operand of this number is.
+/// Returns the position of the operand with this number.
 fn find_operand(arguments: CommandArguments<'_>, number: usize) -> Option<usize> {
     let operand = |item| match item {
         CommandItem::Operand(_, at) => Some(at),
@@ -60,7 +62,7 @@ fn find_operand(arguments: CommandArguments<'_>, number: usize) -> Option<usize>
     arguments.items().filter_map(operand).nth(number)
 }
 
-/// Returns the meaning of the words before a command, and of the command.
+/// Returns the combined meaning of a command and the words before it.
 fn with_inner_command(
     arguments: CommandArguments<'_>,
     (at, command): (usize, Argv),
@@ -81,7 +83,7 @@ fn is_task_name(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:/@=,+-".contains(&byte))
 }
 
-/// Modules of Python that are programs of another name.
+/// Python modules whose program has another name.
 const MODULE_PROGRAMS: [(&str, &str); 12] = [
     ("IPython", "ipython"),
     ("django", "django-admin"),
@@ -97,7 +99,7 @@ const MODULE_PROGRAMS: [(&str, &str); 12] = [
     ("PyInstaller", "pyinstaller"),
 ];
 
-/// Adds the module that Python runs, with the words behind it.
+/// Adds the module that Python runs, with the words after it.
 pub(super) fn add_module(meaning: &mut CommandMeaning, module: CommandWord<'_>, rest: &Argv) {
     let CommandWord::Known(module) = module else {
         return meaning.add_unknown_effect("the module that it runs is not known");

@@ -1,4 +1,4 @@
-//! The clients of data bases: their commands can start shells, read and write files.
+//! Readers for database clients. Their commands can start shells, and read and write files.
 
 use openoxide_protocol::{CommandClass, SqliteDatabase};
 
@@ -14,7 +14,8 @@ use super::{
     sql::{self, SqlEffect},
 };
 
-/// `psql`: a text that begins with a backslash is a command of psql's own; in backquotes it runs a shell.
+/// Reads a `psql` command. A text that begins with a backslash is a command of the client, which
+/// runs text in backquotes in a shell.
 pub(in super::super) fn read_psql(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let mut worst = None;
@@ -86,7 +87,8 @@ fn classify_psql_text(text: &str) -> SqlEffect {
     if shows && plain { SqlEffect::Reads } else { SqlEffect::ReachesOutside }
 }
 
-/// `mysql -e`: statements that are commands of the client, and a backslash.
+/// Reads a `mysql` command. The text of `-e` can contain a backslash or statements that are
+/// commands of the client.
 pub(in super::super) fn read_mysql(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let text = |item| match item {
@@ -137,7 +139,8 @@ fn classify_mysql_text(text: &str) -> SqlEffect {
     if shows { SqlEffect::Reads } else { sql::classify_sql(&lower) }
 }
 
-/// `sqlite3 FILE [SQL]…`, duckdb: a line that begins with a dot is a command of the shell's own.
+/// Reads `sqlite3 FILE [SQL]…` and duckdb. A line that begins with a dot is a command of the
+/// client.
 pub(in super::super) fn read_sqlite(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let (mut worst, mut file) = (None, None);
@@ -186,7 +189,7 @@ pub(in super::super) fn read_sqlite(arguments: CommandArguments<'_>) -> CommandM
 }
 
 /// Returns whether a text of duckdb may name files. These are statements that write, read or load
-/// files, functions (`read_text`), and a text in the place of a table (`from '/etc/passwd'`).
+/// files, functions (`read_text`), and a string instead of a table (`from '/etc/passwd'`).
 fn names_files(text: &str) -> bool {
     const WORDS: [&str; 11] = [
         "copy", "export", "import", "attach", "load", "install", "pragma", "set", "use", "call",
@@ -211,9 +214,9 @@ fn names_files(text: &str) -> bool {
     quoted_table || words.any(file_word)
 }
 
-/// Adds the file of the data base; `file:NAME?mode=ro` is an address.
+/// Adds the file of the database. `file:NAME?mode=ro` is an address.
 fn add_database(meaning: &mut CommandMeaning, text: &str, reads: bool, read_only: bool) {
-    // What follows `#` is no part of the address.
+    // The part after `#` does not belong to the address.
     let address = text.strip_prefix("file:").map(|rest| rest.split('#').next().unwrap_or(rest));
     let address = address.map(|rest| rest.split_once('?').unwrap_or((rest, "")));
     let (name, query) = address.unwrap_or((text, ""));
@@ -232,8 +235,8 @@ fn add_database(meaning: &mut CommandMeaning, text: &str, reads: bool, read_only
     }
 }
 
-/// Returns whether a text may read a view. A view is code in the file with the name of a table, and
-/// it may start an editor with `edit()`. `-safe` refuses that function. `.schema` reads
+/// Returns whether a text may read a view. A view is code in the file that is used like a table,
+/// and it may start an editor with `edit()`. `-safe` rejects that function. `.schema` reads
 /// `pragma_database_list`, and a view can have that name.
 fn may_run_stored_code(text: &str) -> bool {
     const PLAIN: [&str; 13] = [
@@ -293,7 +296,8 @@ fn classify_dot_commands(text: &str) -> SqlEffect {
     if plain && SHOWS.contains(&name) { SqlEffect::Reads } else { SqlEffect::ReachesOutside }
 }
 
-/// The host must be this one, and a name of a data base must not be an address of another.
+/// Returns whether an option connects only to this machine. The host must be local, and the name of
+/// a database must not be an address of another host.
 pub(in super::super) fn is_local_connection(name: &str, value: Option<ArgumentWord<'_>>) -> bool {
     let Some(ArgumentWord::Known(text)) = value else {
         return !matches!(name, "h" | "host" | "d" | "dbname");

@@ -5,13 +5,13 @@ use openoxide_protocol::{CommandWord, FileSearch};
 /// The state of the tests up to the next `-o`.
 #[derive(Clone, Copy, Debug, Default)]
 struct FindAlternative {
-    /// A test has chosen names.
+    /// Whether a test has selected names.
     has_name_test: bool,
-    /// Something is done with whatever has come so far, before a test has chosen names.
+    /// Whether an action applies to all files because no test before it has selected names.
     acts_on_all_files: bool,
 }
 
-/// Returns which files the expression can choose. Where it is not plain, they are all files.
+/// Returns which files the expression can select. If it is not plain, these are all files.
 pub(super) fn find_selected_files<'a>(words: impl Iterator<Item = CommandWord<'a>>) -> FileSearch {
     let all = FileSearch::all_files();
     let mut search = all.clone();
@@ -63,7 +63,7 @@ pub(super) fn find_selected_files<'a>(words: impl Iterator<Item = CommandWord<'a
     }
 }
 
-/// Returns the pattern that the name of a file has to match; nothing, if it can be any.
+/// Returns the pattern that the name of a file must match, or `None` if the file can have any name.
 fn parse_name_pattern(test: &str, pattern: CommandWord<'_>) -> Option<String> {
     let CommandWord::Known(last) = last_component_pattern(test, pattern) else { return None };
     if test.ends_with("regex") {
@@ -72,7 +72,7 @@ fn parse_name_pattern(test: &str, pattern: CommandWord<'_>) -> Option<String> {
     (last != "*.any" && test != "-lname" && test != "-ilname").then(|| last.to_owned())
 }
 
-/// Leaves out what a test refuses, where that is a name: `! -name x`, `-not -path '*/x/*'`.
+/// Excludes the files that a negated name test rejects: `! -name x`, `-not -path '*/x/*'`.
 fn exclude_name(search: &mut FileSearch, test: &str, pattern: CommandWord<'_>) {
     let CommandWord::Known(pattern) = pattern else { return };
     let (name, is_directory) = match test {
@@ -85,7 +85,7 @@ fn exclude_name(search: &mut FileSearch, test: &str, pattern: CommandWord<'_>) {
         _ => (None, false),
     };
     match name {
-        // All that has a hidden name, and all below it.
+        // Everything with a hidden name, and everything below it.
         Some(".*") if !is_directory && test != "-name" => search.includes_hidden = false,
         Some(name) if name.contains('/') => {}
         Some(name) if is_directory => search.excluded_directories.push(name.to_owned()),
@@ -99,7 +99,8 @@ pub(super) fn is_name_test(test: &str) -> bool {
     test.ends_with("name") || matches!(test, "-path" | "-ipath" | "-regex" | "-iregex")
 }
 
-/// Returns the part of a pattern that the last part of a path has to match; nothing of one in which that can be anything.
+/// Returns the part of a pattern that the last component of a path must match, or `*.any` if the
+/// component can be anything.
 pub(super) fn last_component_pattern<'a>(test: &str, pattern: CommandWord<'a>) -> CommandWord<'a> {
     let CommandWord::Known(text) = pattern else { return pattern };
     if test.ends_with("regex") {
@@ -158,7 +159,7 @@ mod tests {
             ("-type f -path */src/*.rs", &["*.rs"]),
             ("-regex .*\\.ts", &["*.ts"]),
             ("-path ./x -prune -o -name *.a -print", &["x", "*.a"]),
-            // The action comes before the test, or an alternative has none.
+            // The action comes before the test, or an alternative has no name test.
             ("-exec cat {} + -name *.txt", &[]),
             ("-name *.txt -o -type f", &[]),
             ("-type f -o -name *.txt", &[]),

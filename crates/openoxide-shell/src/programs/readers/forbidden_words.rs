@@ -1,15 +1,16 @@
 //! A second, independent check for the readers of languages. It searches the text of a program for
 //! anything that could run, write, load or reach something. It has very little knowledge of the
-//! languages. A program is harmless only if both its reader and this search agree. Texts in a place
-//! where every implementation sees a literal are left out and searched separately.
+//! languages. A program is harmless only if its reader and this search agree. Strings that every
+//! implementation treats as literals are searched separately.
 
 use super::awk_tokens::AwkToken;
 
-/// Texts of awk that run, write, load or show more than the files in the words, wherever they are.
+/// Texts of awk that run, write, load or show more than the named files, no matter where they
+/// occur.
 const FORBIDDEN_AWK: [&str; 8] =
     ["system", "getline", "ENVIRON", "ARGV", "ARGC", "SYMTAB", "FUNCTAB", "extension"];
 
-/// Words of the filters of jq, gojq, jaq and both yq that read the environment or files, or run.
+/// Words of jq, gojq, jaq and yq filters that read the environment or files, or run programs.
 const FORBIDDEN_FILTER: [&str; 20] = [
     "env",
     "ENV",
@@ -33,7 +34,7 @@ const FORBIDDEN_FILTER: [&str; 20] = [
     "read_file",
 ];
 
-/// Words of SQL, and of the clients of data bases, that run programs, load code, or touch files of this machine.
+/// Words of SQL and of database clients that run programs, load code, or access local files.
 const FORBIDDEN_SQL: [&str; 22] = [
     "edit",
     "load_extension",
@@ -133,7 +134,7 @@ pub(super) fn has_no_forbidden_filter(filter: &str) -> bool {
         return false;
     }
     let plain_texts = !filter.contains('\\');
-    // Every second piece is between quotes.
+    // Every second piece is in quotes.
     let mut pieces = filter.split('"').enumerate();
     pieces.all(|(at, piece)| plain_texts && at % 2 == 1 || !has_forbidden_word(piece))
 }

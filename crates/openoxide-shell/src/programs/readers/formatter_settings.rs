@@ -1,8 +1,8 @@
-//! Settings of formatters and linters in their words.
+//! Settings of formatters and linters on the command line.
 
 use super::super::ArgumentWord;
 
-/// Settings of rustfmt that change how the text is formatted, and nothing else.
+/// Settings of rustfmt that only change how the text is formatted.
 const RUSTFMT_LAYOUT: [&str; 24] = [
     "binop_separator",
     "brace_style",

@@ -1,4 +1,4 @@
-//! The settings of git: some of them make it run programs.
+//! Readers for settings of git, some of which make it run programs.
 
 use openoxide_protocol::CommandClass;
 
@@ -23,14 +23,14 @@ enum GitConfigVerb {
     Other,
 }
 
-/// `git -c NAME=VALUE` and `git -C DIRECTORY`.
+/// Adds the effects of `git -c NAME=VALUE` and `git -C DIRECTORY`.
 pub(in super::super) fn add_git_setting(
     meaning: &mut CommandMeaning,
     name: &str,
     value: Option<ArgumentWord<'_>>,
 ) {
     if name == "C" {
-        // Whatever it does, it does it there.
+        // With `-C`, the rest of the command applies to that directory.
         return meaning.add_read(ArgumentWord::Known("."), true);
     }
     if name != "c" {
@@ -95,7 +95,7 @@ fn is_plain_value(name: &str, value: &str) -> bool {
     }
 }
 
-/// `git config`: shows one setting of the sections that hold no secrets.
+/// Reads a `git config` command. It is harmless if it shows a setting of a section without secrets.
 pub(in super::super) fn read_git_config(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(CommandClass::Harmless);
     let (mut verb, mut file, mut operands) = (None, None, Vec::new());
@@ -123,7 +123,8 @@ pub(in super::super) fn read_git_config(arguments: CommandArguments<'_>) -> Comm
             }
         }
     }
-    // A shortened option can be a verb: `--rename` renames a section, `--edi` starts an editor. Git takes only one verb.
+    // An abbreviated option can be a verb: `--rename` renames a section, and `--edi` starts an
+    // editor. Git accepts only one verb.
     if unclear
         && !matches!(
             verb,
@@ -217,8 +218,8 @@ fn is_public_setting(name: &str) -> bool {
     name.chars().all(plain) && SECTIONS.split_whitespace().any(|known| known == section)
 }
 
-/// Returns whether a user who allows changes of settings expects this one. It must not run anything
-/// that was not there before.
+/// Returns whether a user who allows changes of settings expects a change of this one. The new
+/// setting must not make git run anything that it did not run before.
 fn is_settable(name: &str, value: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let last = lower.rsplit('.').next().unwrap_or_default();

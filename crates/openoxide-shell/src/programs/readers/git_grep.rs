@@ -1,4 +1,4 @@
-//! `git grep`.
+//! Reader for `git grep`.
 
 use openoxide_protocol::FileSearch;
 

@@ -1,4 +1,4 @@
-//! `go doc`: which of its words name a host.
+//! Reader for `go doc`, some of whose operands name a host.
 
 use openoxide_protocol::CommandClass;
 

@@ -1,4 +1,4 @@
-//! Commands inside of other commands.
+//! Commands inside other commands.
 
 use openoxide_protocol::CommandClass;
 
@@ -9,24 +9,24 @@ pub(super) const HIDDEN_EXECUTION: &str = "it can run something that its words d
 pub(super) const OTHER_DIRECTORY: &str = "runs a command in another directory";
 pub(super) const STARTS_SHELL: &str = "starts a shell";
 
-/// The command inside of another command.
+/// The command inside another command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InnerCommand {
-    /// No command is run with these words.
+    /// These words run no command.
     Nothing,
-    /// No command is run. It only prints help or a version.
+    /// These words run no command. They only print help or a version.
     PrintsHelp,
-    /// One program.
+    /// These words run one program.
     Command(Argv),
-    /// A shell with this script.
+    /// These words run this script in a shell.
     Script(String),
-    /// An unknown command, with the reason.
+    /// These words run an unknown command, for this reason.
     Unknown(&'static str),
 }
 
 pub(super) const UNCLEAR_COMMAND: InnerCommand = InnerCommand::Unknown(OPTIONS_NOT_UNDERSTOOD);
 
-/// Returns the meaning of a command that runs others.
+/// Returns the meaning of a command that runs other commands.
 pub(super) fn wrapper_meaning(level: &CommandSpec, inside: InnerCommand) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(level.class);
     match inside {

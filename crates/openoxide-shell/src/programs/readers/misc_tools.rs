@@ -1,4 +1,4 @@
-//! Programs that are harmless in some of their uses only.
+//! Readers for programs that are harmless only in some of their uses.
 
 use openoxide_protocol::{CommandClass, CommandWord, CommandWords};
 
@@ -11,7 +11,8 @@ use super::{
     printing_builtins::is_digits,
 };
 
-/// `command -v NAME` and `command -V NAME` print; without them it runs what it is given.
+/// Reads the `command` builtin. `command -v NAME` and `command -V NAME` only print. Without these
+/// options, it runs its operands.
 pub(in super::super) fn read_command_builtin(arguments: CommandArguments<'_>) -> CommandMeaning {
     match arguments.known_argument(0) {
         Some("-v" | "-V") => CommandMeaning::new(CommandClass::Harmless),
@@ -19,7 +20,8 @@ pub(in super::super) fn read_command_builtin(arguments: CommandArguments<'_>) ->
     }
 }
 
-/// `clang-format -style=file:FILE`: it reads that file, and prints the lines that it does not understand.
+/// Adds the file of `clang-format -style=file:FILE`. The program reads that file and prints the
+/// lines that it does not understand.
 pub(in super::super) fn add_style_file(
     meaning: &mut CommandMeaning,
     name: &str,
@@ -36,7 +38,7 @@ pub(in super::super) fn add_style_file(
     }
 }
 
-/// `strings`: an operand `@FILE` is a file with more options.
+/// Reads a `strings` command. An operand `@FILE` is a file with more options.
 pub(in super::super) fn read_strings(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     if arguments
@@ -65,7 +67,8 @@ fn shows_capability(argv: &CommandWords) -> Option<HarmlessReads> {
         .then(HarmlessReads::default)
 }
 
-/// `xxd`: reads its first operand and writes its second. It looks at two letters of each option, and options come first.
+/// Reads an `xxd` command. It reads its first operand and writes its second. It evaluates two
+/// letters of each option, and options come first.
 pub(in super::super) fn read_xxd(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(arguments.spec.class);
     let mut words = arguments.words().peekable();
@@ -131,7 +134,8 @@ fn option_takes_value(option: &str) -> Option<bool> {
     )
 }
 
-/// `node --check FILE`: a directory, or a name without an ending, leads to another file.
+/// Reads a `node --check FILE` command. A directory, or a name without an extension, leads to
+/// another file.
 pub(in super::super) fn read_node(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let is_script = |arg| match arg {

@@ -11,11 +11,11 @@ use super::{
     base_name,
 };
 
-/// Nested wrappers beyond this number are not looked through.
+/// The maximum number of nested wrappers that are analyzed.
 const MAX_DEPTH: usize = 4;
 
-/// `openssl`: where it reads a certificate or key, it takes addresses of a store as well. `http://…` is fetched, and
-/// `org.openssl.engine:…` loads a library.
+/// Reads an `openssl` command. Options that take a certificate or key also accept addresses of a
+/// store. `http://…` is fetched, and `org.openssl.engine:…` loads a library.
 pub(in super::super) fn read_openssl(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let mut loads = false;
@@ -41,7 +41,8 @@ pub(in super::super) fn read_openssl(arguments: CommandArguments<'_>) -> Command
     meaning
 }
 
-/// `tree`: with `--fromfile` the operands are files whose lines are printed as if they were names.
+/// Reads a `tree` command. With `--fromfile`, the operands are files whose lines are printed like
+/// names of files.
 pub(in super::super) fn read_tree(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let is_list = |item| {
@@ -58,7 +59,8 @@ pub(in super::super) fn read_tree(arguments: CommandArguments<'_>) -> CommandMea
     meaning
 }
 
-/// `pkg-config`: an operand that is a path or ends in `.pc` is read. A word may hold several modules.
+/// Reads a `pkg-config` command. An operand that is a path or ends in `.pc` is read. A word may
+/// contain several modules.
 pub(in super::super) fn read_pkg_config(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     for arg in arguments.operands() {
@@ -74,8 +76,9 @@ pub(in super::super) fn read_pkg_config(arguments: CommandArguments<'_>) -> Comm
     meaning
 }
 
-/// `nohup`: at a terminal it appends the output to `nohup.out`. A rule that allows a command covers
-/// this output. A harmless command needs no rule, so with `nohup` it is treated as a write.
+/// Reads a `nohup` command. If its standard output is a terminal, it appends the output to
+/// `nohup.out`. A rule that allows a command covers this output. A harmless command needs no rule,
+/// so with `nohup` it is treated as a write.
 pub(in super::super) fn read_nohup(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let runs = meaning.effects.iter().any(CommandEffect::is_command);
@@ -98,7 +101,7 @@ pub(crate) fn remove_nohup_output(meaning: &mut CommandMeaning, arguments: ArgvR
     }
 }
 
-/// The file to which `nohup` appends.
+/// The file to which `nohup` appends its output.
 const NOHUP_OUTPUT: &str = "nohup.out";
 
 /// Returns whether all commands that a command runs may be harmless.

@@ -1,4 +1,4 @@
-//! Python: a few of the standard library's modules only read and print.
+//! Readers for Python. A few modules of the standard library only read and print.
 
 use openoxide_protocol::{CommandClass, CommandWord};
 
@@ -10,8 +10,9 @@ use super::{
     covered_tools::add_module,
 };
 
-/// `python3 …`. `-m json.tool FILE [OUT]` writes its second operand; `-I` keeps the working directory from shadowing it,
-/// but the module is found there otherwise, so it stays a question.
+/// Reads a `python3 …` command. `-m json.tool FILE [OUT]` writes its second operand. `-I` prevents
+/// the working directory from shadowing the module. Without `-I` the module may be found there, so
+/// the command is not harmless.
 pub(in super::super) fn read_python(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
     let mut words = arguments.words().skip_while(|arg| *arg != ArgumentWord::Known("-m"));
@@ -29,7 +30,7 @@ pub(in super::super) fn read_python(arguments: CommandArguments<'_>) -> CommandM
     meaning
 }
 
-/// Adds the module of `-m`: `-m pytest` is read as `pytest` is.
+/// Adds the module of `-m`. `-m pytest` is read like `pytest`.
 fn add_run_module(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
     let mut items = arguments.items();
     while let Some(item) = items.next() {
@@ -84,8 +85,8 @@ const HARMLESS_PYTEST_SETTINGS: [&str; 12] = [
     "xfail_strict",
 ];
 
-/// `pytest -p NAME` loads a plug-in, `-p no:NAME` switches one off. `-o` overrides a setting of the configuration, and
-/// `--cov-report KIND:FILE` writes.
+/// Adds the effects of options of pytest. `-p NAME` loads a plug-in, and `-p no:NAME` disables one.
+/// `-o` overrides a setting of the configuration, and `--cov-report KIND:FILE` writes a file.
 pub(in super::super) fn add_pytest_option(
     meaning: &mut CommandMeaning,
     option: &str,

@@ -35,7 +35,7 @@ pub(in super::super) fn read_sed(arguments: CommandArguments<'_>) -> CommandMean
                 value,
             } => {
                 in_place = true;
-                // The files as they were get another name, or go into another directory.
+                // The original files get another name or are moved to another directory.
                 match value {
                     None => {}
                     Some(ArgumentWord::Known(text)) if !text.contains(['/', '*']) => suffix = text,
@@ -45,7 +45,7 @@ pub(in super::super) fn read_sed(arguments: CommandArguments<'_>) -> CommandMean
                     }
                 }
             }
-            // For the sed of BSD `-l` takes no value, and the next word is the script.
+            // In the `sed` of BSD, `-l` takes no value, and the next word is the script.
             CommandItem::Option { option: OptionSpec { name: "l" | "line-length", .. }, value }
                 if !matches!(value, Some(ArgumentWord::Known(text)) if text.bytes().all(|byte| byte.is_ascii_digit())) =>
             {
@@ -69,7 +69,7 @@ pub(in super::super) fn read_sed(arguments: CommandArguments<'_>) -> CommandMean
         };
         scripts.push(*first);
         files = rest;
-        // `sed -i '' SCRIPT`, as BSD has it.
+        // The BSD syntax `sed -i '' SCRIPT`.
         if let (true, ArgumentWord::Known(""), Some((second, rest))) =
             (in_place, *first, files.split_first())
         {
@@ -95,7 +95,7 @@ pub(in super::super) fn read_sed(arguments: CommandArguments<'_>) -> CommandMean
     meaning
 }
 
-/// Returns the scripts as one, a line each; nothing if one is not known.
+/// Returns the scripts joined by line breaks, or `None` if one of them is not known.
 fn join_scripts(scripts: &[ArgumentWord<'_>]) -> Option<String> {
     let mut lines = Vec::new();
     for script in scripts {
@@ -113,7 +113,8 @@ fn read_script(meaning: &mut CommandMeaning, script: Option<String>) -> bool {
         return false;
     };
     let Some(acts) = parse_actions(&script) else {
-        // Where commands begin is not certain, and each of their letters could be one that runs or writes.
+        // The positions of the commands are unclear, and each letter could be a command that runs
+        // or writes something.
         meaning.lower_class(CommandClass::Unknown);
         meaning.add_unknown_effect("its script can run programs or write files");
         return false;

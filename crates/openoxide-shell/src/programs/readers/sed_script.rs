@@ -11,13 +11,13 @@ pub(super) enum SedAction<'a> {
     Reads(&'a str),
     /// Writes this file.
     Writes(&'a str),
-    /// Runs this command or, if it is empty, the text of the pattern space.
+    /// Runs this command. If it is empty, runs the text of the pattern space.
     Runs(&'a str),
 }
 
-/// Returns what a script does; nothing if it is not understood.
+/// Returns the actions of a script, or `None` if it is not understood.
 pub(super) fn parse_actions(script: &str) -> Option<Vec<SedAction<'_>>> {
-    // For busybox a carriage return ends a comment.
+    // In busybox, a carriage return ends a comment.
     if script.contains(|each: char| each.is_control() && !matches!(each, '\t' | '\n')) {
         return None;
     }
@@ -99,7 +99,7 @@ impl<'a> SedReader<'a> {
         (self.rest.is_empty() || self.rest.starts_with([';', '\n', '}', '#'])).then_some(())
     }
 
-    /// Takes the rest of the line.
+    /// Returns the rest of the line.
     fn take_line(&mut self) -> &'a str {
         let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
         self.rest = rest;
@@ -118,7 +118,8 @@ impl<'a> SedReader<'a> {
         some
     }
 
-    /// A text goes to the end of the line; a backslash takes the letter behind it.
+    /// Reads a text that extends to the end of the line. A backslash escapes the character after
+    /// it.
     fn read_text(&mut self) -> Option<()> {
         let mut letters = self.rest.char_indices();
         let mut end = self.rest.len();
@@ -137,14 +138,15 @@ impl<'a> SedReader<'a> {
         Some(())
     }
 
-    /// Not every sed ends a label at a `;`, so a line with one must be the last.
+    /// Reads a label. Not every sed ends a label at a `;`, so a line with a label must be the last.
     fn read_label(&mut self) -> Option<()> {
         self.rest = self.rest.trim_start_matches([' ', '\t']);
         let plain = |each: char| each.is_ascii_alphanumeric() || "_-".contains(each);
         self.rest = self.rest.trim_start_matches(plain);
         let ended = self.rest.is_empty() || self.rest.starts_with('\n');
         let last = self.rest.starts_with(';') && !self.rest.contains('\n');
-        // Where some take the `}` for a part of the label, the block has no end, and nothing runs.
+        // If an implementation treats the `}` as part of the label, the block has no end, and
+        // nothing runs.
         let closed = self.rest.starts_with('}');
         self.acts.push(SedAction::Changes);
         (ended || last || closed).then_some(())
@@ -257,7 +259,8 @@ fn find_bracket_end(inside: &str, delimiter: char) -> Option<usize> {
             ']' => return Some(at),
             '\n' => return None,
             _ if letter == delimiter => return None,
-            // Some take the backslash for a letter, and then a `]` ends the bracket.
+            // Some implementations treat the backslash as a literal, so that a `]` ends the bracket
+            // expression.
             '\\' => drop(letters.next().filter(|(_, each)| !"]\n".contains(*each))?),
             '[' => {
                 if let Some((_, kind)) = letters.next_if(|(_, each)| ":.=".contains(*each)) {

@@ -1,4 +1,4 @@
-//! `tar`: what its operands and its archive are depends on what it is to do.
+//! Reader for `tar`. The meaning of its operands and archive depends on its operation.
 
 use openoxide_protocol::CommandClass;
 
@@ -18,7 +18,7 @@ enum TarMode {
     Lists,
     Extracts,
     Creates,
-    /// Something else, or several.
+    /// Another operation, or several operations.
     Other,
 }
 
@@ -220,7 +220,7 @@ impl<'a> TarCommand<'a> {
     fn read_operands(&mut self) {
         for (place, operand) in std::mem::take(&mut self.operands) {
             match operand {
-                // bsdtar: an archive whose members are added.
+                // A `bsdtar` archive whose members are added.
                 ArgumentWord::Known(file) if file.starts_with('@') => {
                     self.meaning.add_read(ArgumentWord::Known(file.trim_start_matches('@')), false);
                     self.meaning.add_read(operand, false);

@@ -1,4 +1,4 @@
-//! Programs that print nothing but names of commits, or numbers of processes.
+//! Checks for programs that print only names of commits or process IDs.
 
 use openoxide_protocol::CommandClass;
 
@@ -6,7 +6,8 @@ use super::super::{ArgumentWord, CommandMeaning, OutputKind, command_arguments::
 
 type OptionValues<'o> = [(&'o str, Option<ArgumentWord<'o>>)];
 
-/// `git log`, in a format of nothing but names of commits. Options that only choose commits leave it so.
+/// Returns whether `git log` prints only names of commits in this format. Options that only select
+/// commits are accepted.
 pub(in super::super) fn log_prints_tokens(
     options: &OptionValues<'_>,
     _: &[ArgumentWord<'_>],
@@ -52,7 +53,7 @@ pub(in super::super) fn log_prints_tokens(
         })
 }
 
-/// `git merge-base`: names of commits, or nothing.
+/// Returns whether `git merge-base` prints only names of commits.
 pub(in super::super) fn merge_base_prints_tokens(
     options: &OptionValues<'_>,
     _: &[ArgumentWord<'_>],
@@ -60,7 +61,7 @@ pub(in super::super) fn merge_base_prints_tokens(
     options.iter().all(|(name, _)| matches!(*name, "a" | "all" | "octopus" | "fork-point"))
 }
 
-/// `git rev-list` without what marks or shows commits.
+/// Returns whether `git rev-list` prints only names of commits, without marks and contents.
 pub(in super::super) fn rev_list_prints_tokens(
     options: &OptionValues<'_>,
     _: &[ArgumentWord<'_>],
@@ -87,9 +88,9 @@ pub(in super::super) fn rev_list_prints_tokens(
     options.iter().all(|(name, _)| choose(name))
 }
 
-/// Reads a `git rev-parse` command. It prints words that it does not understand unchanged, and they
-/// can be names of files. It prints the end of a range with a `^` before it. Therefore all words
-/// must be common names of commits.
+/// Returns whether a `git rev-parse` command prints only names of commits. It prints words that it
+/// does not understand unchanged, and they can be names of files. It prints the end of a range with
+/// a `^` before it. Therefore all words must be common names of commits.
 pub(in super::super) fn read_rev_parse(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = CommandMeaning::new(CommandClass::Harmless);
     let named = |arg| matches!(arg, ArgumentWord::Known(text) if is_common_revision(text) || matches!(text, "--short" | "--verify" | "-q" | "--quiet"));
@@ -99,7 +100,8 @@ pub(in super::super) fn read_rev_parse(arguments: CommandArguments<'_>) -> Comma
     meaning
 }
 
-/// Returns whether a word names a commit in nearly every repository, and a file in none.
+/// Returns whether a word names a commit in nearly every repository and is never the name of a
+/// file.
 fn is_common_revision(text: &str) -> bool {
     const NAMES: [&str; 10] = [
         "HEAD",
@@ -121,7 +123,7 @@ fn is_common_revision(text: &str) -> bool {
         && after.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"~^{}".contains(&byte))
 }
 
-/// `pgrep` without the options that show more than numbers.
+/// Returns whether `pgrep` has no options that print more than process IDs.
 pub(in super::super) fn pgrep_prints_tokens(
     options: &OptionValues<'_>,
     _: &[ArgumentWord<'_>],

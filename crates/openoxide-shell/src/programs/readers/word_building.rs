@@ -1,4 +1,4 @@
-//! Building the words of a command from those of another one.
+//! Construction of the words of a command from those of another command.
 
 use openoxide_protocol::{CommandWord, CommandWords};
 
@@ -29,7 +29,7 @@ pub(super) fn push_prefix(words: &mut CommandWords, text: &str) {
     words.end_word();
 }
 
-/// Returns known words with blanks between them.
+/// Returns the words joined by blanks, if all of them are known.
 pub(in super::super) fn join_words(command: &CommandWords) -> Option<String> {
     let mut script = String::new();
     for word in command.iter() {
@@ -42,8 +42,8 @@ pub(in super::super) fn join_words(command: &CommandWords) -> Option<String> {
     Some(script)
 }
 
-/// Returns the command as it runs in another directory. Relative names stand for other files there,
-/// and files that are not named are different, too.
+/// Returns the command as it runs in another directory. Relative names refer to other files there,
+/// and so do the files that are used without being named.
 pub(super) fn relocate_command(command: &CommandWords) -> CommandWords {
     let mut words = CommandWords::new();
     for (at, word) in command.iter().enumerate() {
