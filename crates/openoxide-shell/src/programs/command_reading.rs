@@ -405,7 +405,7 @@ impl<'a> CommandReading<'a> {
         self.assign_operand_kinds(&operands, kinds);
         self.meaning.lower_class(self.class);
         if !self.has_inner_command && kinds.has_command() {
-            self.meaning.lower_class(CommandClass::Unknown); // What runs nothing shows something, or waits for input.
+            self.meaning.lower_class(CommandClass::Unknown); // Without a command it shows something or waits for input.
         }
         if let Some(target) = self.target {
             self.write_into(target, &operands);

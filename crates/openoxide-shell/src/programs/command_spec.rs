@@ -39,7 +39,7 @@ pub(crate) struct CommandSpec {
     pub(super) searches: TableTexts,
     /// The function that checks whether an option with its value is harmless, too.
     pub(super) check: Option<u8>,
-    /// The function that checks whether only words of letters and digits are printed.
+    /// The function that checks whether the output consists only of words of letters and digits.
     pub(super) tokens: Option<u8>,
     /// The function that adds the effects of the values of options.
     pub(super) values: Option<u8>,

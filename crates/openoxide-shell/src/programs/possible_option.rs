@@ -236,7 +236,7 @@ impl<'a> OptionSearch<'a> {
     }
 }
 
-/// Returns whether a word with this beginning could be one that makes the program run something else.
+/// Returns whether a word with this beginning could make the program run something else.
 fn may_begin_opaque_word(start: &str, beginning: &str, index: usize) -> bool {
     match start.strip_prefix('*') {
         // In an assignment of make the text can be anywhere. Otherwise it is part of an option.

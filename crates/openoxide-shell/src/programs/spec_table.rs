@@ -73,7 +73,8 @@ pub(super) fn find_program(name: &str) -> Option<&'static CommandSpec> {
     PROGRAMS.get(find_index(name)?)?.spec()
 }
 
-/// Returns whether the program of this name was never run to check that it is harmless (`programs/unproved.txt`).
+/// Returns whether the program of this name was never run to check that it is harmless
+/// (`programs/unproved.txt`).
 pub(super) fn is_unproved_program(name: &str) -> bool {
     let Some(number) = find_index(name) else { return true };
     UNPROVED.get(number / 8).is_none_or(|byte| byte & (1 << (number % 8)) != 0)

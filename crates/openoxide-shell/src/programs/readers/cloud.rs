@@ -505,7 +505,7 @@ pub(in super::super) fn read_az(arguments: CommandArguments<'_>) -> CommandMeani
     let harmless = known_words(arguments).is_some_and(|words| is_az_read(&words));
     let mut meaning =
         CommandMeaning::new(if harmless { CommandClass::Harmless } else { arguments.spec.class });
-    // `@FILE` stands for the contents of the file.
+    // `@FILE` is replaced by the contents of the file.
     for file in arguments.words().filter_map(known_text).filter_map(|text| text.strip_prefix('@')) {
         meaning.add_read(ArgumentWord::Known(file), false);
         meaning.lower_class(CommandClass::Unknown);

@@ -220,7 +220,7 @@ fn read_exec_command<'a>(
     starts: &WordSource,
 ) -> Option<Argv> {
     let mut command = Argv::default();
-    let mut braces = false; // After `{}` a `+` ends the command.
+    let mut braces = false; // A `+` after `{}` ends the command.
     for (count, word) in words.enumerate() {
         if word == CommandWord::Known("+") && braces {
             return Some(command);

@@ -8,7 +8,7 @@ use super::super::{ArgumentWord, CommandMeaning};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HarmlessReads {
     pub(super) reads: Vec<String>,
-    /// Whether it only looks at names, sizes and other metadata.
+    /// Whether it only reads names, sizes and other metadata.
     pub(super) metadata_only: bool,
 }
 

@@ -88,7 +88,8 @@ pub(in super::super) fn read_nohup(arguments: CommandArguments<'_>) -> CommandMe
     meaning
 }
 
-/// Removes the output of `nohup` from what a command writes, because its standard output is not a terminal.
+/// Removes the output of `nohup` from the effects of a command whose standard output is not a
+/// terminal.
 pub(crate) fn remove_nohup_output(meaning: &mut CommandMeaning, arguments: ArgvRef<'_>) {
     if arguments.known_word(0).map(base_name) != Some("nohup") {
         return;

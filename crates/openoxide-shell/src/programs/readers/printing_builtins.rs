@@ -62,7 +62,8 @@ fn check_format(argv: &CommandWords, from: usize) -> Option<HarmlessReads> {
     (!has_numeric_conversion(format)? || words.all(plain)).then(HarmlessReads::default)
 }
 
-/// Returns whether a conversion takes a number, or `None` if one is unknown or sets a variable.
+/// Returns whether a conversion takes a number. Returns `None` if one is unknown or sets a
+/// variable.
 fn has_numeric_conversion(format: &str) -> Option<bool> {
     let mut computes = false;
     let mut rest = format;

@@ -1,8 +1,8 @@
 //! Readers for shell scripts around another program: `zgrep`, `bzdiff`, `zmore`.
 //!
 //! They join their words into commands for `eval` or split them at blanks, and their defects differ
-//! between versions. The arguments of the wrapped program therefore do not show what the script does.
-//! Only plain words and flags without values are understood.
+//! between versions. The arguments of the wrapped program therefore do not show what the script
+//! does. Only plain words and flags without values are understood.
 
 use openoxide_protocol::CommandClass;
 
