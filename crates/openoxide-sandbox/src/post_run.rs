@@ -1,4 +1,5 @@
-//! The look at the files after a run: what the host would run or obey is quarantined, and reported.
+//! The scan of the files after a run. Files that the host would run or obey are quarantined and
+//! reported.
 //!
 //! `supervisor` uses this module after every run, and `staging` after a commit.
 

@@ -1,6 +1,6 @@
-//! System calls that no safe wrapper has. Nothing else in the project is `unsafe`.
+//! System calls without a safe wrapper. No other part of the project is `unsafe`.
 //!
-//! Every module of the crate may use it; it uses no other.
+//! Every module of the crate may use this module. It uses no other.
 
 mod bpf;
 mod file_size_limit;

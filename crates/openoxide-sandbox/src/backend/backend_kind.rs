@@ -2,29 +2,29 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A way to confine.
+/// A way to confine a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxBackend {
     /// Own namespaces, Landlock and seccomp, without any other program.
     Namespaces,
-    /// The `bwrap` of the system.
+    /// The `bwrap` program of the system.
     Bubblewrap,
-    /// Landlock and seccomp alone.
+    /// Only Landlock and seccomp.
     Landlock,
     /// `sandbox-exec` of macOS.
     Seatbelt,
 }
 
 impl SandboxBackend {
-    /// Those of this system, the best first.
+    /// The backends of this system, in order of preference.
     pub const HERE: &[Self] = if cfg!(target_os = "macos") {
         &[Self::Seatbelt]
     } else {
         &[Self::Namespaces, Self::Bubblewrap, Self::Landlock]
     };
 
-    /// Returns its name, as in JSON.
+    /// Returns the name of the backend, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -7,8 +7,8 @@ use crate::backend::{
     host_features::HostFeatures,
 };
 
-/// Its one place. Ubuntu's AppArmor lets this path alone make user namespaces, and one from a search path could be the
-/// project's.
+/// The only path from which `bwrap` is run. Ubuntu's AppArmor allows only this path to create user
+/// namespaces, and a `bwrap` from a search path could be the project's.
 pub(crate) const BWRAP: &str = "/usr/bin/bwrap";
 
 /// Returns how `bwrap` enforces a clause. The seccomp filter is built by this crate. It refuses

@@ -4,31 +4,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::host_features::MissingFeature;
 
-/// One thing that a profile demands.
+/// One restriction that a profile demands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfileClause {
-    /// Files outside the writable directories stay as they are: contents, names, modes, times, attributes.
+    /// Files outside the writable directories do not change: contents, names, modes, times,
+    /// attributes.
     WritesOutside,
-    /// Files in the writable directories can be made, changed, renamed and removed.
+    /// Files in the writable directories can be created, changed, renamed and removed.
     WritesInside,
-    /// Protected paths stay as they are.
+    /// Protected paths do not change.
     Protected,
-    /// Protected paths that are missing cannot be made.
+    /// Protected paths that are missing cannot be created.
     ProtectedMissing,
     /// Unreadable paths cannot be read.
     Unreadable,
     /// The network is restricted as the profile demands, for TCP, UDP and all other families.
     Network,
-    /// Sockets of the host's services, by path and by abstract name, are not reached.
+    /// Sockets of the host's services cannot be reached, by path or by abstract name.
     UnixSockets,
-    /// Other processes cannot be seen, signalled, traced or shared memory with.
+    /// Other processes cannot be seen, signalled or traced, and memory cannot be shared with them.
     Processes,
-    /// Everything that was started dies with the command.
+    /// All processes that the command started are killed when it ends.
     ProcessTermination,
-    /// Settings of the kernel and devices are not reached, not even by root.
+    /// Kernel settings and devices cannot be accessed, not even by root.
     Kernel,
-    /// The terminal's input cannot be written, and keys of the session's keyring are not read.
+    /// The terminal's input cannot be written, and keys of the session's keyring cannot be read.
     Terminal,
 }
 
@@ -61,7 +62,7 @@ impl ProfileClause {
         Self::Terminal,
     ];
 
-    /// Returns its name, as in JSON.
+    /// Returns the name of the clause, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -81,7 +82,7 @@ impl ProfileClause {
 }
 
 impl Enforcement {
-    /// Returns its name, as in JSON.
+    /// Returns the name of the enforcement, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

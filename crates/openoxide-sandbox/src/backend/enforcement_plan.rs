@@ -16,12 +16,12 @@ use crate::backend::{
 pub struct EnforcementPlan {
     /// The backend.
     pub backend: SandboxBackend,
-    /// Each clause once, in order, with a reason where it is not simply enforced.
+    /// Each clause once, in order, with a reason if it is not enforced exactly.
     pub clauses: Vec<(ProfileClause, Enforcement, Option<String>)>,
 }
 
 impl EnforcementPlan {
-    /// Returns what a backend can hold of a profile on this machine.
+    /// Returns the plan of a backend for a profile on this machine.
     #[must_use]
     pub fn for_profile(
         backend: SandboxBackend,
@@ -36,7 +36,7 @@ impl EnforcementPlan {
         Self { backend, clauses: ProfileClause::ALL.map(clause).into() }
     }
 
-    /// Returns the first clause that is not held, with the reason.
+    /// Returns the first clause that is not enforced, with the reason.
     #[must_use]
     pub fn first_unenforced(&self) -> Option<(ProfileClause, &str)> {
         let gap = self.clauses.iter().find(|(_, held, _)| *held == Enforcement::Unenforced)?;

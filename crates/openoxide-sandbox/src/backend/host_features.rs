@@ -16,19 +16,19 @@ pub struct HostFeatures {
     pub system: String,
     /// True if this process runs as root.
     pub is_root: bool,
-    /// Own namespaces: for users, mounts, processes, IPC and network, with mounts that can be made read-only.
+    /// User, mount, PID, IPC and network namespaces, in which mounts can be made read-only.
     pub namespaces: FeatureSupport,
-    /// A new /proc, which shows nothing but the processes of the namespace.
+    /// A new /proc, which shows only the processes of the namespace.
     pub fresh_proc: FeatureSupport,
-    /// System calls can be refused.
+    /// Seccomp filters that refuse system calls.
     pub seccomp: FeatureSupport,
     /// Seccomp notifications: another process is notified of system calls, and answers them.
     pub notification: FeatureSupport,
-    /// Landlock.
+    /// Landlock, with its version.
     pub landlock: FeatureSupport<LandlockVersion>,
-    /// Overlays in own namespaces, for staging.
+    /// Overlays in a new mount namespace, for staging.
     pub overlay: FeatureSupport,
-    /// The system's `bwrap`.
+    /// The system's `bwrap`, with its version.
     pub bubblewrap: FeatureSupport<BubblewrapVersion>,
     /// The `sandbox-exec` of macOS.
     pub seatbelt: FeatureSupport,
@@ -40,16 +40,16 @@ pub type FeatureSupport<T = ()> = Result<T, MissingFeature>;
 /// The reason why a feature is missing, as text for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingFeature {
-    /// The reason: lower case, no full stop.
+    /// The reason, in lower case and without a full stop.
     pub reason: String,
     /// A suggested fix, if one is known.
     pub help: Option<String>,
 }
 
-/// Landlock, as this kernel has it.
+/// The Landlock version of this kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LandlockVersion {
-    /// Its version.
+    /// The version of its ABI.
     pub abi: u32,
     /// The errata that are fixed, as bits.
     pub errata: u32,
@@ -76,7 +76,7 @@ impl fmt::Display for MissingFeature {
 }
 
 impl HostFeatures {
-    /// A machine on which nothing works.
+    /// Returns the features of a machine that supports nothing.
     #[must_use]
     pub fn new_unsupported(system: &str, why: &str) -> Self {
         let lack = || MissingFeature::new(why);
@@ -94,7 +94,7 @@ impl HostFeatures {
         }
     }
 
-    /// A machine on which everything works.
+    /// Returns the features of a machine that supports everything.
     pub(crate) const fn new_supported() -> Self {
         Self {
             system: String::new(),

@@ -2,7 +2,7 @@
 //!
 //! It fully enforces no profile. A process that may open a file may change its mode, times and
 //! attributes, wherever the file is. Other processes are visible. A process that the command
-//! started can outlive it. The backend exists so that a refusal can list what is missing.
+//! started can outlive it. The backend exists so that an error can list what is missing.
 
 use openoxide_protocol::{NetworkAccess, SandboxRestrictions};
 
@@ -11,7 +11,7 @@ use crate::backend::{
     host_features::HostFeatures,
 };
 
-/// The version since which devices are held (`LANDLOCK_ACCESS_FS_IOCTL_DEV`).
+/// The first version that restricts devices (`LANDLOCK_ACCESS_FS_IOCTL_DEV`).
 const DEVICES: u32 = 5;
 
 /// Returns how Landlock and the seccomp filter enforce a clause.

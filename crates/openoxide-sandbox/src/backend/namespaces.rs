@@ -1,4 +1,4 @@
-//! Own namespaces: what they hold.
+//! The backend that uses new namespaces: the clauses that it enforces.
 
 use openoxide_protocol::{NetworkAccess, SandboxRestrictions};
 
@@ -32,7 +32,8 @@ pub(super) fn clause_enforcement(
                 "only pairs of Unix sockets are possible: connections cannot be reviewed at run time",
             )
         }
-        // The host's /proc in the place of a new one would show the names and arguments of all processes.
+        // If the host's /proc were mounted here, it would show the names and arguments of all
+        // processes.
         ProfileClause::Processes => {
             support.fresh_proc.as_ref().map_or_else(Into::into, |()| ClauseEnforcement::ENFORCED)
         }

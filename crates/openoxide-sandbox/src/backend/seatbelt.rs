@@ -1,9 +1,9 @@
 //! The `sandbox-exec` of macOS: the text of its profile, and the clauses that it enforces.
 //!
-//! The project has no machine with macOS. The tests compare the text with a profile that was worked
-//! out by hand, and it has never been executed. Seatbelt also cannot kill the processes that a
+//! The project has no machine with macOS. The tests compare the text with a profile that was
+//! written by hand, and it has never been executed. Seatbelt also cannot kill the processes that a
 //! command leaves behind. Therefore it fully enforces no profile, and [`crate::choose_backend()`]
-//! refuses there.
+//! returns an error on macOS.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::backend::{
     host_features::HostFeatures,
 };
 
-/// Its one place; one from a search path could be the project's.
+/// The only path from which it is run. A program from a search path could be the project's.
 pub const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
 /// Returns how Seatbelt enforces a clause.
@@ -48,12 +48,14 @@ pub(super) fn clause_enforcement(
     }
 }
 
-/// A profile for `sandbox-exec -p TEXT -D NAME=PATH…`. Paths are parameters: none of them can become a part of the text.
+/// A profile for `sandbox-exec -p TEXT -D NAME=PATH…`. Paths are passed as parameters, so that they
+/// cannot become a part of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeatbeltProfile {
     /// The text.
     pub text: String,
-    /// The paths that it names. Where it has private directories for temporary files, the caller adds `TEMP`.
+    /// The paths that the text refers to. If the profile has private directories for temporary
+    /// files, the caller adds `TEMP`.
     pub parameters: Vec<(String, AbsPath)>,
 }
 
@@ -114,7 +116,7 @@ impl SeatbeltWriter {
 
     /// Allows changes below a directory, except for the protected paths in it. The literal name of
     /// a protected path is excluded too, so that it cannot be created. The directories above it
-    /// cannot be moved away, because Seatbelt protects only a name, not the file that it refers to.
+    /// cannot be renamed, because Seatbelt protects only a name, not the file that it refers to.
     fn allow_writes(&mut self, root: &AbsPath, confined: &SandboxRestrictions) {
         let all = self.add_parameter("ROOT", root);
         let mut parts = format!("(subpath {all})");
@@ -131,7 +133,7 @@ impl SeatbeltWriter {
     }
 }
 
-/// The directories from a root down to what holds the path, the root itself included.
+/// Returns the directories from a root to the parent of the path, including the root itself.
 fn directories_between(root: &AbsPath, path: &AbsPath) -> Vec<AbsPath> {
     std::iter::successors(path.parent(), AbsPath::parent)
         .take_while(|above| above.strip_prefix(root).is_some())

@@ -1,4 +1,4 @@
-//! The choice of a backend: the first that holds the whole profile, or none.
+//! The choice of a backend: the first that enforces the whole profile, or none.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::backend::{
 /// An error: no backend on this machine enforces the profile. It contains the plan of each backend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoBackendError {
-    /// A plan for each backend of this system, none of which holds.
+    /// The plans of all backends of this system. None of them enforces every clause.
     pub plans: Vec<EnforcementPlan>,
     /// Suggested fixes, without duplicates.
     pub help: Vec<String>,

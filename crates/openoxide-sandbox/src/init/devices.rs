@@ -1,4 +1,4 @@
-//! A `/dev` with what programs need and nothing else.
+//! A `/dev` that contains only what programs need.
 
 use std::{
     ffi::CStr,
@@ -28,10 +28,10 @@ const DEVICE_LINKS: &[(&str, &str)] = &[
     ("ptmx", "pts/ptmx"),
 ];
 
-/// The host's nodes that pass.
+/// The device nodes of the host that are visible in the sandbox.
 pub(super) struct DeviceNodes(Vec<(&'static str, OwnedFd)>);
 
-/// Takes the nodes, before the host's `/dev` is covered.
+/// Clones the nodes, before the host's `/dev` is covered.
 pub(super) fn clone_device_nodes() -> io::Result<DeviceNodes> {
     let one = |name: &&'static str| Ok((*name, clone_device_node(name)?));
     DEVICE_NAMES.iter().map(one).collect::<io::Result<_>>().map(DeviceNodes)
@@ -46,7 +46,7 @@ fn clone_device_node(name: &str) -> io::Result<OwnedFd> {
     Ok(node)
 }
 
-/// Mounts the new `/dev`, with this directory for memory that programs share.
+/// Mounts the new `/dev`, with this directory for shared memory.
 pub(super) fn mount_dev(devices: DeviceNodes, shared: OwnedFd) -> io::Result<()> {
     let plain = MountFlags::NOSUID | MountFlags::NOEXEC;
     mount_new("tmpfs", "/dev", "tmpfs", plain, c"mode=755,size=64k")?;

@@ -4,7 +4,7 @@ use std::{fs, io};
 
 use rustix::process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior};
 
-/// A user and a group, as they are called outside.
+/// A user ID and a group ID, as seen outside of the sandbox.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostIdentity {
     user: u32,
@@ -27,7 +27,8 @@ impl HostIdentity {
     }
 }
 
-/// The program is the same user: it must not look into this process, which keeps its capabilities.
+/// Makes this process non-dumpable. The program has the same user ID, and must not access this
+/// process, which keeps its capabilities.
 pub(super) fn set_not_dumpable() -> io::Result<()> {
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }

@@ -1,8 +1,9 @@
-//! A second lock under the mounts: Landlock (landlock(7)).
+//! A second layer in addition to the mounts: Landlock (landlock(7)).
 //!
-//! Its rules only add, so it cannot hold protected paths. What it holds does not hang on mounts: no file outside the
-//! writable directories is changed by whatever descriptor or path, settings of the kernel included; no process outside
-//! is signalled or traced; no abstract socket of the host is reached.
+//! The rules of a ruleset only add access, so Landlock cannot enforce protected paths. Its
+//! restrictions do not depend on mounts. No file outside the writable directories can be changed
+//! through any descriptor or path, including kernel settings. No process outside can be signalled
+//! or traced. No abstract socket of the host can be reached.
 
 use std::io;
 
@@ -12,7 +13,8 @@ use landlock::{
 };
 use openoxide_protocol::{AbsPath, SandboxRestrictions, TempDirectories};
 
-/// The newest version whose rights are asked for; of older kernels, what they have.
+/// The newest version whose rights are requested. Older kernels restrict the rights that they
+/// support.
 const NEWEST_ABI: ABI = ABI::V6;
 
 /// Restricts this thread and all that it starts, permanently. Returns whether the kernel enforces

@@ -1,4 +1,4 @@
-//! Kernel objects that are counted for a user as a whole: the sandbox leaves some to the host.
+//! Kernel objects that are limited for each user. The sandbox leaves some of them to the host.
 
 use std::{fs, path::Path};
 

@@ -32,11 +32,11 @@ use crate::{
 /// afterwards.
 const WORK_DIRECTORY: &str = "/dev";
 
-/// The one file system in memory that all temporary files of a run share, so that its size bounds them together.
+/// A tmpfs that all temporary files of a run share, so that its size limits them together.
 pub(super) struct PrivateTmpfs(());
 
 impl PrivateTmpfs {
-    /// Mounts it.
+    /// Mounts the tmpfs.
     pub(super) fn mount(limits: ResourceLimits) -> io::Result<Self> {
         let options = CString::new(format!("mode=700,size={}", max_bytes(limits)))?;
         let flags = MountFlags::NOSUID | MountFlags::NODEV;
@@ -44,7 +44,8 @@ impl PrivateTmpfs {
         Ok(Self(()))
     }
 
-    /// Mounts an empty directory of it over each place where programs put temporary files. One that is a link leads to the other.
+    /// Mounts an empty directory of the tmpfs over each directory for temporary files. If one of
+    /// these is a link to another, it is left as it is.
     pub(super) fn mount_temporary_directories(&self) -> io::Result<()> {
         for (number, place) in TEMPORARY_DIRECTORIES.iter().enumerate() {
             if fs::symlink_metadata(place).is_ok_and(|found| found.is_dir()) {
@@ -57,14 +58,14 @@ impl PrivateTmpfs {
         Ok(())
     }
 
-    /// Takes a new empty directory in which everybody may write.
+    /// Returns a new empty directory in which all users may write.
     pub(super) fn create_shared_directory(&self, name: &str) -> io::Result<OwnedFd> {
         let path = self.create_private_directory(name)?;
         fs::set_permissions(&path, Permissions::from_mode(0o1777))?;
         clone_tree(&path)
     }
 
-    /// Makes a new empty directory of this process alone, and returns its path.
+    /// Creates a new empty directory that only this process can access, and returns its path.
     pub(super) fn create_private_directory(&self, name: &str) -> io::Result<String> {
         let path = format!("{WORK_DIRECTORY}/{name}");
         fs::create_dir(&path)?;
@@ -88,14 +89,15 @@ fn max_bytes(limits: ResourceLimits) -> u64 {
 /// The value for half of the machine's memory if it is unknown.
 const FALLBACK_MEMORY: u64 = 1 << 30;
 
-/// Reads a half of the machine's memory (proc_meminfo(5)).
+/// Returns half of the machine's memory (proc_meminfo(5)).
 fn half_of_memory(about: &str) -> Option<u64> {
     let total = about.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kibibytes: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes.saturating_mul(1024) / 2)
 }
 
-/// Makes the place again that one of these hides, of the kind that this is which is mounted there.
+/// Creates a mount point again that one of these directories hides, of the same type as the tree
+/// that is mounted there.
 pub(super) fn recreate_mount_point(path: &AbsPath, tree: impl AsFd) -> io::Result<()> {
     if !is_temporary(path) || fs::symlink_metadata(path.as_str()).is_ok() {
         return Ok(());
@@ -109,7 +111,7 @@ pub(super) fn recreate_mount_point(path: &AbsPath, tree: impl AsFd) -> io::Resul
     fs::OpenOptions::new().append(true).create(true).open(path.as_str()).map(drop)
 }
 
-/// Creates an empty entry that cannot be read, of the kind that can be mounted over this place.
+/// Creates an empty entry that cannot be read, of the type that can be mounted over this path.
 pub(super) fn create_empty_cover(place: impl AsFd) -> io::Result<OwnedFd> {
     let directory = FileType::from_raw_mode(fstat(place)?.st_mode) == FileType::Directory;
     let new = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -122,7 +124,7 @@ pub(super) fn create_empty_cover(place: impl AsFd) -> io::Result<OwnedFd> {
     if directory { Ok(tree) } else { create_empty_file(&tree) }
 }
 
-/// An empty file in such a directory.
+/// Creates an empty file in such a directory.
 fn create_empty_file(tree: &OwnedFd) -> io::Result<OwnedFd> {
     drop(openat(tree, c"x", OFlags::CREATE | OFlags::CLOEXEC | OFlags::WRONLY, Mode::empty())?);
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;

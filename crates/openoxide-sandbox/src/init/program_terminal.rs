@@ -9,7 +9,8 @@ use crate::{
     ipc::{InitMessage, MessageSocket},
 };
 
-/// Makes a terminal for the program, and gives its outer end away. Returns the name of the inner one.
+/// Creates a terminal for the program, and sends its outer end to the supervisor. Returns the name
+/// of the inner end.
 pub(crate) fn send_terminal(wire: &MessageSocket) -> Result<CString, SandboxError> {
     let made = open_pty().and_then(|(outer, name)| {
         wire.send(&InitMessage::Terminal, &[outer])?;
@@ -18,7 +19,8 @@ pub(crate) fn send_terminal(wire: &MessageSocket) -> Result<CString, SandboxErro
     made.with_step(|| "making a terminal".to_owned())
 }
 
-/// Makes a pair of ends in this process' `/dev/pts`. Returns the outer one, and the name of the inner one.
+/// Creates a pseudo-terminal in this process's `/dev/pts`. Returns the outer end, and the name of
+/// the inner one.
 fn open_pty() -> io::Result<(OwnedFd, CString)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let outer = openpt(flags)?;

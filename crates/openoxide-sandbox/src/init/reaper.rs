@@ -1,4 +1,5 @@
-//! The first process of its namespace: it waits for all others, and everything ends with it (pid_namespaces(7)).
+//! The first process of its PID namespace. It waits for all others, and they are killed when it
+//! ends (pid_namespaces(7)).
 
 use std::{
     io,
@@ -46,8 +47,8 @@ impl InitProcess<'_> {
     fn wait_for_exit(&mut self) -> i32 {
         loop {
             if let Some(end) = self.reap_children() {
-                // The supervisor receives the same next. The record is for readers after it is
-                // gone.
+                // The supervisor receives the same event next. The record is for readers that
+                // remain after it is gone.
                 drop(self.progress.record(ProgressEvent::Ended(end)));
                 return i32::from(self.socket.send(&InitMessage::Ended(end), &[]).is_err());
             }
@@ -61,7 +62,7 @@ impl InitProcess<'_> {
             while sys::read_signal(self.child_exits.as_fd()).is_some() {}
             let bare = mounts || self.remount_state.poll_timeout().is_some();
             let gone = said && !self.handle_message();
-            // Where something cannot be covered again, everything ends.
+            // If a path cannot be covered again, the run is ended.
             if gone || bare && self.restore_covers().is_err() {
                 return 1;
             }
@@ -70,13 +71,14 @@ impl InitProcess<'_> {
 
     fn restore_covers(&mut self) -> io::Result<()> {
         let wire = self.socket;
-        // Where the supervisor is gone, that is noticed next.
+        // If the supervisor is gone, this is noticed next.
         self.remount_state.restore_covers(|path| {
             drop(wire.send(&InitMessage::PlaceholderCreated(path.to_owned()), &[]));
         })
     }
 
-    /// Takes the ends of all children that have ended; returns that of the program.
+    /// Waits for all children that have ended. Returns the outcome of the program if it is one of
+    /// them.
     fn reap_children(&self) -> Option<CommandOutcome> {
         let mut end = None;
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
@@ -114,9 +116,10 @@ fn outcome_from_status(status: WaitStatus) -> CommandOutcome {
     }
 }
 
-/// Listens on one more port, and gives the sockets away; none where that cannot be.
+/// Listens on another port, and sends the sockets to the supervisor. The list is empty if that is
+/// not possible.
 fn listen_on_port(port: u16, wire: &MessageSocket) {
     let listeners: Vec<OwnedFd> = namespace_setup::listen(port).unwrap_or_default();
-    // Where the supervisor is gone, that is noticed next.
+    // If the supervisor is gone, this is noticed next.
     drop(wire.send(&InitMessage::Listeners { port: Some(port) }, &listeners));
 }

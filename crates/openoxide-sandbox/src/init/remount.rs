@@ -1,6 +1,6 @@
 //! Restoration of covers. If a process outside of the sandbox removes a file or renames another one
 //! over it (as an editor does to save), the kernel detaches every mount on the old file, in all
-//! namespaces. The new file is covered again here.
+//! mount namespaces. This module covers the new file again.
 //!
 //! There is a short gap in between. A process inside cannot cause it, and the scan after the run
 //! finds the changes that were made in it.
@@ -22,8 +22,8 @@ use rustix::{
 
 use crate::init::{mount_operations::bind_read_only, mounts::hide_path};
 
-/// The interval between searches for a missing guard, and the time after which a placeholder takes
-/// its place. A program that saves by removing and recreating a file needs a moment.
+/// The interval between searches for a missing guarded path, and the time after which a placeholder
+/// replaces it. A program that saves by removing and recreating a file needs a moment.
 const RETRY_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 const SEARCH_TIME: Duration = Duration::from_secs(1);
 
@@ -34,7 +34,7 @@ pub(super) struct RemountState {
     unreadable: Vec<AbsPath>,
     /// A descriptor that reports when a mount was added or removed (proc_pid_mountinfo(5)).
     mount_table: OwnedFd,
-    /// The time since which a guard has been missing.
+    /// The time since which a guarded path has been missing.
     searching_since: Option<Instant>,
     /// The placeholders for guarded paths that have disappeared.
     placeholders: Vec<PathBuf>,
@@ -56,7 +56,8 @@ impl RemountState {
         })
     }
 
-    /// The descriptor to wait at for changes, which are exceptional conditions.
+    /// Returns the descriptor to poll for changes of the mounts. They are reported as exceptional
+    /// conditions.
     pub(super) const fn mount_table(&self) -> &OwnedFd {
         &self.mount_table
     }
@@ -109,7 +110,7 @@ impl RemountState {
     pub(super) fn remove_placeholders(&self) {
         for path in &self.placeholders {
             _ = unmount(path, UnmountFlags::DETACH);
-            // It goes only if it is empty.
+            // The directory is removed only if it is empty.
             drop(fs::remove_dir(path));
         }
     }

@@ -38,8 +38,8 @@ pub(super) fn create_overlays(
     roots.iter().enumerate().map(one).collect()
 }
 
-/// Creates an overlay. Directories are passed as descriptors: no character of a path has a meaning
-/// to the overlay, and no link can be replaced in the meantime.
+/// Creates an overlay. Directories are passed as descriptors, so that no character of a path has a
+/// special meaning, and no link can be replaced in the meantime.
 fn create_overlay(root: &Path, layer: &OverlayLayer) -> io::Result<OwnedFd> {
     let overlay = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
     let directories = [("lowerdir", root), ("upperdir", &layer.upper), ("workdir", &layer.work)];
@@ -56,7 +56,7 @@ fn create_overlay(root: &Path, layer: &OverlayLayer) -> io::Result<OwnedFd> {
     Ok(fsmount(&overlay, FsMountFlags::FSMOUNT_CLOEXEC, flags)?)
 }
 
-/// Puts placeholders where something guarded is missing, inside alone.
+/// Creates placeholders for missing guarded paths, inside the sandbox only.
 pub(super) fn create_placeholders(
     missing: &[(PathBuf, PlaceholderKind)],
 ) -> Result<(), SandboxError> {

@@ -1,4 +1,4 @@
-//! The last steps before the program: nothing of what this process could do is left to it.
+//! The last steps before the program is executed. They remove all privileges of this process.
 
 use std::{
     ffi::CStr,
@@ -49,7 +49,7 @@ pub(super) fn exec_program(world: &InitContext<'_>, terminal: Option<&CStr>) -> 
     sys::exit_process(1)
 }
 
-/// Records that the program is executed next. Where that cannot be recorded, it is not.
+/// Records that the program is executed next. If that fails, the program is not executed.
 fn record_start(progress: &ProgressWriter) -> Result<(), SandboxError> {
     progress.record(ProgressEvent::Starting).with_step(|| "recording the start".to_owned())
 }
@@ -119,7 +119,7 @@ fn describe_filter_step(live: bool) -> String {
     what.to_owned()
 }
 
-/// Makes the terminal that of this session, and its three standard streams.
+/// Makes the terminal the controlling terminal of this session, and its three standard streams.
 pub(crate) fn set_controlling_terminal(terminal: &CStr) -> io::Result<()> {
     let inner = open(terminal, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     ioctl_tiocsctty(&inner)?;
@@ -131,7 +131,7 @@ pub(crate) fn set_controlling_terminal(terminal: &CStr) -> io::Result<()> {
     Ok(())
 }
 
-/// Drops every capability, and the ways to regain one: root has no special rights here.
+/// Drops every capability, and all ways to regain one, so that root has no special rights here.
 fn drop_capabilities() -> io::Result<()> {
     let locked = CapabilitiesSecureBits::NO_ROOT
         | CapabilitiesSecureBits::NO_ROOT_LOCKED
@@ -152,7 +152,8 @@ fn drop_capabilities() -> io::Result<()> {
     Ok(set_capabilities(None, sets)?)
 }
 
-/// No core file is written: the host's handler would be given the memory of a confined process.
+/// Sets the resource limits. Core files are disabled, because the host's handler would receive the
+/// memory of a confined process.
 pub(crate) fn set_resource_limits(
     limits: ResourceLimits,
     shares: &ResourceShares,
@@ -168,7 +169,7 @@ pub(crate) fn set_resource_limits(
     Ok(())
 }
 
-/// Runs the program in place of this process. It returns only why that failed.
+/// Executes the program in this process. Returns the error if that failed.
 fn exec(launch: &LaunchConfig) -> io::Error {
     let Some((program, arguments)) = launch.argv.split_first() else {
         return io::Error::from_raw_os_error(libc::EINVAL);

@@ -1,13 +1,13 @@
-//! The messages between the supervisor and the process that has started it.
+//! The messages between the supervisor and the process that started it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::interface::{RuntimeDecision, RuntimeRequest};
 
-/// A message of the supervisor to the process that has started it.
+/// A message from the supervisor to the process that started it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum SupervisorMessage {
-    /// May this be?
+    /// A request that the reviewer must answer.
     Ask(RuntimeRequest),
     /// The answer is not needed any more. The question is still answered.
     Withdrawn,

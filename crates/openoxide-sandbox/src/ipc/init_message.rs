@@ -9,30 +9,31 @@ use crate::interface::CommandOutcome;
 /// A message between the supervisor and the init process. Descriptors are sent with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum InitMessage {
-    /// From inside: something could not be set up, and nothing was run.
+    /// From inside: a step of the setup failed, and nothing was run.
     Failed {
         /// The step that failed.
         step: String,
         /// The number of the error.
         error: i32,
     },
-    /// From inside: the sockets at which connections arrive.
+    /// From inside: the sockets that accept connections.
     Listeners {
         /// The requested port, or `None` for the listeners that always exist.
         port: Option<u16>,
     },
-    /// From inside: a way to the kernel's list of the sockets there.
+    /// From inside: a socket to the kernel's list of the sockets inside.
     Diagnostics,
     /// From inside: the outer end of the program's terminal.
     Terminal,
-    /// From inside: the program is about to start. The descriptor at which connect(2) is heard of, if one could be had.
+    /// From inside: the program is about to start. The seccomp listener for connect(2) is sent with
+    /// it, if there is one.
     RestrictionsApplied {
         /// True if Landlock also enforces the restrictions.
         landlock: bool,
     },
-    /// From inside: an empty directory was put where something guarded has gone.
+    /// From inside: an empty directory was created where a protected path had disappeared.
     PlaceholderCreated(PathBuf),
-    /// From outside: connections to this port are wanted. The answer is `Listeners`.
+    /// From outside: programs want to connect to this port. The answer is `Listeners`.
     Listen(u16),
     /// From outside: send the program this signal.
     Signal(i32),

@@ -15,11 +15,11 @@ use rustix::net::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-/// One end.
+/// One end of the socket pair.
 #[derive(Debug)]
 pub(crate) struct MessageSocket(OwnedFd);
 
-/// No message is longer; no more descriptors go with one.
+/// The maximum size of a message, and the maximum number of descriptors that are sent with it.
 const MAX_MESSAGE_BYTES: usize = 4096;
 const MAX_DESCRIPTORS: usize = 64;
 
@@ -30,14 +30,14 @@ impl From<OwnedFd> for MessageSocket {
 }
 
 impl MessageSocket {
-    /// Makes both ends.
+    /// Creates both ends.
     pub(crate) fn pair() -> io::Result<(Self, Self)> {
         let (a, b) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         Ok((Self(a), Self(b)))
     }
 
-    /// Returns the descriptor, to wait for.
+    /// Returns the descriptor to poll.
     pub(crate) const fn descriptor(&self) -> &OwnedFd {
         &self.0
     }

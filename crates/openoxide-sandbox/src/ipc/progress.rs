@@ -1,7 +1,7 @@
 //! The record of a program's start and end, which the processes inside the sandbox write into a
 //! pipe.
 //!
-//! The supervisor's own report can be missing, because it was killed, or be an error that came
+//! The supervisor's own report can be missing because it was killed, or be an error that occurred
 //! after the start. This record then shows whether the program ran and how it ended. The program
 //! itself gets no descriptor of this pipe.
 
@@ -28,10 +28,11 @@ use crate::{
 /// The status of a program that was killed together with the sandbox.
 const SIGKILL_NUMBER: u8 = 9;
 
-/// One entry. It is written in one piece, and is far shorter than what a pipe takes in one piece.
+/// One entry. It is written atomically, and is much shorter than the maximum size of an atomic
+/// write to a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ProgressEvent {
-    /// The program is executed next.
+    /// The program is about to be executed.
     Starting,
     /// The program ended, or could not be executed.
     Ended(CommandOutcome),
@@ -39,11 +40,11 @@ pub(crate) enum ProgressEvent {
     NotExecuted,
 }
 
-/// The end for the processes inside.
+/// The writing end, for the processes inside.
 #[derive(Debug)]
 pub(crate) struct ProgressWriter(OwnedFd);
 
-/// The end for the process that reports.
+/// The reading end, for the process that reports.
 #[derive(Debug)]
 pub(crate) struct ProgressReader(OwnedFd);
 
@@ -55,7 +56,7 @@ pub(crate) struct RunProgress {
     not_executed: bool,
 }
 
-/// Makes both ends.
+/// Creates both ends.
 pub(crate) fn create_pipe() -> io::Result<(ProgressReader, ProgressWriter)> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
     Ok((ProgressReader(read), ProgressWriter(write)))
@@ -70,20 +71,20 @@ impl ProgressWriter {
         Ok(())
     }
 
-    /// Lets the next program inherit it, and returns its number there.
+    /// Lets the next program inherit the descriptor, and returns its number there.
     pub(crate) fn make_inheritable(&self) -> io::Result<RawFd> {
         fcntl_setfd(&self.0, FdFlags::empty())?;
         Ok(self.0.as_raw_fd())
     }
 
-    /// Takes over one that was inherited.
+    /// Takes ownership of an inherited descriptor.
     pub(crate) fn from_inherited(number: RawFd) -> io::Result<Self> {
         sys::adopt_descriptor(number).map(Self)
     }
 }
 
 impl ProgressReader {
-    /// Reads the record, until every writer has ended or `patience` is over.
+    /// Reads the record, until every writer has ended or the time limit `patience` is reached.
     pub(crate) fn read(&self, patience: Duration) -> RunProgress {
         let until = Instant::now() + patience;
         let mut text = Vec::new();
@@ -118,7 +119,8 @@ impl RunProgress {
             match serde_json::from_slice(line) {
                 Ok(ProgressEvent::Starting) => progress.starting = true,
                 Ok(ProgressEvent::NotExecuted) => progress.not_executed = true,
-                // The worker's own word that it could not execute comes before its end as a process.
+                // The worker's own record that it could not execute the program comes before its
+                // exit.
                 Ok(ProgressEvent::Ended(end)) => progress.end = progress.end.or(Some(end)),
                 Err(_) => {}
             }
@@ -133,8 +135,8 @@ impl RunProgress {
         self.starting && !failed && !self.not_executed
     }
 
-    /// Corrects a result with the record: an error means that no program was run, and a report that
-    /// one was.
+    /// Corrects a result with the record. An error means that no program was run, and a report
+    /// means that one was.
     pub(crate) fn correct_result(
         self,
         result: Result<SandboxReport, SandboxError>,
@@ -164,7 +166,7 @@ impl RunProgress {
         }
     }
 
-    /// The report on a program that ran although no report was given.
+    /// Returns the report on a program that ran although the supervisor reported nothing.
     fn interrupted_report(
         self,
         error: &SandboxError,

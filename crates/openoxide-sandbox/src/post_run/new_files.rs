@@ -1,4 +1,4 @@
-//! Findings after a run, when everything that must not run yet was quarantined.
+//! Findings after a run, after everything that must not run yet was quarantined.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use crate::{
     protected_paths::{ProtectedPaths, TemporaryPermissions, to_display_path, unsearched_finding},
 };
 
-/// The maximum number of findings of one kind that are named. A person would not read a longer
+/// The maximum number of findings of one kind that are listed. A person would not read a longer
 /// list.
 const MAX_NAMED_FINDINGS: usize = 100;
 
@@ -49,7 +49,7 @@ pub(crate) fn quarantine_new_files(
     [hooks, steering, unsearched].into_iter().flat_map(limit_findings).collect()
 }
 
-/// Puts something aside. What has to keep its name loses its permissions.
+/// Quarantines a file. A file that cannot be renamed loses its permissions.
 fn quarantine_or_lock(path: &Path) -> Option<PathBuf> {
     let held = quarantine_path(path).ok();
     if held.is_none() {
@@ -71,7 +71,7 @@ pub(crate) fn repository_hook_finding(path: &Path, held: Option<&Path>) -> Optio
 fn quarantine_directory(path: &Path) -> Option<PostRunFinding> {
     let held = quarantine_path(path).ok();
     if let Some(held) = &held {
-        // If the permissions cannot be removed, it still has another name.
+        // The directory has another name in quarantine, even if its permissions cannot be removed.
         drop(fs::set_permissions(held, fs::Permissions::from_mode(0o0)));
     }
     match held.as_deref().and_then(to_display_path) {
@@ -96,8 +96,8 @@ pub(crate) fn limit_findings(mut all: Vec<PostRunFinding>) -> Vec<PostRunFinding
 }
 
 impl PostRunFinding {
-    /// Returns whether the finding is named however many others there are: the end of the run, and
-    /// each file that could not be quarantined.
+    /// Returns whether the finding is always listed: the end of the run, and each file that could
+    /// not be quarantined.
     pub(crate) const fn is_always_named(&self) -> bool {
         matches!(
             self,

@@ -35,7 +35,7 @@ const MAX_ATTEMPTS: usize = 16;
 /// refuse access are made accessible meanwhile.
 ///
 /// # Errors
-/// Returns an error if it cannot be renamed; it keeps its name then.
+/// Returns an error if it cannot be renamed. It keeps its name then.
 pub(crate) fn quarantine_path(path: &Path) -> io::Result<PathBuf> {
     Ok(with_access(path, || rename_to_quarantine(path))?)
 }
@@ -54,13 +54,14 @@ fn rename_to_quarantine(path: &Path) -> Result<PathBuf, Errno> {
     Err(Errno::EXIST)
 }
 
-/// Returns a number that no program can guess: the keys of the hash are random.
+/// Returns a number that no program can guess, because the keys of the hash are random.
 fn random_number() -> u64 {
     RandomState::new().hash_one(QUARANTINE_SUFFIX)
 }
 
-/// Takes all permissions from what could not be put aside, as on a file system that has no room for another name: then only
-/// root can still run or read it. A file that has other names keeps them.
+/// Removes all permissions from a file that could not be quarantined, as on a file system that has
+/// no space for another name. Then only root can still run or read it. A file that has other names
+/// keeps them.
 pub(crate) fn remove_permissions(path: &Path) {
     let _not_closed = with_access(path, || {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -76,7 +77,7 @@ pub(crate) fn remove_permissions(path: &Path) {
     });
 }
 
-/// Returns the name that something gets when it is put aside. What would be longer than a name can be loses its end.
+/// Returns the name of a file in quarantine. A name that would be too long is truncated.
 fn quarantine_name(name: &OsStr, suffix: &str) -> OsString {
     let kept = name.as_bytes().get(..NAME_MAX - suffix.len()).unwrap_or_else(|| name.as_bytes());
     let mut aside = OsStr::from_bytes(kept).to_owned();
@@ -98,7 +99,7 @@ pub fn restore_quarantined_file(path: &AbsPath, held: &AbsPath) -> io::Result<()
     })?)
 }
 
-/// The directory, reached by no symbolic link, and the name in it.
+/// Opens the parent directory without following symbolic links. Returns it with the name in it.
 fn open_parent(path: &Path) -> Result<(OwnedFd, &OsStr), Errno> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Errno::NOENT);

@@ -32,7 +32,7 @@ const MAX_HOOKS: usize = 100;
 /// The names of the configuration files in a git directory.
 const CONFIG_NAMES: [&str; 2] = ["config", "config.worktree"];
 
-/// Files, and which state each was in.
+/// Files, each with its state.
 type FileStamps = BTreeMap<PathBuf, FileStamp>;
 
 /// The results of the scan after a run.
@@ -40,17 +40,17 @@ type FileStamps = BTreeMap<PathBuf, FileStamp>;
 pub(crate) struct NewSteeringFiles {
     /// Files that `git` would run or take commands from. They are quarantined.
     pub(crate) hooks: BTreeSet<PathBuf>,
-    /// Other steering files that are new, and new programs that configuration names. They are put aside.
+    /// Other new steering files, and new programs that configuration names. They are quarantined.
     pub(crate) steering_files: BTreeSet<PathBuf>,
     /// Directories that were not searched.
     pub(crate) unsearched_directories: Vec<PathBuf>,
 }
 
 /// Returns the files that a person should look at after a run: new hooks and configuration of
-/// repositories, `.git` files that lead elsewhere, commands in the remaining steps of a rebase,
-/// other new steering files, and new programs that configuration names. Files that existed before
-/// are guarded and therefore unchanged. Samples of hooks are left out because they are not run, and
-/// so is configuration that only determines how `git` stores data.
+/// repositories, `.git` files that refer to other directories, commands in the remaining steps of a
+/// rebase, other new steering files, and new programs that configuration names. Files that existed
+/// before are guarded and therefore unchanged. Samples of hooks are left out because they are not
+/// run, and so is configuration that only determines how `git` stores data.
 pub(crate) fn find_new_steering_files(
     guarded: &ProtectedPaths,
     profile: &SandboxRestrictions,
@@ -122,7 +122,8 @@ pub(crate) struct NewRepositoryHooks {
     pub(crate) hooks: BTreeMap<PathBuf, PathBuf>,
     /// The git directories that are not guarded.
     pub(crate) repositories: BTreeSet<PathBuf>,
-    /// Configuration that cannot be read, each with its git directory. It may be half written.
+    /// Configuration that cannot be read, each with its git directory. It may be incompletely
+    /// written.
     pub(crate) unreadable_configs: BTreeMap<PathBuf, PathBuf>,
 }
 
@@ -137,7 +138,7 @@ pub(crate) fn find_new_repository_hooks(
     let sight = ScanResult::scan_repositories(directories);
     let mut found = NewRepositoryHooks::default();
     let mut open: BTreeSet<_> = sight.repositories.into_iter().collect();
-    // What leads outside, or nowhere yet, may be half made.
+    // A link that leads outside, or to a missing target, may be incomplete.
     let mut leading = BTreeSet::new();
     for path in sight.dot_git_entries.iter().filter(|path| !guarded.contains(path)) {
         follow_gitdir_link(path, roots, &mut open, &mut leading);
@@ -163,8 +164,9 @@ fn changed_paths(now: FileStamps, before: &FileStamps) -> impl Iterator<Item = P
     now.into_iter().filter(|(path, stamp)| before.get(path) != Some(stamp)).map(|(path, _)| path)
 }
 
-/// A `.git` that is not a directory leads to one: inside, that is looked at; outside, the leading itself is the matter. What
-/// leads nowhere yet may lead somewhere tomorrow; a file that names nothing leads nowhere ever.
+/// Follows a `.git` that is not a directory to the directory that it refers to. A directory inside
+/// is checked. A link to a directory outside is itself reported. A link to a missing directory may
+/// become valid later. A file that names no directory never does.
 fn follow_gitdir_link(
     path: &Path,
     roots: &[PathBuf],
@@ -183,8 +185,8 @@ fn follow_gitdir_link(
     };
 }
 
-/// Adds what in a git directory makes `git` run something, and in the directories where configuration of the user or the
-/// system has `git` look for hooks.
+/// Adds the files in a git directory that make `git` run something, and those in the directories
+/// where configuration of the user or the system makes `git` look for hooks.
 fn collect_hooks_and_config(
     directory: &Path,
     levels: &[GitSetting],
@@ -225,7 +227,8 @@ fn collect_hooks(hooks: PathBuf, armed: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// Hooks and configuration are the main repository's only in the directory of a linked worktree.
+/// Returns whether hooks and configuration belong to another repository. Only the directory of a
+/// linked worktree may share those of its main repository.
 fn has_foreign_commondir(directory: &Path) -> bool {
     let Some(common) = common_directory(directory) else {
         return directory.join("commondir").symlink_metadata().is_ok();
@@ -236,7 +239,8 @@ fn has_foreign_commondir(directory: &Path) -> bool {
     main.is_none() || common.canonicalize().ok() != main
 }
 
-/// `git` runs a hook that is executable; its name has no ending (githooks(5)).
+/// Returns whether `git` runs a hook: it is executable, and its name has no extension
+/// (githooks(5)).
 fn is_active_hook(file: &fs::DirEntry) -> bool {
     let name = file.file_name();
     let name = name.as_bytes();
@@ -248,8 +252,8 @@ fn is_active_hook(file: &fs::DirEntry) -> bool {
 
 /// Returns the files in the writable directories that have another name outside (a hard link), so
 /// that writing one also writes the other. It checks each file once, and is intended for a thread
-/// that runs next to the program. Objects of repositories are left out: `git clone` links them, and
-/// they are not written again.
+/// that runs in parallel to the program. Objects of repositories are left out, because `git clone`
+/// links them and they are not written again.
 #[must_use]
 pub(crate) fn find_hard_links(
     guarded: &ProtectedPaths,

@@ -1,7 +1,9 @@
-//! A control group for one run (cgroups(7)): it bounds memory, with files in memory, and processes, for root as well.
+//! A control group for one run (cgroups(7)). It limits memory, including files in memory, and
+//! processes, also for root.
 //!
-//! Version 2 is used where the memory and pids controllers are enabled for the children of a group above this process and a group
-//! can be made there; otherwise version 1, where that lets this user make a group. The group is removed when the run has ended.
+//! Version 2 is used if the memory and pids controllers are enabled for the children of a group
+//! above this process and a group can be created there. Otherwise version 1 is used, if it allows
+//! this user to create a group. The group is removed when the run has ended.
 
 use std::{
     fs,
@@ -16,13 +18,14 @@ use rustix::process::Pid;
 use crate::{interface::ResourceLimits, sys};
 
 const GROUP_PREFIX: &str = "openoxide-";
-/// The processes of a run besides those of the program: the first one inside.
+/// The number of processes of a run that do not belong to the program: the first one inside.
 const OWN_PROCESSES: u64 = 1;
 /// The maximum time that the kernel takes to release a group whose processes have ended.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(1);
 const REMOVE_RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// The group: one directory under version 2, one for each controller under version 1.
+/// The group of a run. It has one directory with version 2, and one for each controller with
+/// version 1.
 #[derive(Debug)]
 pub(crate) struct ControlGroup(Vec<ControllerGroup>);
 
@@ -34,7 +37,7 @@ struct ControllerGroup {
     home: PathBuf,
 }
 
-/// One hierarchy that is mounted.
+/// A mounted hierarchy.
 #[derive(Debug, PartialEq, Eq)]
 struct CgroupHierarchy {
     /// The mount point.
@@ -106,7 +109,8 @@ impl ControlGroup {
         Ok(all)
     }
 
-    /// Makes a group below another one. Groups of supervisors that are gone are removed from there first.
+    /// Creates a group below another one. Groups of supervisors that no longer exist are removed
+    /// from there first.
     fn create_child_group(
         parent: &Path,
         home: &Path,
@@ -117,7 +121,7 @@ impl ControlGroup {
         fs::create_dir(&own)?;
         let group = Self(vec![ControllerGroup { own: own.clone(), home: home.to_owned() }]);
         set(&own)?;
-        // Both are needed, to get in and out again.
+        // Both files are needed, to enter the group and to leave it again.
         for place in [own.as_path(), home] {
             fs::OpenOptions::new().write(true).open(place.join("cgroup.procs"))?;
         }
@@ -128,10 +132,11 @@ impl ControlGroup {
         std::mem::take(&mut self.0)
     }
 
-    /// Makes a process that is a member of the group, as all are that it makes.
+    /// Creates a child process that is a member of the group, as are all of its descendants.
     ///
     /// # Errors
-    /// This process could not get in, and nothing was made; or it could not get out again.
+    /// Returns an error if this process could not enter the group, and no process was created, or
+    /// if it could not leave the group again.
     pub(crate) fn fork_into_group(
         &self,
         namespaces: sys::NamespaceFlags,
@@ -149,7 +154,7 @@ impl ControlGroup {
         made
     }
 
-    /// Removes it, once its processes have ended.
+    /// Removes the group, after its processes have ended.
     pub(crate) fn remove(&self) {
         let until = Instant::now() + REMOVE_TIMEOUT;
         for part in &self.0 {
@@ -169,7 +174,7 @@ impl Drop for ControlGroup {
     }
 }
 
-/// The controllers that limits need, in one order.
+/// Returns the controllers that the limits need, always in the same order.
 fn required_controllers(limits: ResourceLimits) -> impl Iterator<Item = &'static str> {
     let all = [("memory", limits.memory), ("pids", limits.processes)];
     all.into_iter().filter(|(_, limit)| limit.is_some()).map(|(name, _)| name)
@@ -184,7 +189,7 @@ fn join_group(group: &Path) -> io::Result<()> {
     fs::write(group.join("cgroup.procs"), "0")
 }
 
-/// Removes groups of supervisors that are gone. One that has processes is not removed by this.
+/// Removes groups of supervisors that no longer exist. A group with processes cannot be removed.
 fn remove_stale_groups(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -197,7 +202,7 @@ fn remove_stale_groups(parent: &Path) {
 }
 
 impl CgroupHierarchy {
-    /// Finds the hierarchy of a controller; that of version 2 has the empty name.
+    /// Finds the hierarchy of a controller. The hierarchy of version 2 has an empty name.
     fn find(mounts: &str, groups: &str, controller: &str) -> Option<Self> {
         let group = groups.lines().find_map(|line| {
             let (_, rest) = line.split_once(':')?;
@@ -232,7 +237,8 @@ impl CgroupHierarchy {
 mod tests {
     use super::*;
 
-    /// As systemd mounts version 2, and as older systems mount both (cgroups(7), proc_pid_mountinfo(5)).
+    /// The mounts of version 2 under systemd, and of both versions on older systems (cgroups(7),
+    /// proc_pid_mountinfo(5)).
     const UNIFIED: &str =
         "29 22 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
     const BOTH: &str = "30 29 0:27 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\

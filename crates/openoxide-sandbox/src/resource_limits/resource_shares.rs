@@ -10,11 +10,11 @@ use std::{
 
 use rustix::process::{Resource, geteuid, getrlimit};
 
-/// The setting of inotify(7) that bounds the instances of a user, and the one that bounds its watches.
+/// The settings of inotify(7) that limit the instances and the watches of a user.
 const INSTANCES_SETTING: &str = "max_user_instances";
 const WATCHES_SETTING: &str = "max_user_watches";
 
-/// The number of runs that have separate shares. Together they have at most three quarters.
+/// The number of runs that have separate shares. Together these are at most three quarters.
 const MAX_SLOTS: usize = 42;
 
 /// The time limit for counting the objects that are in use. After it, the usage is unknown, and
@@ -26,20 +26,21 @@ const COUNT_TIMEOUT: Duration = Duration::from_millis(5);
 const MAX_PENDING_SIGNALS: u64 = 4096;
 const PENDING_SIGNALS_SHARE: u64 = 8;
 
-/// The part of one run. Its number is free again when all processes that have it open have ended.
+/// The share of one run. Its slot is free again when all processes that have it open have ended.
 #[derive(Debug)]
 pub(crate) struct ResourceShares {
     /// Instances of inotify(7).
     pub(crate) instances: Option<u64>,
     /// Watches of inotify(7).
     pub(crate) watches: Option<u64>,
-    /// Signals that wait to be delivered, and timers.
+    /// Pending signals, and timers.
     pub(crate) pending_signals: Option<u64>,
     _slot: Option<File>,
 }
 
 impl ResourceShares {
-    /// Takes the first part that no other run of this registry has, as long as what this returns is kept.
+    /// Acquires the first share that no other run of this registry has. It is reserved until the
+    /// returned value is dropped.
     pub(crate) fn acquire(registry: &Path) -> Self {
         let (slot, number) = match lock_slot(registry) {
             Some((slot, number)) => (Some(slot), number),
@@ -57,7 +58,7 @@ impl ResourceShares {
 }
 
 /// Returns the share of the run with this number. The number determines the share, which is at most
-/// half of what is left.
+/// half of the remaining objects.
 fn compute_share(most: u64, used: u64, number: usize) -> u64 {
     let by_number = match number {
         0 => most / 4,
@@ -86,7 +87,8 @@ fn lock_slot(registry: &Path) -> Option<(File, usize)> {
     })
 }
 
-/// Returns a part of the signals that may still wait. `SigQ` is what waits now, and how much may (proc_pid_status(5)).
+/// Returns a share of the signals that may be pending. `SigQ` contains the number of pending
+/// signals and the maximum (proc_pid_status(5)).
 fn pending_signal_share() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("SigQ:"))?;

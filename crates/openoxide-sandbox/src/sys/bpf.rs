@@ -1,6 +1,6 @@
 //! The program of a seccomp filter: classic BPF instructions (bpf(4)).
 
-/// A whole filter.
+/// A complete filter.
 #[derive(Clone, Debug)]
 pub(crate) struct SeccompFilter(Vec<BpfInstruction>);
 
@@ -15,7 +15,8 @@ impl SeccompFilter {
         &self.0
     }
 
-    /// Returns the filter as the kernel reads it, for programs that take it from a file (`bwrap --seccomp`).
+    /// Returns the filter in the kernel's format, for programs that read it from a file (`bwrap
+    /// --seccomp`).
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let one = |of: &BpfInstruction| {
             let [c0, c1] = of.code.to_ne_bytes();

@@ -2,12 +2,14 @@
 
 use std::{mem::MaybeUninit, ptr};
 
-/// Makes writing beyond the limit on the size of files (`ulimit -f`) an error (EFBIG), where it would
-/// otherwise kill this process (SIGXFSZ). Programs that this process starts have the default again.
+/// Makes writing beyond the limit on the size of files (`ulimit -f`) an error (EFBIG). Otherwise it
+/// would kill this process (SIGXFSZ). Programs that this process starts have the default behaviour
+/// again.
 pub fn handle_file_size_signal() {
     // SAFETY: `sigaction` is plain memory, for which zero means "no flags, empty mask".
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-    // SAFETY: both structures are whole and outlive the call, which only reads the current action.
+    // SAFETY: both structures are complete and outlive the call, which only reads the current
+    // action.
     let read = unsafe { libc::sigaction(libc::SIGXFSZ, ptr::null(), &raw mut action) };
     if read != 0 || action.sa_sigaction != libc::SIG_DFL {
         return;

@@ -1,4 +1,4 @@
-//! Putting a filter over the system calls of this process: seccomp(2).
+//! Installation of a seccomp filter on this process: seccomp(2).
 
 use std::{
     io,
@@ -11,7 +11,7 @@ use crate::sys::bpf::{BpfInstruction, SeccompFilter};
 /// set, returns the descriptor for the seccomp notifications.
 ///
 /// # Errors
-/// `EBUSY` if there is a listener already; otherwise the error of the kernel.
+/// Returns `EBUSY` if there is a listener already. Otherwise returns the error of the kernel.
 pub(crate) fn install_filter(filter: &SeccompFilter, listen: bool) -> io::Result<Option<OwnedFd>> {
     let instructions: Vec<_> = filter.instructions().iter().copied().map(to_sock_filter).collect();
     let program = libc::sock_fprog {
@@ -19,19 +19,21 @@ pub(crate) fn install_filter(filter: &SeccompFilter, listen: bool) -> io::Result
         filter: instructions.as_ptr().cast_mut(),
     };
     let flags = if listen { LISTEN } else { 0 };
-    // SAFETY: `program` names `len` instructions that outlive the call, and the kernel only reads them.
+    // SAFETY: `program` points to `len` instructions that outlive the call, and the kernel only
+    // reads them.
     let result = unsafe {
         libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
     };
     match i32::try_from(result) {
-        // SAFETY: the kernel has just made this descriptor for us.
+        // SAFETY: the kernel has just created this descriptor, and nothing else owns it.
         Ok(fd) if fd >= 0 && listen => Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) })),
         Ok(0) => Ok(None),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// A fatal signal still ends a process whose call is held; any other waits until the answer is there.
+/// A fatal signal still kills a process whose call is pending. Any other signal waits until the
+/// call is answered.
 const LISTEN: libc::c_ulong =
     libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 

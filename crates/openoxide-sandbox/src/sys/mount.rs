@@ -1,4 +1,4 @@
-//! Attributes of mounts, for a whole tree at once: mount_setattr(2).
+//! Attributes of mounts, optionally for a whole tree at once: mount_setattr(2).
 
 use std::{
     ffi::CStr,
@@ -9,9 +9,9 @@ use std::{
 /// The changes of a mount, and optionally of all mounts below it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MountAttributes {
-    /// `MOUNT_ATTR_…` to set.
+    /// The `MOUNT_ATTR_…` flags to set.
     pub(crate) set: u64,
-    /// `MOUNT_ATTR_…` to clear.
+    /// The `MOUNT_ATTR_…` flags to clear.
     pub(crate) clear: u64,
     /// True if mounts made elsewhere do not propagate here.
     pub(crate) private: bool,
@@ -36,7 +36,7 @@ struct MountAttr {
     userns_fd: u64,
 }
 
-/// Changes the mount that `path` names, seen from `directory`; an empty `path` means `directory` itself.
+/// Changes the mount at `path`, relative to `directory`. An empty `path` means `directory` itself.
 pub(crate) fn set_attributes(
     directory: BorrowedFd<'_>,
     path: &CStr,
@@ -52,8 +52,8 @@ pub(crate) fn set_attributes(
         propagation: if attributes.private { libc::MS_PRIVATE } else { 0 },
         userns_fd: 0,
     };
-    // SAFETY: `path` ends in NUL and `attr` is a whole `MountAttr` of the size that is given; both outlive the call,
-    // which only reads them.
+    // SAFETY: `path` ends in NUL and `attr` is a complete `MountAttr` of the given size. Both
+    // outlive the call, which only reads them.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,

@@ -1,4 +1,4 @@
-//! Calls that a filter hands over: seccomp_unotify(2).
+//! Seccomp notifications: seccomp_unotify(2).
 
 use std::{
     io,
@@ -6,25 +6,26 @@ use std::{
     os::fd::{AsRawFd as _, BorrowedFd},
 };
 
-/// A call that is held until it is answered.
+/// A system call that is suspended until it is answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SeccompNotification {
-    /// The ID that the kernel gave it.
+    /// The ID that the kernel assigned to it.
     pub(crate) id: u64,
-    /// The thread that made it, as this process sees it.
+    /// The ID of the calling thread, as seen by this process.
     pub(crate) thread: u32,
     /// The number of the call (`SYS_…`).
     pub(crate) number: i64,
-    /// Its arguments, as registers held them.
+    /// Its arguments, as they were in the registers.
     pub(crate) arguments: [u64; 6],
 }
 
 /// Waits for the next call.
 ///
 /// # Errors
-/// `ENOENT` if the caller was killed meanwhile, and `EINTR`; otherwise the error of the kernel.
+/// Returns `ENOENT` if the caller was killed meanwhile, and `EINTR` if a signal interrupted the
+/// call. Otherwise returns the error of the kernel.
 pub(crate) fn receive_notification(listener: BorrowedFd<'_>) -> io::Result<SeccompNotification> {
-    // SAFETY: the structure is plain numbers, and the kernel wants it to be zero.
+    // SAFETY: the structure consists of plain numbers, and the kernel requires it to be zero.
     let mut call: libc::seccomp_notif = unsafe { MaybeUninit::zeroed().assume_init() };
     // SAFETY: the request writes one such structure, which outlives the call.
     let result =
@@ -58,7 +59,7 @@ pub(crate) fn respond_to_notification(
 }
 
 /// Lets a call continue, with the current contents of the caller's memory. The kernel checks it as
-/// if it had not been handed over.
+/// if there had been no notification.
 ///
 /// # Errors
 /// `ENOENT` if the call is not pending any more.
@@ -109,8 +110,8 @@ pub(crate) fn read_process_memory(thread: u32, at: u64, to: &mut [u8]) -> io::Re
     let base = usize::try_from(at).map_err(io::Error::other)? as *mut libc::c_void;
     let theirs = libc::iovec { iov_base: base, iov_len: length };
     let thread = libc::pid_t::try_from(thread).map_err(io::Error::other)?;
-    // SAFETY: `ours` names `length` bytes that are ours to write; `theirs` is an address of the other process, which the
-    // kernel checks.
+    // SAFETY: `ours` describes `length` bytes that may be written. `theirs` is an address of the
+    // other process, which the kernel checks.
     let read =
         unsafe { libc::process_vm_readv(thread, &raw const ours, 1, &raw const theirs, 1, 0) };
     match usize::try_from(read) {

@@ -1,7 +1,9 @@
-//! Attempts: what the kernel lets this process do is found out by a child that does it and ends.
+//! Probes of the operations that the kernel allows this process, made in a child process that then
+//! exits.
 //!
-//! The program may have other threads. Between its start and its end the child therefore calls the kernel alone: it allocates
-//! nothing and takes no lock (`signal-safety(7)`). All texts are made before.
+//! The program may have other threads. Therefore the child makes only system calls between its
+//! start and its end. It allocates nothing and takes no lock (`signal-safety(7)`). All texts are
+//! created before.
 
 use std::{ffi::CStr, fs::File, io, io::Read as _};
 
@@ -19,8 +21,8 @@ use crate::sys::{
     process::{NamespaceFlags, exit_process, fork_into_namespaces},
 };
 
-/// The result of one attempt. Its code is the kernel's: 0 if the attempt succeeded, or the error
-/// number; below 0 if it was never made.
+/// The result of one attempt. Its code is 0 if the attempt succeeded, or the error number of the
+/// kernel. It is negative if the attempt was never made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProbeResult {
     /// The attempt succeeded.
@@ -48,7 +50,7 @@ impl ProbeResult {
         }
     }
 
-    /// Makes the next attempt if this one worked.
+    /// Makes the next attempt if this one succeeded.
     fn and_then(self, attempt: impl FnOnce() -> Result<(), Errno>) -> Self {
         match self {
             Self::Succeeded => attempt().into(),
@@ -66,17 +68,17 @@ impl From<Result<(), Errno>> for ProbeResult {
 /// The steps for entering new namespaces, and the features that are needed in them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NamespaceProbe {
-    /// New namespaces, as the sandbox makes them.
+    /// New namespaces, as the sandbox creates them.
     pub(crate) created: ProbeResult,
-    /// The own ids mean something in them.
+    /// The user and group IDs of this process can be mapped in them.
     pub(crate) ids_mapped: ProbeResult,
-    /// Mounts are ours to change.
+    /// Mounts can be changed.
     pub(crate) mounts: ProbeResult,
     /// A new /proc.
     pub(crate) fresh_proc: ProbeResult,
     /// An overlay.
     pub(crate) overlay: ProbeResult,
-    /// The whole tree turns read-only in one call.
+    /// The whole tree can be made read-only in one call.
     pub(crate) remounted_read_only: ProbeResult,
 }
 
@@ -130,13 +132,13 @@ pub(crate) fn probe_seccomp() -> (ProbeResult, ProbeResult) {
     )
 }
 
-/// Returns Landlock's version and the errors in it that were mended, as bits (`landlock_create_ruleset(2)`).
+/// Returns the version of Landlock and its fixed errata, as bits (`landlock_create_ruleset(2)`).
 pub(crate) fn probe_landlock() -> Result<(u32, u32), Errno> {
     const VERSION: u32 = 1;
     const ERRATA: u32 = 2;
     let ask = |flag: u32| {
         let none = std::ptr::null::<libc::c_void>();
-        // SAFETY: with one of these flags the call reads no memory and makes nothing.
+        // SAFETY: with one of these flags, the call reads no memory and creates nothing.
         let answer =
             unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, flag) };
         check_result(answer).map(|answer| u32::try_from(answer).unwrap_or(0))

@@ -11,15 +11,16 @@ use rustix::{
     process::{Pid, Signal, umask},
 };
 
-/// The namespaces that a new process is to have for itself.
+/// The new namespaces of a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NamespaceFlags(u64);
 
 impl NamespaceFlags {
-    /// None: an ordinary fork.
+    /// No new namespaces: an ordinary fork.
     pub(crate) const NONE: Self = Self(0);
 
-    /// Users, mounts, processes, shared memory and the host's name; the network where that is wanted.
+    /// Returns the user, mount, PID, IPC and UTS namespaces, and the network namespace if `network`
+    /// is true.
     pub(crate) const fn all(network: bool) -> Self {
         let flags = libc::CLONE_NEWUSER
             | libc::CLONE_NEWNS
@@ -39,11 +40,11 @@ impl NamespaceFlags {
 /// that are held by threads which it does not have.
 pub(crate) fn fork_into_namespaces(namespaces: NamespaceFlags) -> io::Result<Option<Pid>> {
     if namespaces.0 == 0 {
-        // There are containers without clone3(2), in which `bwrap` still works.
-        // SAFETY: there is one thread, so all that the child finds is whole.
+        // Some containers have no clone3(2), but `bwrap` still works in them.
+        // SAFETY: there is only one thread, so all data of the child is consistent.
         return check_fork_result(unsafe { libc::fork() }.into());
     }
-    // SAFETY: all of `clone_args` are numbers, for which zero means "none".
+    // SAFETY: all fields of `clone_args` are numbers, for which zero means "none".
     let mut arguments: libc::clone_args = unsafe { MaybeUninit::zeroed().assume_init() };
     arguments.flags = namespaces.0;
     arguments.exit_signal = libc::SIGCHLD.cast_unsigned().into();
@@ -64,7 +65,7 @@ fn check_fork_result(result: libc::c_long) -> io::Result<Option<Pid>> {
     }
 }
 
-/// Lets every descriptor from `first` on end with the next exec.
+/// Makes every descriptor from `first` on close at the next exec.
 pub(crate) fn set_close_on_exec(first: u32) -> io::Result<()> {
     // SAFETY: the call takes only numbers. Descriptors stay open until exec, so no descriptor that
     // is in use is closed.
@@ -75,36 +76,37 @@ pub(crate) fn set_close_on_exec(first: u32) -> io::Result<()> {
 
 /// Blocks these signals and returns a descriptor from which they are read instead (signalfd(2)).
 pub(crate) fn create_signalfd(signals: &[Signal]) -> io::Result<OwnedFd> {
-    // SAFETY: a set of signals is plain memory, which `sigemptyset` makes whole.
+    // SAFETY: a set of signals is plain memory, which `sigemptyset` initializes.
     let mut set: libc::sigset_t = unsafe { MaybeUninit::zeroed().assume_init() };
-    // SAFETY: `set` is a whole set of signals.
+    // SAFETY: `set` is a complete set of signals.
     unsafe { libc::sigemptyset(&raw mut set) };
     for signal in signals {
         // SAFETY: as above.
         unsafe { libc::sigaddset(&raw mut set, signal.as_raw()) };
     }
-    // SAFETY: `set` is whole; the old set is not asked for.
+    // SAFETY: `set` is initialized, and the old set is not requested.
     unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
-    // SAFETY: as above; -1 makes a new descriptor.
+    // SAFETY: as above; -1 creates a new descriptor.
     let fd = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just made this descriptor for us.
+    // SAFETY: the kernel has just created this descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Lets all signals through again: the mask would be the program's, too.
+/// Unblocks all signals, because the program would inherit the mask.
 pub(crate) fn unblock_signals() {
-    // SAFETY: a set of signals is plain memory, which `sigemptyset` makes whole.
+    // SAFETY: a set of signals is plain memory, which `sigemptyset` initializes.
     let mut set: libc::sigset_t = unsafe { MaybeUninit::zeroed().assume_init() };
-    // SAFETY: `set` is a whole set of signals.
+    // SAFETY: `set` is a complete set of signals.
     unsafe { libc::sigemptyset(&raw mut set) };
-    // SAFETY: as above; the old set is not asked for. It cannot fail: the first argument is right.
+    // SAFETY: as above; the old set is not requested. The call cannot fail, because the first
+    // argument is valid.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut()) };
 }
 
-/// Returns the next signal that waits at such a descriptor.
+/// Returns the next pending signal of a signalfd.
 pub(crate) fn read_signal(from: BorrowedFd<'_>) -> Option<Signal> {
     // SAFETY: the structure consists of plain numbers.
     let mut info: libc::signalfd_siginfo = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -116,7 +118,8 @@ pub(crate) fn read_signal(from: BorrowedFd<'_>) -> Option<Signal> {
         .flatten()
 }
 
-/// Ends this process at once, without what the program would do at its end: a copied process must not do it twice.
+/// Exits this process immediately, without running exit handlers. A forked process must not run
+/// them a second time.
 pub(crate) fn exit_process(status: i32) -> ! {
     // SAFETY: nothing of this process is used afterwards.
     unsafe { libc::_exit(status) }
@@ -135,13 +138,14 @@ pub(crate) fn adopt_descriptor(number: i32) -> io::Result<OwnedFd> {
     if unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: it is open, and was left open for us alone by who has started this process.
+    // SAFETY: the descriptor is open, and the parent process left it open only for this use.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// Gives this thread a mask for the modes of new files that is its own, and no longer that of the whole process (umask(2)).
+/// Gives this thread a separate umask, which is no longer shared with the whole process (umask(2)).
 pub(crate) fn set_thread_umask(mask: Mode) -> io::Result<()> {
-    // SAFETY: the call takes a number alone. Directories are this thread's own from now on, too; descriptors stay shared.
+    // SAFETY: the call takes only a number. The working directory and the root also become separate
+    // for this thread. Descriptors stay shared.
     if unsafe { libc::unshare(libc::CLONE_FS) } != 0 {
         return Err(io::Error::last_os_error());
     }

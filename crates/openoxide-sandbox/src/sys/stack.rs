@@ -6,8 +6,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const REQUIRED_BYTES: u64 = 1 << 20;
 const USUAL_BYTES: u64 = 8 << 20;
 
-/// Raises the limit on the stack of this process where it is too low to run in: the kernel looks at it whenever the stack grows.
-/// Returns false where it cannot be raised.
+/// Raises the limit on the stack of this process if it is too low for the program. The kernel
+/// checks it whenever the stack grows. Returns false if it cannot be raised.
 #[must_use]
 pub fn raise_stack_limit() -> bool {
     let limit = getrlimit(Resource::Stack);
@@ -19,7 +19,7 @@ pub fn raise_stack_limit() -> bool {
     if most >= REQUIRED_BYTES && setrlimit(Resource::Stack, raised).is_ok() {
         return true;
     }
-    // Root may raise both.
+    // Root may raise both limits.
     setrlimit(Resource::Stack, Rlimit { current: Some(USUAL_BYTES), maximum: Some(USUAL_BYTES) })
         .is_ok()
 }

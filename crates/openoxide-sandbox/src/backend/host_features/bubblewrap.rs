@@ -1,4 +1,4 @@
-//! The system's `bwrap`: whose it is, which version, and whether it works.
+//! Probing of the system's `bwrap`: its owner, its version, and whether it works.
 
 use std::{
     fmt, fs,
@@ -12,11 +12,11 @@ use crate::backend::{
     host_features::{BubblewrapVersion, FeatureSupport, MissingFeature},
 };
 
-/// The first one with `--perms`, which protects names that are missing.
+/// The first version with `--perms`, which is needed to protect missing names.
 const OLDEST_VERSION: BubblewrapVersion = BubblewrapVersion(0, 5, 0);
 
-/// Looks at the one at its fixed place: Ubuntu's AppArmor has an exception for that path alone, and one from a search path could
-/// be the project's.
+/// Probes the `bwrap` at its fixed path. Ubuntu's AppArmor has an exception only for that path, and
+/// a `bwrap` from a search path could be the project's.
 pub(super) fn probe() -> FeatureSupport<BubblewrapVersion> {
     is_system_owned(Path::new(BWRAP))?;
     let inside = probe_version();

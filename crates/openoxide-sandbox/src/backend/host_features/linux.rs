@@ -12,7 +12,8 @@ use crate::{
 };
 
 impl HostFeatures {
-    /// Tries everything, in children that end at once. It takes some ten milliseconds, most of them for `bwrap`.
+    /// Probes all features, in child processes that end immediately. This takes about ten
+    /// milliseconds, most of them for `bwrap`.
     #[must_use]
     pub fn probe() -> Self {
         let release = read_setting("/proc/sys/kernel/osrelease").unwrap_or_default();
@@ -48,7 +49,7 @@ fn to_feature_support(tried: ProbeResult, words: fn(Errno) -> MissingFeature) ->
     }
 }
 
-/// Reads a small file of /proc in one line.
+/// Reads a small file of /proc as one line.
 fn read_setting(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
@@ -68,7 +69,7 @@ fn namespace_support(tried: &NamespaceProbe, release: &str) -> FeatureSupport {
     to_feature_support(tried.remounted_read_only, explain_read_only_error)
 }
 
-/// The kinds of namespaces that are needed, as the kernel's limits call them.
+/// The kinds of namespaces that are needed, with the names that the kernel's limits use.
 const NAMESPACE_KINDS: [&str; 5] = ["user", "mnt", "pid", "ipc", "net"];
 const USERNS_CLONE_SETTING: &str = "/proc/sys/kernel/unprivileged_userns_clone";
 const APPARMOR_USERNS_SETTING: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";

@@ -6,7 +6,7 @@ use crate::backend::{
 };
 
 impl HostFeatures {
-    /// Looks whether `sandbox-exec` is there.
+    /// Probes whether `sandbox-exec` exists.
     #[must_use]
     pub fn probe() -> Self {
         let there = std::path::Path::new(SANDBOX_EXEC).is_file();

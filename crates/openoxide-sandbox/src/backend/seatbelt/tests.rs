@@ -4,8 +4,9 @@ fn path(text: &str) -> AbsPath {
     AbsPath::new(text).unwrap()
 }
 
-/// After the base, line by line as worked out from the reference: per root one rule, literal and subpath of each protected path
-/// excepted, the directories that lead there by their literal.
+/// The lines after the base, written by hand from the reference. Each root has one rule, which
+/// excludes the literal and the subpath of each protected path, and the literal of each directory
+/// above it.
 #[test]
 fn a_workspace_profile_reads_as_worked_out() {
     let confined = SandboxRestrictions {

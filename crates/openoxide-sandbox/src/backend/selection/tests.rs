@@ -7,7 +7,7 @@ use crate::backend::{
     host_features::{BubblewrapVersion, LandlockVersion, MissingFeature},
 };
 
-/// A machine on which everything works.
+/// Returns the features of a machine that supports everything.
 fn whole() -> HostFeatures {
     HostFeatures {
         is_root: false,
@@ -109,7 +109,7 @@ fn the_refusal_lists_what_each_backend_lacks() {
     );
 }
 
-/// Landlock alone holds no profile, not even the narrowest.
+/// Landlock by itself enforces no profile completely, not even the most restrictive one.
 /// Guards I31.
 #[test]
 fn landlock_alone_is_never_enough() {
@@ -157,7 +157,7 @@ fn able<T: Clone + std::fmt::Debug + 'static>(
 }
 
 proptest! {
-    /// A machine that can do less never holds more: taking something away makes no clause better held.
+    /// Removing a feature of a machine never improves the enforcement of a clause.
     /// Guards I31.
     #[test]
     fn a_missing_feature_never_improves_a_plan(

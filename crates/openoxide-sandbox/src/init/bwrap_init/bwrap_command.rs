@@ -66,7 +66,7 @@ impl BwrapCommand {
         Ok(Self { options, filter, pipes: theirs })
     }
 
-    /// Becomes it; it never returns.
+    /// Executes `bwrap` in this process. It returns only an error.
     pub(super) fn exec_bwrap(
         &self,
         launch: &LaunchConfig,
@@ -81,7 +81,7 @@ impl BwrapCommand {
     }
 
     fn prepare(&self, launch: &LaunchConfig, shares: &ResourceShares) -> io::Result<()> {
-        // It goes to the program's directory itself, in the sandbox.
+        // `bwrap` changes to the program's directory itself, in the sandbox.
         std::env::set_current_dir(Path::new("/"))?;
         worker::set_resource_limits(ResourceLimits { processes: None, ..launch.limits }, shares)?;
         sys::set_close_on_exec(3)?;
@@ -101,7 +101,8 @@ impl BwrapCommand {
     }
 }
 
-/// Each word ends in NUL, so none can hold one: what follows it would be an option.
+/// Joins words, each terminated by NUL. A word that contains NUL is an error, because the rest of
+/// it would become an option.
 fn join_with_nul(words: &[OsString]) -> io::Result<Vec<u8>> {
     if words.iter().any(|word| word.as_bytes().contains(&0)) {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));

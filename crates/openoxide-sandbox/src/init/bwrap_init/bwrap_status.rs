@@ -105,7 +105,7 @@ fn candidate_paths(launch: &LaunchConfig) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    /// As bubblewrap 0.8.0 writes them.
+    /// Output of bubblewrap 0.8.0.
     #[test]
     fn only_complete_status_lines_are_read() {
         let said = b"{ \"child-pid\": 4711, \"cgroup-namespace\": 402, \"ipc-namespace\": 4026532 }\n{ \"exit-code\": 7 }\n";

@@ -16,7 +16,8 @@ use crate::{
     sys,
 };
 
-/// Its own, those that keys make, and what the supervisor ends it with.
+/// The signals that the monitor handles: those of its children, those from keys, and the one with
+/// which the supervisor ends it.
 pub(super) const HANDLED_SIGNALS: &[Signal] =
     &[Signal::CHILD, Signal::INT, Signal::QUIT, Signal::WINCH, Signal::TERM, Signal::HUP];
 
@@ -46,12 +47,12 @@ impl BwrapMonitor<'_> {
             InitMessage::Ended(end) => ProgressEvent::Ended(end),
             _ => ProgressEvent::NotExecuted,
         };
-        // The supervisor hears the same next.
+        // The supervisor receives the same event next.
         drop(self.progress.record(event));
         i32::from(self.socket.send(&message, &[]).is_err())
     }
 
-    /// Returns how `bwrap` has ended; none where all is to end now.
+    /// Waits for `bwrap` and returns its exit status, or `None` if the run must end now.
     fn wait_for_exit(&self) -> Option<WaitStatus> {
         loop {
             let mut both = [
@@ -77,12 +78,13 @@ impl BwrapMonitor<'_> {
         }
     }
 
-    /// The first process itself is not ended by it: nothing outside ends the first one of a namespace but SIGKILL.
+    /// Forwards a signal to the program's group. The first process is not affected, because from
+    /// outside only SIGKILL ends the first process of a PID namespace.
     fn forward_signal(&self, signal: Signal) {
         _ = kill_process_group(self.first_process, signal);
     }
 
-    /// Takes the ends of all children that have ended; returns that of `bwrap`.
+    /// Waits for all children that have ended. Returns the status of `bwrap` if it is one of them.
     fn reap_children(&self) -> Option<WaitStatus> {
         let mut end = None;
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
@@ -107,8 +109,9 @@ impl BwrapMonitor<'_> {
         }
     }
 
-    /// Kills `bwrap`, with which its first process is killed (`--die-with-parent`), with which all others are. Each becomes a
-    /// child of this process when its parent ends. A number is used only while it is that of a child that was not waited for.
+    /// Kills `bwrap`. Its first process is killed with it (`--die-with-parent`), and all others
+    /// with that process. Each becomes a child of this process when its parent ends. A process ID
+    /// is used only while the child has not been waited for.
     fn kill_all(&self) {
         for child in [self.bwrap, self.first_process] {
             if matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None)) {
@@ -119,7 +122,8 @@ impl BwrapMonitor<'_> {
     }
 }
 
-/// Signals that come from keys, from the supervisor, and of processes that end.
+/// Returns whether the signal is forwarded: it comes from keys or the supervisor, and does not
+/// report the end of a process.
 const fn is_forwarded(signal: Signal) -> bool {
     matches!(signal, Signal::INT | Signal::QUIT | Signal::WINCH)
 }

@@ -1,4 +1,4 @@
-//! One real run under the system's `bwrap`; what happened is looked at from outside.
+//! One real run under the system's `bwrap`, whose results are checked from outside.
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
@@ -17,7 +17,8 @@ fn path(path: &Path) -> AbsPath {
     AbsPath::new(path.to_str().unwrap()).unwrap()
 }
 
-/// Each attempt that works leaves a file in the workspace. What core_pattern is overwritten with is what it was.
+/// Each successful attempt creates a file in the workspace. core_pattern is overwritten only with
+/// its own value.
 const SCRIPT: &str = r#"
 try() { name=$1; shift; if "$@" 2>/dev/null; then : > "worked-$name"; fi; }
 put() { echo x > "$1"; }
@@ -55,7 +56,7 @@ fn profile(world: &Path) -> SandboxRestrictions {
 }
 
 fn world() -> tempfile::TempDir {
-    // Not below /tmp: there it would be hidden, and nothing proved.
+    // A directory below /tmp would be hidden, and the test would prove nothing.
     let place = std::env::current_exe().unwrap();
     let world = tempfile::tempdir_in(place.parent().unwrap()).unwrap();
     for directory in [
@@ -75,7 +76,7 @@ fn world() -> tempfile::TempDir {
     world
 }
 
-/// Runs the script, and returns what it ended with and the attempts that worked.
+/// Runs the script, and returns its exit status and the successful attempts.
 fn run(world: &Path) -> (Option<i32>, Vec<String>) {
     let launch = LaunchConfig {
         changeable_paths: std::collections::BTreeSet::new(),

@@ -24,7 +24,7 @@ use crate::{
     sys,
 };
 
-/// The ends of two pipes that stay here.
+/// The ends of two pipes that the monitor keeps.
 struct MonitorPipes {
     /// The pipe from which the status of `bwrap` is read.
     status: OwnedFd,
@@ -47,7 +47,7 @@ pub(crate) fn run(world: &InitContext<'_>) -> i32 {
 fn start_bwrap<'a>(world: &InitContext<'a>) -> Result<BwrapMonitor<'a>, SandboxError> {
     let InitContext { launch, socket: wire, progress, .. } = *world;
     setsid().with_step(|| "making a session".to_owned())?;
-    // Whatever `bwrap` leaves becomes a child of this process, which waits until nothing is left.
+    // Every orphan of `bwrap` becomes a child of this process, which waits until none is left.
     set_child_subreaper(Some(getpid())).with_step(|| "waiting for processes".to_owned())?;
     worker::check_streams(launch).with_step(|| "passing input and output on".to_owned())?;
     if launch.terminal {

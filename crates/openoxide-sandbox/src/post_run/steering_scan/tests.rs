@@ -18,7 +18,7 @@ struct Place {
 }
 
 impl Place {
-    /// A directory in which these commands of the shell have been run, and which a run has seen.
+    /// Creates a directory, runs these shell commands in it, and records its state as before a run.
     fn new(before: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
@@ -49,7 +49,7 @@ impl Place {
         find_new_steering_files(&self.before, &self.profile, &TemporaryPermissions::default())
     }
 
-    /// Returns the files that are found after this script has run, by their names below `w`.
+    /// Returns the files that are found after this script has run, as paths relative to `w`.
     fn after(&self, script: &str) -> Vec<String> {
         self.sh(script);
         let armed = self.armed();
@@ -205,7 +205,8 @@ fn deep_and_numerous_files_are_found() {
     assert_eq!(place.after(made), [deep.as_str(), "junk/sub/.claude *"]);
 }
 
-/// The kernel takes no path that is longer than 4,096 bytes, but a program that goes down one directory at a time gets there.
+/// The kernel accepts no path longer than 4,096 bytes, but a program can create one by entering one
+/// directory at a time.
 #[test]
 fn directories_too_deep_for_a_path_are_quarantined_and_locked() {
     let place = Place::new("true");
@@ -356,7 +357,7 @@ fn all_files_still_in_place_are_named_first() {
     assert_eq!(named.get(300..), Some(&[PostRunFinding::Omitted { count: 500 }][..]));
 }
 
-/// Root can open every directory; the tests of whole sandboxes use another user, too.
+/// Root can open every directory. The tests of complete sandboxes also use another user.
 #[test]
 fn permissions_are_restored_after_the_scan() {
     let place = Place::new("true");

@@ -75,7 +75,7 @@ fn workspace(unreadable: &[&str]) -> SandboxRestrictions {
     SandboxRestrictions { writable, unreadable, temp, ..SandboxRestrictions::default() }
 }
 
-/// The whole of it once, as worked out from bwrap(1).
+/// The complete list of options once, written by hand from bwrap(1).
 #[test]
 fn a_read_only_profile_is_this_command() {
     let profile =
