@@ -169,8 +169,7 @@ impl<'a> OptionSearch<'a> {
             let level = self.path.last().filter(|_| self.may_be_subcommand(candidate));
             level.and_then(|level| most_harmful_subcommand(level))
         };
-        // The directory is searched for matches of a pattern, and files are rarely named like
-        // options.
+        // The files that match a pattern are looked up, and they are rarely named like options.
         let pattern = matches!(candidate.word, ArgumentWord::Files(WordSource::Pattern(_)))
             && levels.iter().any(|level| !level.traits.inert);
         let unlisted = || pattern.then(|| "an option that is not known to be read-only".to_owned());

@@ -221,8 +221,8 @@ fn compresses_or_unpacks(arguments: CommandArguments<'_>) -> bool {
     acts
 }
 
-/// Adds the symbolic links below directories. `gzip -cr` and `zstd -cfr` print the files that they
-/// lead to.
+/// Records that symbolic links below directories are followed. `gzip -cr` and `zstd -cfr` print the
+/// files that they lead to.
 fn follow_recursive_links(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
     let recursive = |item| {
         let CommandItem::Option { option, .. } = item else { return false };

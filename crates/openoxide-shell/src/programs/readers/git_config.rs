@@ -218,8 +218,8 @@ fn is_public_setting(name: &str) -> bool {
     name.chars().all(plain) && SECTIONS.split_whitespace().any(|known| known == section)
 }
 
-/// Returns whether a user who allows changes of settings expects a change of this one. The new
-/// setting must not make git run anything that it did not run before.
+/// Returns whether a user who allows changes of settings expects a change of this one. The setting
+/// must not run anything new.
 fn is_settable(name: &str, value: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let last = lower.rsplit('.').next().unwrap_or_default();
