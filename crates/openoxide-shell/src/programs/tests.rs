@@ -76,7 +76,7 @@ fn show_class(class: CommandClass) -> &'static str {
 
 fn show_effects(meaning: &CommandMeaning) -> String {
     let place = meaning.working_directory.iter().map(|place| format!("in {place}"));
-    // Tests with files on disk cover the scope of a search.
+    // Other tests cover the scope of a search.
     let all =
         meaning.effects.iter().filter(|effect| !matches!(effect, CommandEffect::Searches(..)));
     let effects = all.map(|effect| match effect {

@@ -115,7 +115,7 @@ pub(in super::super) fn read_tmux(arguments: CommandArguments<'_>) -> CommandMea
     meaning
 }
 
-/// `#(…)` in a format of tmux runs a shell command.
+/// Adds the effects of a format of tmux. `#(…)` in it runs a shell command.
 pub(in super::super) fn add_tmux_format(
     meaning: &mut CommandMeaning,
     name: &str,
