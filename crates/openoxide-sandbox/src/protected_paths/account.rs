@@ -1,4 +1,4 @@
-//! The home directories of this user: that of `HOME`, and that of the account (passwd(5)).
+//! The home directories of this user: the one in `HOME`, and the one of the account (passwd(5)).
 
 use std::{
     env,
@@ -8,7 +8,8 @@ use std::{
     path::PathBuf,
 };
 
-/// Returns both, or the one that they are. An account that is not in `/etc/passwd` has only that of `HOME`.
+/// Returns both directories, or one if they are the same. If the account is not in `/etc/passwd`,
+/// there is only that of `HOME`.
 pub(crate) fn home_directories() -> Vec<PathBuf> {
     let mut homes: Vec<_> = env::home_dir().into_iter().chain(account_home()).collect();
     homes.dedup();

@@ -26,9 +26,9 @@ pub(crate) struct FileStamp(u64, u64, i64, i64);
 /// The result of a scan.
 #[derive(Debug, Default)]
 pub(crate) struct ScanResult {
-    /// Git directories, by what they hold.
+    /// Git directories, recognized by their contents.
     pub(crate) repositories: Vec<PathBuf>,
-    /// Names `.git` of whatever kind.
+    /// Entries with the name `.git`, of any type.
     pub(crate) dot_git_entries: Vec<PathBuf>,
     /// Steering files.
     pub(crate) steering_files: BTreeMap<PathBuf, SteeringMatch>,
@@ -65,7 +65,7 @@ impl ScanResult {
         self.steering_files.extend(find_steering_files(listing));
     }
 
-    /// Looks at these directories for repositories, and not below them.
+    /// Scans these directories for repositories, but not the directories below them.
     pub(crate) fn scan_repositories(directories: Vec<PathBuf>) -> Self {
         let mut sight = Self::default();
         let open = |_: &Path| false;

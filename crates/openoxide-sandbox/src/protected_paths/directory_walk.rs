@@ -1,4 +1,4 @@
-//! A walk through all directories below some roots.
+//! A traversal of all directories below some roots.
 
 use std::{
     collections::VecDeque,
@@ -32,11 +32,11 @@ impl DirectoryListing<'_> {
     }
 }
 
-/// A walk through all directories at and below some roots, the upper ones first. Symbolic links are
-/// not followed.
+/// A traversal of all directories at and below some roots, parents before children. Symbolic links
+/// are not followed.
 ///
-/// There is no limit on depth or number unless one is given: a directory that is not searched could
-/// contain anything.
+/// There is no limit on depth or number unless one is given, because a directory that is not
+/// searched could contain anything.
 pub(crate) struct DirectoryWalk<'a> {
     /// The filter for the names that a listing contains.
     pub(crate) is_relevant: &'a dyn Fn(&OsStr) -> bool,
@@ -53,8 +53,9 @@ pub(crate) struct DirectoryWalk<'a> {
 }
 
 impl DirectoryWalk<'_> {
-    /// Goes through all of them. Returns the directories that were not searched: those that cannot be listed, those whose
-    /// path is longer than the kernel takes, and, where there is a limit, the first one behind it.
+    /// Visits all directories. Returns those that were not searched: directories that cannot be
+    /// listed, directories whose path is longer than the kernel accepts, and, if there is a limit,
+    /// the first one beyond it.
     pub(crate) fn run(
         &self,
         roots: impl IntoIterator<Item = PathBuf>,
@@ -91,7 +92,8 @@ impl DirectoryWalk<'_> {
         let again =
             |error| if (self.make_accessible)(path) { open_directory(path) } else { Err(error) };
         let opened = open_directory(path).or_else(again)?;
-        // What can only be listed refuses later to look at what has these names.
+        // In a directory that can only be listed, the metadata of the entries could not be read
+        // later.
         if !Mode::from_raw_mode(fstat(&opened)?.st_mode).contains(Mode::XUSR) {
             (self.make_accessible)(path);
         }
@@ -139,7 +141,7 @@ fn is_directory(directory: &OwnedFd, entry: &DirEntry) -> bool {
     }
 }
 
-/// Files come and go while one looks.
+/// Returns whether a path no longer exists. Files can be created and removed during the traversal.
 fn is_gone(path: &Path) -> bool {
     match path.symlink_metadata() {
         Err(error) => error.kind() == io::ErrorKind::NotFound,

@@ -1,5 +1,5 @@
-//! The configuration of a git repository, read as `git` reads it (git-config(1), "Syntax"): what in it makes `git` run
-//! something, and where it sends `git` to look for more.
+//! The configuration of a git repository, parsed as `git` parses it (git-config(1), "Syntax"): the
+//! settings that make `git` run something, and those that make it read other files.
 
 pub(crate) mod config_levels;
 
@@ -8,13 +8,13 @@ use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
 /// The maximum size of a configuration file. A longer file is treated as not understood.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// One line that sets something. Section and key are in lower case, as `git` compares them.
+/// One setting. Section and key are in lower case, as `git` compares them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GitSetting {
     pub(crate) section: String,
     pub(crate) subsection: Option<String>,
     pub(crate) key: String,
-    /// A key alone means true.
+    /// The value. A key without a value means true.
     pub(crate) value: String,
 }
 
@@ -34,7 +34,8 @@ pub(crate) fn read_file(path: &Path) -> Option<Vec<GitSetting>> {
     whole.then(|| parse_settings(&String::from_utf8_lossy(&bytes)))?
 }
 
-/// Reads a text; nothing comes back when `git` would refuse it, or reads it in a way that is not known here.
+/// Parses a text. Returns `None` if `git` would reject it, or parses it in a way that is not known
+/// here.
 pub(crate) fn parse_settings(text: &str) -> Option<Vec<GitSetting>> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let mut text = GitConfigParser { chars: text.chars().peekable() };
@@ -73,7 +74,7 @@ impl<I: Iterator<Item = char>> GitConfigParser<I> {
         word
     }
 
-    /// `[section]`, `[section "subsection"]`, and the old `[section.subsection]`.
+    /// Parses `[section]`, `[section "subsection"]`, or the old `[section.subsection]`.
     fn parse_section_header(&mut self) -> Option<(String, Option<String>)> {
         self.chars.next();
         let name = self.parse_name("-.");
@@ -133,7 +134,7 @@ impl<I: Iterator<Item = char>> GitConfigParser<I> {
                 ' ' | '\t' if !quoted && value.is_empty() => {}
                 character => value.push(character),
             }
-            // Spaces at the end count only inside of quotes.
+            // Trailing spaces are part of the value only inside quotes.
             if quoted || !character.is_whitespace() {
                 kept = value.len();
             }
@@ -157,8 +158,8 @@ fn unescape(character: char) -> Option<&'static str> {
     }
 }
 
-/// Settings that name no command, in sections where other settings do: `section.key`, or
-/// `section.*.key` with a subsection.
+/// Settings that name no command, in sections where other settings do. The format is `section.key`,
+/// or `section.*.key` with a subsection.
 const HARMLESS_SETTINGS: &[&str] = &[
     "branch.*.description",
     "branch.*.merge",
@@ -235,15 +236,15 @@ const HARMLESS_SETTINGS: &[&str] = &[
 ];
 
 impl GitSetting {
-    /// The name that `HARMLESS` and git-config(1) have for it.
+    /// Returns the name of the setting in the format of `HARMLESS` and git-config(1).
     pub(crate) fn name(&self) -> String {
         let Self { section, subsection, key, .. } = self;
         if subsection.is_some() { format!("{section}.*.{key}") } else { format!("{section}.{key}") }
     }
 
     /// Returns whether the setting is known neither to make `git` run a command nor to direct it to
-    /// another location. Unknown settings are not harmless: `git` gets new settings that run
-    /// commands every year. `directory` is the git directory in which the setting is read.
+    /// another location. Unknown settings are not harmless, because `git` gets new settings that
+    /// run commands every year. `directory` is the git directory in which the setting is read.
     pub(crate) fn is_harmless(&self, directory: &Path) -> bool {
         match self.name().as_str() {
             "remote.*.url" | "remote.*.pushurl" | "submodule.*.url" => !self.value.contains("::"),
@@ -256,8 +257,8 @@ impl GitSetting {
 }
 
 impl GitSetting {
-    /// Returns the command that this setting may make `git` run, if it is not known to run nothing. Names of data files and
-    /// aliases for commands of `git` itself run nothing of the project's.
+    /// Returns the command that this setting may make `git` run, unless it is known to run nothing.
+    /// Names of data files and aliases for commands of `git` itself run no file of the project.
     pub(crate) fn executed_command(&self, directory: &Path) -> Option<&str> {
         let data = ["file", "template", "signingkey", "path"];
         let runs = match self.section.as_str() {
@@ -271,7 +272,7 @@ impl GitSetting {
     }
 }
 
-/// Returns whether a worktree is in the checkout of its repository: `git checkout` writes there.
+/// Returns whether a worktree is in the checkout of its repository, where `git checkout` writes.
 /// The configuration of a submodule (`.git/modules/…`) leads to another directory of the same
 /// checkout. A path that does not exist yet may lead anywhere later.
 fn is_worktree_inside(directory: &Path, worktree: &str) -> bool {

@@ -1,5 +1,6 @@
-//! Programs that existing configuration names: `filter.x.clean = ./tools/clean` makes `git add` run a file of the project,
-//! and so does a hook that calls one. Such a file steers as much as the line that names it.
+//! Programs that existing configuration names. `filter.x.clean = ./tools/clean` makes `git add` run
+//! a file of the project, and so does a hook that calls one. Such a file has the same effect as the
+//! line that names it.
 
 use std::{
     ffi::OsStr,
@@ -13,17 +14,19 @@ use serde_json::Value;
 
 use crate::protected_paths::git_config::config_levels::resolve_path;
 
-/// The number of bytes that are read from a file. A longer file was not written by a person.
+/// The maximum number of bytes that are read from a file. A longer file was not written by a
+/// person.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
-/// The number of files of a directory of hooks or settings that are read, and the depth.
+/// The maximum number of files that are read in a directory of hooks or settings, and the maximum
+/// depth.
 const MAX_FILES: usize = 500;
 const MAX_DEPTH: usize = 2;
-/// The number of directories that are searched for one command, and the number of documents that
-/// are protected for one file.
+/// The maximum number of directories that are searched for one command, and of documents that are
+/// protected for one file.
 const MAX_DIRECTORIES: usize = 32;
 const MAX_IMPORTS: usize = 100;
 /// The extensions of documents that are read as instructions. Data files that instructions name
-/// (`@package.json`) are not included: programs work on them.
+/// (`@package.json`) are not included, because programs write to them.
 const DOCUMENT_EXTENSIONS: &[&str] = &["adoc", "markdown", "md", "mdc", "org", "rst", "txt"];
 /// The extensions of configuration files that name programs.
 const DATA_EXTENSIONS: &[&str] =
@@ -34,7 +37,7 @@ const SCRIPT_EXTENSIONS: &[&str] = &[
     "ps1", "py", "rb", "sh", "tcl", "ts", "zsh",
 ];
 
-/// Returns the files that this text names, looked for in these directories.
+/// Returns the files that this text names, searched for in these directories.
 pub(super) fn find_named_files(text: &str, bases: &[&Path]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for word in split_words(text) {
@@ -51,8 +54,8 @@ pub(super) fn find_named_files(text: &str, bases: &[&Path]) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the directories that a text names, in each of which a command may look for what it names next:
-/// `cd tools && ./x`, `T=tools; $T/x`.
+/// Returns the directories that a text names. A command may search each of them for the files that
+/// it names next: `cd tools && ./x`, `T=tools; $T/x`.
 pub(super) fn find_named_directories(text: &str, bases: &[PathBuf]) -> Vec<PathBuf> {
     let named = split_words(text)
         .flat_map(|word| bases.iter().map(move |base| normalize_path(&base.join(word))));
@@ -60,8 +63,8 @@ pub(super) fn find_named_directories(text: &str, bases: &[PathBuf]) -> Vec<PathB
     named.filter(is_new).take(MAX_DIRECTORIES).collect()
 }
 
-/// Returns the directories from which the interpreters of a command load modules: `-Ilib`, `PYTHONPATH=tools`. Who puts a file
-/// there is run.
+/// Returns the directories from which the interpreters of a command load modules: `-Ilib`,
+/// `PYTHONPATH=tools`. Any file that is created there is run.
 pub(super) fn find_module_directories(text: &str, bases: &[PathBuf]) -> Vec<PathBuf> {
     let words =
         text.split(|character: char| character.is_whitespace() || "'\"`;&|()!".contains(character));
@@ -75,7 +78,8 @@ pub(super) fn find_module_directories(text: &str, bases: &[PathBuf]) -> Vec<Path
     paths.filter(|path| path.is_dir()).take(MAX_DIRECTORIES).collect()
 }
 
-/// Returns the files whose names begin as the last component of this pattern does before its first wildcard.
+/// Returns the files whose names begin with the part of the last component that precedes its first
+/// wildcard.
 fn find_matching_files(pattern: &Path) -> Vec<PathBuf> {
     let (Some(directory), Some(name)) = (pattern.parent(), pattern.file_name()) else {
         return Vec::new();
@@ -115,7 +119,7 @@ fn collect_strings(value: &Value) -> String {
     }
 }
 
-/// Returns the documents that agent instructions import: `@docs/rules.md` is read as if the content
+/// Returns the documents that agent instructions import. `@docs/rules.md` is read as if the content
 /// of that file were written there.
 pub(super) fn find_imported_documents(instructions: &Path) -> Vec<PathBuf> {
     let (Some(text), Some(base)) = (read_text(instructions), instructions.parent()) else {
@@ -134,7 +138,8 @@ pub(super) fn find_imported_documents(instructions: &Path) -> Vec<PathBuf> {
     paths.take(MAX_IMPORTS).collect()
 }
 
-/// Returns the programs and scripts that a configuration file names, or that the files in a directory name.
+/// Returns the programs and scripts that are named by a configuration file, or by the files in a
+/// directory.
 pub(super) fn find_named_programs(configuration: &Path, bases: &[&Path]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for file in list_files(configuration).into_iter().filter(|file| may_name_program(file)) {
@@ -146,13 +151,14 @@ pub(super) fn find_named_programs(configuration: &Path, bases: &[&Path]) -> Vec<
     found
 }
 
-/// Returns where the symbolic links in a directory lead, by their own paths.
+/// Returns the targets of the symbolic links in a directory, by their own paths.
 pub(super) fn find_link_targets(directory: &Path) -> Vec<PathBuf> {
     let is_link = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
     list_files(directory).into_iter().filter(is_link).collect()
 }
 
-/// The file itself, or those in a directory and in the directories in it that can name a program.
+/// Returns the file itself, or the files in a directory and its subdirectories that can name a
+/// program.
 fn list_files(path: &Path) -> Vec<PathBuf> {
     if !path.is_dir() {
         return vec![path.to_owned()];
@@ -197,22 +203,23 @@ fn is_program(path: &Path) -> bool {
         || path.metadata().is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
 }
 
-/// The words of a text in which a path can be: what shells, TOML, YAML and JSON set around words is taken off, and so are
-/// variables at their beginning.
+/// Returns the words of a text that can contain a path. The characters that shells, TOML, YAML and
+/// JSON put around words are removed, and so are variables at their beginning.
 fn split_words(text: &str) -> impl Iterator<Item = &str> {
     let divides =
         |character: char| character.is_whitespace() || "\"'`;|&()<>{}[],=:!\\".contains(character);
     text.split(divides).map(strip_variable).filter(|word| word.len() > 1)
 }
 
-/// `$CLAUDE_PROJECT_DIR/hooks/x` is `/hooks/x`; `$0` and its like name nothing.
+/// Removes a variable from the beginning of a word. `$CLAUDE_PROJECT_DIR/hooks/x` becomes
+/// `/hooks/x`. For `$0` and similar variables, nothing remains.
 fn strip_variable(word: &str) -> &str {
     let Some(rest) = word.strip_prefix('$') else { return word };
     rest.trim_start_matches(|character: char| character.is_ascii_alphanumeric() || character == '_')
 }
 
-/// The paths that a word can mean: as it is, and as a Python module. A word that begins with `/` may have had the project's
-/// directory in front of it.
+/// Returns the paths that a word can refer to: the word itself, and the file of a Python module. A
+/// word that begins with `/` may be relative to the project's directory, if a variable was removed.
 fn candidate_paths(word: &str, base: &Path) -> Vec<PathBuf> {
     let below = word.trim_start_matches('/');
     let mut paths = vec![base.join(below)];
@@ -229,7 +236,7 @@ fn candidate_paths(word: &str, base: &Path) -> Vec<PathBuf> {
     paths.into_iter().map(|path| normalize_path(&path)).collect()
 }
 
-/// Without `.` and `..`: the file must be guarded by one name.
+/// Removes `.` and `..`, because the file must be guarded by one name.
 pub(super) fn normalize_path(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -246,7 +253,7 @@ pub(super) fn normalize_path(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// A directory with these files.
+    /// Creates a directory with these files.
     fn tree(files: &[&str]) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         for file in files {

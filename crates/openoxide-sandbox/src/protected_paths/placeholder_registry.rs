@@ -1,5 +1,5 @@
-//! Placeholders on the host. They are created where something must not be created, and removed when
-//! no run needs them.
+//! Placeholders on the host. They are created at paths that must not be created by a program, and
+//! removed when no run needs them.
 
 mod placeholder_record;
 
@@ -24,8 +24,8 @@ use crate::protected_paths::{
 /// It belongs to the user.
 ///
 /// Each run has its own file there, and holds a lock on it until it has ended, however it ends. A
-/// process that changes anything holds a lock on the directory. A placeholder that only unlocked
-/// files name is therefore unused, and can be removed.
+/// process that changes the registry holds a lock on the directory. A placeholder that only
+/// unlocked files name is therefore unused, and can be removed.
 #[derive(Clone, Debug)]
 pub(crate) struct PlaceholderRegistry {
     path: PathBuf,
@@ -39,7 +39,7 @@ pub(crate) struct PlaceholderRegistry {
 #[must_use = "the placeholders lie on the host until it is released"]
 pub(crate) struct PlaceholderLease {
     registry: PlaceholderRegistry,
-    /// Locked. A run without placeholders has none.
+    /// The locked entry of the run. A run without placeholders has none.
     entry: Option<File>,
     skipped_paths: Vec<PathBuf>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct PlaceholderLease {
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_RETRY: Duration = Duration::from_millis(1);
 
-/// Files of one process differ by this.
+/// A counter that makes the files of one process unique.
 static NEXT_ENTRY: AtomicU64 = AtomicU64::new(0);
 
 impl PlaceholderRegistry {
@@ -81,7 +81,7 @@ impl PlaceholderRegistry {
     /// Removes the placeholders that killed runs have left behind.
     ///
     /// # Errors
-    /// When the registry cannot be read.
+    /// Returns an error if the registry cannot be read.
     pub(crate) fn remove_stale(&self) -> io::Result<()> {
         if self.list_entries()?.is_empty() {
             return Ok(());
@@ -90,7 +90,7 @@ impl PlaceholderRegistry {
         self.remove_unused()
     }
 
-    /// Returns whether [`PlaceholderRegistry::create_placeholders`] may have something to do.
+    /// Returns whether [`PlaceholderRegistry::create_placeholders`] may have to create something.
     #[must_use]
     pub(crate) fn is_needed(&self, guarded: &ProtectedPaths) -> bool {
         guarded.guards.iter().any(|(path, guard)| needs_placeholder(path, *guard))
@@ -142,7 +142,7 @@ impl PlaceholderRegistry {
         }
         match guard {
             GuardKind::Missing(placeholder) => held.create(path, placeholder),
-            // A run has ended since we looked, and took it away.
+            // A run that has ended since the check has removed the placeholder.
             GuardKind::Present | GuardKind::Link if is_missing(path) => {
                 held.create(path, PlaceholderKind::Directory)
             }
@@ -187,7 +187,7 @@ impl PlaceholderRegistry {
             .collect();
         for entry in left {
             let gone = |placed: &PlaceholderRecord| used.contains(&placed.path) || placed.remove();
-            // What cannot be taken away now is tried again the next time.
+            // If a placeholder cannot be removed now, the next cleanup tries again.
             if placeholder_record::read_records(&entry)
                 .iter()
                 .filter(|placed| !gone(placed))
@@ -210,16 +210,17 @@ impl PlaceholderRegistry {
 }
 
 impl PlaceholderLease {
-    /// Returns the guarded paths that are missing and stay so, because they cannot be created.
+    /// Returns the guarded paths that are missing and cannot be created.
     #[must_use]
     pub(crate) fn skipped_paths(&self) -> &[PathBuf] {
         &self.skipped_paths
     }
 
-    /// Takes the placeholders away that no other run uses.
+    /// Removes the placeholders that no other run uses.
     ///
     /// # Errors
-    /// When the registry cannot be read or written. Then the next sweep tries again.
+    /// Returns an error if the registry cannot be read or written. The next cleanup tries again
+    /// then.
     pub(crate) fn release(mut self) -> io::Result<()> {
         if self.entry.is_none() {
             return Ok(());
@@ -229,7 +230,8 @@ impl PlaceholderLease {
         self.registry.remove_unused()
     }
 
-    /// A process that we have made may have the file open, too: closing it would not be enough.
+    /// Unlocks the entry. A child process may have the file open, too, so closing it would not be
+    /// enough.
     fn unlock_entry(&mut self) -> io::Result<()> {
         self.entry.take().map_or(Ok(()), |entry| entry.unlock())
     }
@@ -239,7 +241,7 @@ impl PlaceholderLease {
     }
 
     /// Creates a placeholder, and records it before each step. If the process is killed in between,
-    /// what it has created is on record.
+    /// everything that it has created is recorded.
     fn create(&mut self, path: &Path, placeholder: PlaceholderKind) -> io::Result<()> {
         self.write_record(&PlaceholderRecord::from_path(path))?;
         match create_placeholder(path, placeholder) {
@@ -289,8 +291,8 @@ fn is_missing(path: &Path) -> bool {
 }
 
 /// Returns whether a name could not be created because its directory belongs to another user, who
-/// has not given access. The confined process has no access either. It could give itself access to
-/// a directory of its own user.
+/// has not granted access. The confined process has no access either. It could give itself access
+/// to a directory of its own user.
 fn is_foreign_directory(path: &Path, error: &io::Error) -> bool {
     let parent = path.parent().and_then(|parent| parent.metadata().ok());
     error.kind() == ErrorKind::PermissionDenied

@@ -8,20 +8,21 @@ use crate::protected_paths::named_programs::{
     find_settings_programs,
 };
 
-/// Something that can name programs, with the directories in which these are looked for.
+/// A source that can name programs, with the directories in which these are searched for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ProgramSource {
     /// A command of a configuration. Every file that it names is run, or is read by a program that
     /// is run.
     Command { text: String, bases: Vec<PathBuf> },
-    /// A configuration file, or a directory of hooks or settings: of the files that it names, programs and scripts count.
+    /// A configuration file, or a directory of hooks or settings. Of the files that it names, only
+    /// programs and scripts are used.
     Files { path: PathBuf, bases: Vec<PathBuf> },
     /// A settings file of the user, outside of the writable directories.
     UserSettings { path: PathBuf, bases: Vec<PathBuf> },
 }
 
 impl ProgramSource {
-    /// Returns the files that it names and that are there now.
+    /// Returns the existing files that the source names.
     pub(crate) fn find_programs(&self) -> Vec<PathBuf> {
         match self {
             Self::Command { text, bases } => {
@@ -34,7 +35,7 @@ impl ProgramSource {
         }
     }
 
-    /// Returns the directories from which its interpreters load whatever is there.
+    /// Returns the directories from which its interpreters load every module that exists.
     pub(crate) fn find_module_directories(&self) -> Vec<PathBuf> {
         match self {
             Self::Command { text, bases } => find_module_directories(text, bases),
@@ -42,7 +43,8 @@ impl ProgramSource {
         }
     }
 
-    /// Returns the program of a command that is named by a relative path and is not there: who makes it is run.
+    /// Returns the program of a command if it is named by a relative path and does not exist. A
+    /// file that is created there is run.
     pub(crate) fn find_missing_program(&self) -> Option<PathBuf> {
         let Self::Command { text, bases } = self else { return None };
         let first = text.trim_start_matches('!').split_ascii_whitespace().next()?;

@@ -14,10 +14,10 @@ use crate::protected_paths::{
     git_config::{self, GitSetting, config_levels::resolve_path},
 };
 
-/// The entry names that identify a git directory, whatever its own name is.
+/// The names of the entries that identify a git directory, regardless of its own name.
 pub(crate) const GIT_NAMES: &[&str] = &[".git", "HEAD", "objects", "refs", "commondir"];
 
-/// An indirection is a path and nothing else.
+/// The maximum size of a file that contains only a path, such as a `.git` file.
 const MAX_LINK_BYTES: u64 = 8192;
 
 /// The maximum number of included files that are read for one configuration.
@@ -47,12 +47,12 @@ pub(crate) fn read_gitdir_link(file: &Path) -> Option<PathBuf> {
     Some(file.parent()?.join(OsString::from_vec(path.to_vec())))
 }
 
-/// The git directory that this one shares its hooks and configuration with.
+/// Returns the git directory with which this one shares its hooks and configuration.
 pub(crate) fn common_directory(directory: &Path) -> Option<PathBuf> {
     Some(directory.join(read_text(&directory.join("commondir"))?))
 }
 
-/// `git` takes the whole file, without ends of lines at its end.
+/// Reads a file as `git` does: the whole file, without trailing newlines.
 fn read_text(file: &Path) -> Option<OsString> {
     if !fs::metadata(file).ok()?.is_file() {
         return None;
@@ -71,7 +71,7 @@ pub(crate) fn has_worktree_config(directory: &Path) -> bool {
     settings.is_none_or(|all| all.iter().any(|one| one.name() == "extensions.worktreeconfig"))
 }
 
-/// The settings of a git directory, and the files that they were read from besides its own.
+/// Returns the settings of a git directory, and the other files from which they were read.
 fn read_settings(directory: &Path) -> (Vec<GitSetting>, Vec<PathBuf>) {
     let (mut settings, mut included) = (Vec::new(), Vec::new());
     let mut open = vec![directory.join("config"), directory.join("config.worktree")];
@@ -89,8 +89,8 @@ fn read_settings(directory: &Path) -> (Vec<GitSetting>, Vec<PathBuf>) {
     (settings, included)
 }
 
-/// The files and directories outside of this git directory that configuration of any level sends `git` to: other
-/// configuration, and hooks that are kept elsewhere.
+/// Returns the files and directories outside of this git directory that configuration of any level
+/// makes `git` use: other configuration, and hooks in another directory.
 pub(super) fn find_external_paths(directory: &Path, levels: &[GitSetting]) -> Vec<PathBuf> {
     let (own, mut found) = read_settings(directory);
     found.extend(find_external_hooks(directory, own.iter().chain(levels)));
@@ -98,12 +98,12 @@ pub(super) fn find_external_paths(directory: &Path, levels: &[GitSetting]) -> Ve
     found
 }
 
-/// Returns the existing files that decide what `git` trusts: keys of signers, certificates of
+/// Returns the existing files that determine what `git` trusts: keys of signers, certificates of
 /// servers, cookies.
 ///
-/// Other data files that settings name do not lead to execution and are not guarded:
+/// Other data files that settings name do not lead to execution and are not guarded.
 /// `core.attributesFile` chooses among the filters and drivers that the configuration names, as
-/// `.gitattributes` of the project does; `core.excludesFile`, `diff.orderFile`,
+/// `.gitattributes` of the project does. `core.excludesFile`, `diff.orderFile`,
 /// `blame.ignoreRevsFile`, `mailmap.file` and `commit.template` change what is shown, ignored or
 /// suggested.
 fn trust_files<'a>(
@@ -128,8 +128,8 @@ fn trust_files<'a>(
     files.filter(|file| file.is_file()).collect()
 }
 
-/// The directories outside of a git directory in which these settings have `git` look for hooks, or for what it copies into
-/// a new repository.
+/// Returns the directories outside of a git directory in which these settings make `git` look for
+/// hooks, or for files that it copies into a new repository.
 pub(crate) fn find_external_hooks<'a>(
     directory: &Path,
     settings: impl Iterator<Item = &'a GitSetting>,
@@ -143,7 +143,7 @@ pub(crate) fn find_external_hooks<'a>(
         .collect()
 }
 
-/// The commands that configuration of any level may make `git` run here.
+/// Returns the commands that configuration of any level may make `git` run in this git directory.
 pub(super) fn find_commands(directory: &Path, levels: &[GitSetting]) -> Vec<String> {
     let (own, _) = read_settings(directory);
     let all = own.iter().chain(levels);

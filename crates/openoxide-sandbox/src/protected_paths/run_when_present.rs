@@ -1,6 +1,6 @@
 //! Steering files that programs of the host execute without a question as soon as they exist: when
-//! version control is used in the directory, for example by a prompt of the shell, or when an agent
-//! is started there. Other agents and editors ask first whether the directory is trusted.
+//! version control is used in the directory, for example by a shell prompt, or when an agent is
+//! started there. Other agents and editors ask first whether the directory is trusted.
 
 use std::{ffi::OsStr, path::Path};
 
@@ -8,9 +8,10 @@ use crate::protected_paths::steering_files::{
     PACKAGE_DIRECTORIES, is_quarantined, matches_component,
 };
 
-/// The files: hgrc(5), `hg help shared`, Sapling and darcs use the same formats; `jj help config`;
-/// opencode.ai/docs/config (MCP servers and plugins) and docs of badlogic/pi-mono (extensions), which
-/// both programs were seen to start. `git` has a separate module (`repository`).
+/// The files. Sources: hgrc(5) and `hg help shared` (Sapling and darcs use the same formats), `jj
+/// help config`, opencode.ai/docs/config (MCP servers and plugins) and the documentation of
+/// badlogic/pi-mono (extensions). Both of the latter programs were observed to start these. `git`
+/// has a separate module (`repository`).
 const PATTERNS: &[&[&str]] = &[
     &[".hg", "hgrc"],
     &[".hg", "hgrc-not-shared"],

@@ -1,4 +1,5 @@
-//! The steering files that the sandbox protects, from the one list, as a walk over directories needs them.
+//! The steering files that the sandbox protects, from the common list, in a form for the traversal
+//! of directories.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,8 +17,8 @@ use crate::protected_paths::{
     directory_walk::DirectoryListing, quarantine_suffix::QUARANTINE_SUFFIX,
 };
 
-/// Directories that other tools fill with whole packages. Files that configure agents and editors
-/// are not searched for there: an installed package is not opened as a project.
+/// Directories that other tools fill with whole packages. They are not searched for files that
+/// configure agents and editors, because an installed package is not opened as a project.
 pub(super) const PACKAGE_DIRECTORIES: &[&str] = &["node_modules", "site-packages", "dist-packages"];
 
 /// Repositories, which contain data in addition to steering files. Only the steering files in them
@@ -71,7 +72,8 @@ struct SteeringPattern {
     is_executed: bool,
 }
 
-/// The rows by the first component of their patterns, in lower case, and those that begin with a wildcard.
+/// The rows by the first component of their patterns, in lower case, and the rows that begin with a
+/// wildcard.
 struct SteeringTable {
     by_first_name: BTreeMap<String, Vec<SteeringPattern>>,
     wildcard_patterns: Vec<SteeringPattern>,
@@ -168,7 +170,7 @@ pub(super) fn is_quarantined(name: &OsStr) -> bool {
     text.rsplit_once(QUARANTINE_SUFFIX).is_some_and(|(_, tail)| number(tail))
 }
 
-/// Returns the paths below this one that the other components of a pattern lead to.
+/// Returns the paths below this one that match the remaining components of a pattern.
 fn expand_pattern(path: PathBuf, components: &[&str]) -> Vec<PathBuf> {
     let Some((first, rest)) = components.split_first() else {
         return if path.symlink_metadata().is_ok() { vec![path] } else { Vec::new() };

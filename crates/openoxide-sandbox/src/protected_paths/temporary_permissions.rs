@@ -1,4 +1,4 @@
-//! Directories that a program has closed are ours to open, for as long as we look.
+//! Temporary access to directories of this user that a program has made inaccessible.
 
 use std::{
     cell::RefCell,
@@ -14,11 +14,11 @@ use rustix::{
 /// The permissions that the owner needs to list a directory and to rename its entries.
 const OWNER_ACCESS: Mode = Mode::RWXU;
 
-/// Calls a function on a path. If a directory above refuses access and belongs to this user, makes it accessible, calls the
-/// function once more and restores the mode of the directory.
+/// Calls a function on a path. If a directory above refuses access and belongs to this user, makes
+/// it accessible, calls the function once more and restores the mode of the directory.
 ///
 /// # Errors
-/// The error of the last call.
+/// Returns the error of the last call.
 pub(crate) fn with_access<T>(
     path: &Path,
     mut act: impl FnMut() -> Result<T, Errno>,
@@ -27,7 +27,7 @@ pub(crate) fn with_access<T>(
         Err(Errno::ACCESS | Errno::PERM) => {
             let opened = TemporaryPermissions::default();
             let above: Vec<_> = path.ancestors().skip(1).collect();
-            // What cannot be opened refuses again.
+            // If a directory cannot be made accessible, the second call fails, too.
             above
                 .into_iter()
                 .rev()
@@ -38,7 +38,8 @@ pub(crate) fn with_access<T>(
     }
 }
 
-/// Directories that were opened, and the modes that they had. They have them again when this is dropped.
+/// Directories that were made accessible, with their previous modes. These are restored when this
+/// is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct TemporaryPermissions(RefCell<Vec<(PathBuf, Mode)>>);
 
@@ -67,19 +68,20 @@ impl TemporaryPermissions {
 impl Drop for TemporaryPermissions {
     fn drop(&mut self) {
         for (path, mode) in self.0.get_mut().drain(..).rev() {
-            // What has gone needs no mode.
+            // A directory that no longer exists needs no mode.
             _ = open_directory(&path).and_then(|directory| set_mode(&directory, mode));
         }
     }
 }
 
-/// The directory itself, reached by no symbolic link.
+/// Opens the directory itself, without following symbolic links.
 fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
-/// A descriptor that was opened with `O_PATH` has no mode to set but by its name in `/proc`.
+/// Sets the mode through `/proc`, because a descriptor that was opened with `O_PATH` does not allow
+/// it directly.
 fn set_mode(directory: &OwnedFd, mode: Mode) -> Result<(), Errno> {
     chmod(format!("/proc/self/fd/{}", directory.as_raw_fd()), mode)
 }

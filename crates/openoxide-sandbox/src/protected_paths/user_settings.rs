@@ -1,4 +1,4 @@
-//! Settings of the user's agents, which run programs in whichever project an agent works.
+//! Settings of the user's agents, which run programs in every project that an agent works in.
 
 use std::{env, path::PathBuf};
 
@@ -31,7 +31,7 @@ const HOME_SETTINGS: &[&str] = &[
     ".qwen/settings.json",
 ];
 
-/// Variables that name such a directory elsewhere, and the files in it.
+/// Environment variables that name another directory for such settings, and the files in it.
 const VARIABLE_SETTINGS: &[(&str, &[&str])] = &[
     ("CLAUDE_CONFIG_DIR", &[".claude.json", "settings.json", "settings.local.json"]),
     ("CODEX_HOME", &["config.toml", "hooks.json"]),
@@ -47,7 +47,7 @@ const VARIABLE_SETTINGS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Returns the settings files that are there.
+/// Returns the existing settings files.
 pub(super) fn find_user_settings() -> Vec<PathBuf> {
     let homes = home_directories().into_iter();
     let below = homes.flat_map(|home| HOME_SETTINGS.iter().map(move |name| home.join(name)));

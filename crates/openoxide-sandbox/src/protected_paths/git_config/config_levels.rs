@@ -1,4 +1,4 @@
-//! The configuration that applies to every repository: of the system, of the user, and of the
+//! The configuration that applies to every repository: that of the system, of the user, and of the
 //! environment (git-config(1), "FILES" and "ENVIRONMENT").
 
 use std::{
@@ -11,7 +11,7 @@ use crate::protected_paths::{
     git_config::{GitSetting, read_file},
 };
 
-/// The maximum number of files that are read, with those that they include.
+/// The maximum number of files that are read, including those that they include.
 const MAX_INCLUDES: usize = 64;
 /// The maximum number of settings that the environment may contain.
 const MAX_VARIABLES: usize = 256;
@@ -38,7 +38,8 @@ pub(crate) fn read_global_settings() -> Vec<GitSetting> {
     settings
 }
 
-/// Returns the files that the configuration of the system and of the user includes, whether they are there or not.
+/// Returns the files that the configuration of the system and of the user includes, even if they do
+/// not exist.
 pub(crate) fn find_included_files() -> Vec<PathBuf> {
     let (_, included) = read_with_includes(config_files());
     included
@@ -54,7 +55,7 @@ fn read_with_includes(mut open: Vec<PathBuf>) -> (Vec<GitSetting>, Vec<PathBuf>)
             break;
         }
         for setting in read_file(&file).unwrap_or_default() {
-            // A condition may hold in some repository.
+            // A condition may be true in some repository.
             if matches!(setting.name().as_str(), "include.path" | "includeif.*.path") {
                 let path = resolve_path(file.parent().unwrap_or(Path::new("/")), &setting.value);
                 included.push(path.clone());
@@ -66,7 +67,7 @@ fn read_with_includes(mut open: Vec<PathBuf>) -> (Vec<GitSetting>, Vec<PathBuf>)
     (settings, included)
 }
 
-/// Returns a path of a setting: `~/` is the home directory, and a relative path is below `base`.
+/// Resolves a path of a setting. `~/` is the home directory, and a relative path is below `base`.
 pub(crate) fn resolve_path(base: &Path, path: &str) -> PathBuf {
     match (path.strip_prefix("~/"), env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),
@@ -85,7 +86,8 @@ fn config_files() -> Vec<PathBuf> {
     own.chain(named.into_iter().flatten()).chain(systems).collect()
 }
 
-/// `GIT_CONFIG_COUNT` and its pairs, and commands in variables, as settings that are not harmless.
+/// Returns `GIT_CONFIG_COUNT` and its pairs, and commands in variables, as settings that are not
+/// harmless.
 fn read_environment() -> Vec<GitSetting> {
     let value = |name: String| env::var(name).ok();
     let count = value("GIT_CONFIG_COUNT".to_owned()).and_then(|count| count.parse().ok());
@@ -99,7 +101,7 @@ fn read_environment() -> Vec<GitSetting> {
     pairs.chain(commands).filter_map(|(key, value)| parse_setting(&key, value)).collect()
 }
 
-/// `section.key`, or `section.subsection.key`.
+/// Parses `section.key`, or `section.subsection.key`.
 fn parse_setting(key: &str, value: String) -> Option<GitSetting> {
     let (section, rest) = key.split_once('.')?;
     let (subsection, key) = match rest.rsplit_once('.') {

@@ -53,7 +53,7 @@ fn files_that_git_refuses_are_not_understood() {
         assert_eq!(by_git(text), None, "{text:?}");
         assert_eq!(by_us(text), None, "{text:?}");
     }
-    // `git` takes this for a setting without a section, which means nothing to it.
+    // `git` reads this as a setting without a section, which has no effect.
     assert_eq!(by_us("b = c"), None);
 }
 
@@ -67,7 +67,7 @@ fn directories_and_oversized_files_are_not_understood() {
     assert_eq!(read_file(&file), None);
 }
 
-/// The list is git-config(1)'s, of the settings whose value is or leads to a program or to more configuration.
+/// The settings of git-config(1) whose value is or leads to a program or to more configuration.
 #[test]
 fn settings_that_run_a_command_are_not_harmless() {
     let runs = [

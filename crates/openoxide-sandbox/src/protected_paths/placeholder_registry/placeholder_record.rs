@@ -1,4 +1,4 @@
-//! One run's file in the registry: which placeholders it uses.
+//! The entry of one run in the registry, with the placeholders that it uses.
 
 use std::{
     collections::BTreeMap,
@@ -22,26 +22,26 @@ use rustix::{
 
 use crate::protected_paths::temporary_permissions::with_access;
 
-/// The modes with which placeholders are created. No other file has them by accident, so that they
-/// are recognized before their identity is on record.
+/// The modes with which placeholders are created. Other files do not usually have these modes, so
+/// placeholders are recognized before their identity is recorded.
 pub(super) const DIRECTORY_MODE: u32 = 0o555;
 pub(super) const FILE_MODE: u32 = 0o444;
 
-/// The modes of placeholders on the host afterwards. Programs of the host can use them like their own
+/// The final modes of placeholders on the host. Programs of the host can use them like their own
 /// files. Inside, a read-only mount covers them.
 const SHARED_DIRECTORY_MODE: u32 = 0o755;
 const SHARED_FILE_MODE: u32 = 0o644;
 
-/// The longest text that is put into a placeholder.
+/// The maximum length of the text of a placeholder.
 const MAX_TEXT_BYTES: u64 = 2;
 
-/// The texts that are put into placeholders.
+/// The texts that placeholders can contain.
 const TEXTS: [&str; 3] = ["", "{}", ".\n"];
 
-/// No run has more to write down.
+/// The maximum size of an entry. No run records more.
 const MAX_ENTRY_BYTES: u64 = 1 << 22;
 
-/// One placeholder: where it is, and which file it is once it was made.
+/// The record of one placeholder: its path, and its identity after it was created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PlaceholderRecord {
     pub(super) path: PathBuf,
@@ -58,8 +58,8 @@ struct FileId {
     completed: Option<(i64, i64)>,
 }
 
-/// Reads the records of a run, the last one for each path. What the run was writing when it was
-/// killed, it had not done yet.
+/// Reads the records of a run, the last one for each path. A step that was being recorded when the
+/// run was killed had not been made yet.
 pub(super) fn read_records(entry: &Path) -> Vec<PlaceholderRecord> {
     let mut bytes = Vec::new();
     let read =
@@ -85,7 +85,8 @@ pub(super) fn may_be_placeholder(path: &Path) -> bool {
             || is_short && matches_mode(found.mode(), SHARED_FILE_MODE))
 }
 
-/// The mask of the process may have taken something away; a directory has the group's bit from the one above.
+/// Returns whether the mode of a file matches that of a placeholder. The umask may have removed
+/// bits, and a directory inherits the group's bit from its parent.
 fn matches_mode(found: u32, made: u32) -> bool {
     found & 0o5777 & !made == 0
 }
@@ -115,7 +116,7 @@ impl PlaceholderRecord {
         Ok(Self { file_id: Some(FileId { completed, ..id }), ..self })
     }
 
-    /// `DEVICE INODE SECONDS NANOSECONDS PATH`, with `-` for what is not known yet.
+    /// Formats the record as `DEVICE INODE SECONDS NANOSECONDS PATH`, with `-` for unknown values.
     pub(super) fn to_line(&self) -> Vec<u8> {
         let text = |number: Option<String>| number.unwrap_or_else(|| "-".to_owned());
         let (id, completed) = (self.file_id, self.file_id.and_then(|id| id.completed));
@@ -168,14 +169,14 @@ impl PlaceholderRecord {
         }
         match unlinkat(&parent, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTDIR) => unlinkat(&parent, name, AtFlags::empty()),
-            // Another program has put something in: it keeps the directory.
+            // Another program has created an entry in the directory, so the directory stays.
             Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
             removed => removed,
         }
     }
 
-    /// Opens the directory of the placeholder without following a symbolic link: one may have been
-    /// created since.
+    /// Opens the directory of the placeholder without following a symbolic link, because one may
+    /// have been created in the meantime.
     fn open_parent(&self) -> Result<(OwnedFd, &Path), Errno> {
         let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Err(Errno::NOENT);
@@ -202,7 +203,7 @@ impl PlaceholderRecord {
         }
         let is_directory = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
         match self.file_id.and_then(|id| id.completed) {
-            // The number of a file that was removed is used again, and the time is not.
+            // The inode number of a removed file is used again, but the time is not.
             Some(completed) => Ok(change_time(&found) == Some(completed)),
             None => Ok(is_directory || has_placeholder_text(parent, name)?),
         }

@@ -46,7 +46,7 @@ impl Place {
         self.registry.create_placeholders(&self.guarded(names)).unwrap()
     }
 
-    /// All names that there are below the directory, with its kind.
+    /// Returns all names below the directory, with their types.
     fn all(&self) -> Vec<String> {
         let mut open = vec![self.path("")];
         let mut found = Vec::new();
@@ -63,7 +63,7 @@ impl Place {
         found
     }
 
-    /// Another process that holds these names until it is killed.
+    /// Starts another process that holds these names until it is killed.
     fn other(&self, names: &str) -> Child {
         let mut other = Command::new(std::env::current_exe().unwrap());
         other.args([
@@ -204,7 +204,7 @@ fn only_unchanged_empty_placeholders_are_removed() {
     fs::create_dir(place.path("w/other")).unwrap();
     fs::rename(place.path("w/other"), place.path("w/replaced")).unwrap();
     fs::remove_dir(place.path("w/gone")).unwrap();
-    // The directory above is a link now, to where the placeholder was moved.
+    // The directory above is now a link to the directory to which the placeholder was moved.
     fs::rename(place.path("w/link"), place.path("w/moved")).unwrap();
     symlink("moved", place.path("w/link")).unwrap();
     fs::remove_file(place.path("w/file/commondir")).unwrap();
