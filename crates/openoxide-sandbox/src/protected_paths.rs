@@ -1,7 +1,7 @@
 //! The protected paths as found on the disk: the directories that are pinned, the paths that are
-//! covered, and the placeholders for missing ones.
+//! covered, and the placeholders for missing paths.
 //!
-//! `init` makes mounts from the result, `post_run` and `staging` compare files with it, and
+//! `init` creates mounts from the result, `post_run` and `staging` compare files with it, and
 //! `supervisor` keeps the placeholders while a program runs.
 
 mod account;

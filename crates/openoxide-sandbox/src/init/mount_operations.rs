@@ -15,7 +15,7 @@ use rustix::{
 
 use crate::sys::{MountAttributes, set_attributes};
 
-/// Mounts something read-only over itself.
+/// Mounts a path read-only over itself.
 pub(super) fn bind_read_only(path: &Path) -> io::Result<()> {
     bind_over_itself(
         path,
@@ -27,7 +27,7 @@ pub(super) fn bind_read_only(path: &Path) -> io::Result<()> {
     )
 }
 
-/// Mounts something over itself. A link is not followed: it itself is mounted.
+/// Mounts a path over itself. A symbolic link is not followed, but mounted itself.
 pub(super) fn bind_over_itself(path: &Path, attributes: MountAttributes) -> io::Result<()> {
     let place = open_without_links(path)?;
     let tree = open_tree(&place, c"", clone_flags() | OpenTreeFlags::AT_EMPTY_PATH)?;
@@ -35,13 +35,13 @@ pub(super) fn bind_over_itself(path: &Path, attributes: MountAttributes) -> io::
     attach_tree_at(&tree, &place)
 }
 
-/// Copies a tree of mounts, so that it can be mounted elsewhere.
+/// Clones a tree of mounts, so that it can be attached elsewhere.
 pub(super) fn clone_tree(path: &str) -> io::Result<OwnedFd> {
     let place = open_without_links(path)?;
     Ok(open_tree(&place, c"", clone_flags() | OpenTreeFlags::AT_EMPTY_PATH)?)
 }
 
-/// Mounts a copied tree.
+/// Attaches a cloned tree.
 pub(super) fn attach_tree(tree: &OwnedFd, path: &AbsPath) -> io::Result<()> {
     attach_tree_at(tree, &open_without_links(path.as_str())?)
 }
@@ -51,7 +51,7 @@ pub(super) fn attach_tree_at(tree: impl AsFd, place: impl AsFd) -> io::Result<()
     Ok(move_mount(tree, c"", place, c"", flags)?)
 }
 
-/// Opens a place without following any symbolic link: a link in the way would lead the mount elsewhere.
+/// Opens a path without following any symbolic link, which could redirect the mount.
 pub(super) fn open_without_links(path: impl Arg) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)

@@ -1,8 +1,8 @@
-//! The mounts of the sandbox: everything is read-only, and on top of that are the writable, the
+//! The mounts of the sandbox. Everything is read-only, and on top of that are the writable, the
 //! protected and the hidden paths.
 //!
-//! All mounts are made in place: a path that is not mentioned stays where it is. The order matters:
-//! each step looks at the lower mounts before it covers them.
+//! All mounts are made in place: a path that is not mentioned stays where it is. The order matters,
+//! because each step reads the lower mounts before it covers them.
 
 use std::{
     io,
@@ -28,7 +28,7 @@ use crate::{
     sys::{MountAttributes, set_attributes},
 };
 
-/// Makes all mounts.
+/// Creates all mounts.
 pub(super) fn mount_all(launch: &LaunchConfig, guards: &MountPlan) -> Result<(), SandboxError> {
     set_path_attributes(
         "/",
@@ -80,7 +80,7 @@ fn mount_private_directories(
     Ok(shared)
 }
 
-/// Takes the trees that stay writable, before everything becomes read-only.
+/// Clones the trees that stay writable, before everything becomes read-only.
 fn clone_writable_trees(launch: &LaunchConfig) -> Result<Vec<(AbsPath, OwnedFd)>, SandboxError> {
     let taken = match &launch.staging_directory {
         Some(place) => staged_overlays::create_overlays(place, &launch.profile)?,
@@ -126,7 +126,7 @@ fn clone_visible_trees(launch: &LaunchConfig) -> Result<Vec<(AbsPath, OwnedFd)>,
     Ok(shown)
 }
 
-/// Mounts trees that were taken, each in its place.
+/// Attaches cloned trees, each at its own path.
 fn attach_trees(trees: &[(AbsPath, OwnedFd)]) -> Result<(), SandboxError> {
     for (path, tree) in trees {
         private_tmpfs::recreate_mount_point(path, tree).with_step(|| format!("making `{path}`"))?;

@@ -1,7 +1,8 @@
-//! Caches in a home: read as they are, written for itself alone.
+//! Cache directories that the program reads, and whose changes are private to the run.
 //!
-//! Tools stop where they cannot write their caches. What a confined program wrote into the real ones, tools outside would
-//! believe. So each gets an overlay whose upper half is the sandbox's own memory, and goes with it.
+//! Tools fail if they cannot write their caches. Tools outside would trust anything that a confined
+//! program wrote into the real ones. So each cache gets an overlay whose upper layer is in the
+//! memory of the sandbox and disappears with it.
 
 use std::{io, path::Path};
 
@@ -32,7 +33,7 @@ fn mount_overlay(place: &AbsPath, number: usize, memory: &PrivateTmpfs) -> io::R
     let upper = memory.create_private_directory(&format!("upper-{number}"))?;
     let work = memory.create_private_directory(&format!("work-{number}"))?;
     let overlay = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    // A colon divides directories here.
+    // Directories are separated by colons here.
     let lower = place.as_str().replace('\\', "\\\\").replace(':', "\\:");
     fsconfig_set_string(&overlay, "lowerdir", lower)?;
     fsconfig_set_string(&overlay, "upperdir", upper)?;

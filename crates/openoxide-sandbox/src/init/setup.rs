@@ -1,4 +1,4 @@
-//! The set-up of a sandbox by the first process inside.
+//! The setup of a sandbox by the first process inside.
 
 use std::io;
 
@@ -20,8 +20,8 @@ use crate::{
     sys,
 };
 
-/// Sets the sandbox up, waits for the program, and returns the exit status of this process. The
-/// process is alone in its namespaces and has one thread.
+/// Sets up the sandbox, waits for the program, and returns the exit status of this process. The
+/// process is the only one in its namespaces and has one thread.
 pub(crate) fn run(world: &InitContext<'_>) -> i32 {
     let wire = world.socket;
     match set_up(world) {
@@ -65,7 +65,7 @@ fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, Sandbo
     }
 }
 
-/// Sets the network up, and gives away what the supervisor works with.
+/// Sets up the network, and sends the supervisor the descriptors that it needs.
 fn set_up_network(launch: &LaunchConfig, wire: &MessageSocket) -> io::Result<()> {
     wire.send(&InitMessage::Diagnostics, &[open_diagnostics()?])?;
     let listeners = namespace_setup::prepare(&launch.profile.network, launch.has_reviewer)?;

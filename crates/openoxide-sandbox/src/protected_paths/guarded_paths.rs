@@ -35,7 +35,7 @@ pub(crate) struct ProtectedPaths {
     pub(crate) rebase_todos: BTreeMap<PathBuf, FileStamp>,
 }
 
-/// The way in which one path is covered.
+/// The way in which a path is covered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GuardKind {
     /// An existing file or directory: a recursive read-only bind mount over itself.
@@ -58,11 +58,11 @@ pub(crate) enum PlaceholderKind {
     File(&'static str),
 }
 
-/// The mounts that are made of it, when the placeholders are there.
+/// The mounts that are created for the protected paths, after the placeholders exist.
 #[derive(Clone, Debug)]
 pub(crate) struct MountPlan {
     pub(crate) pins: Vec<PathBuf>,
-    /// Read-only.
+    /// The paths that are mounted read-only.
     pub(crate) guards: Vec<PathBuf>,
     /// Placeholders that are created only inside the sandbox, where nothing exists, before they are
     /// covered.

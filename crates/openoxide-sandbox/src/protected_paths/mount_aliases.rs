@@ -1,4 +1,5 @@
-//! Other places where the same files are mounted: what must not be read at one must not be read at any.
+//! Other places where the same files are mounted. A path that must not be read at one place must
+//! not be read at any.
 
 use std::{
     collections::BTreeSet,
@@ -10,7 +11,7 @@ use std::{
 
 use openoxide_protocol::AbsPath;
 
-/// One line of proc_pid_mountinfo(5): a directory of a file system, and where it is mounted.
+/// One line of proc_pid_mountinfo(5): a directory of a file system, and its mount point.
 #[derive(Debug, PartialEq, Eq)]
 struct MountEntry {
     device: String,
@@ -40,9 +41,9 @@ pub(super) fn add_aliases(paths: &mut BTreeSet<AbsPath>) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the places where a path, or something below it, is mounted, and where something really is.
+/// Returns the other places where a path, or a part of it, is mounted, if something exists there.
 fn find_aliases(mounts: &[MountEntry], path: &Path) -> Vec<PathBuf> {
-    // Of several at one place, the last one is seen.
+    // Of several mounts at one place, the last one is visible.
     let around = mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
     let Some(inner) = around.max_by_key(|mount| mount.mount_point.components().count()) else {
         return Vec::new();
@@ -54,7 +55,7 @@ fn find_aliases(mounts: &[MountEntry], path: &Path) -> Vec<PathBuf> {
         Ok(below) => {
             Some(join_path(&mount.mount_point, below)).filter(|place| is_same_file(place, path))
         }
-        // A part of it is mounted elsewhere.
+        // A part of the path is mounted elsewhere.
         Err(_) => mount.root.starts_with(&whole).then(|| mount.mount_point.clone()),
     })
     .filter(|place| !place.starts_with(path) && place.symlink_metadata().is_ok())
@@ -65,7 +66,7 @@ fn join_path(place: &Path, below: &Path) -> PathBuf {
     if below.as_os_str().is_empty() { place.to_owned() } else { place.join(below) }
 }
 
-/// Something else may be mounted over it.
+/// Returns whether both paths are the same file. Another mount may cover one of them.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let file = |path: &Path| path.symlink_metadata().map(|found| (found.dev(), found.ino())).ok();
     file(one).is_some() && file(one) == file(other)
@@ -85,7 +86,7 @@ fn parse_mount(line: &str) -> Option<MountEntry> {
     })
 }
 
-/// Space, tab, line feed and backslash are written as three octal digits.
+/// Decodes a field, in which space, tab, line feed and backslash are written as three octal digits.
 fn unescape(field: &str) -> Option<PathBuf> {
     let mut parts = field.split('\\');
     let mut plain = parts.next()?.to_owned();
@@ -101,7 +102,7 @@ fn unescape(field: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// The lines have the format of proc_pid_mountinfo(5). The duplicate mounts are made up.
+    /// The lines have the format of proc_pid_mountinfo(5). The duplicate mounts are invented.
     #[test]
     fn other_places_of_a_path_are_found() {
         let mounts = parse_mounts(

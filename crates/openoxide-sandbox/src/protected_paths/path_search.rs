@@ -31,10 +31,10 @@ const MAX_SYMLINKS: usize = 40;
 
 impl ProtectedPaths {
     /// Finds the protected and unreadable paths of a profile on the disk, and the repositories
-    /// below its writable directories. The hooks and the configuration of these repositories are
-    /// guarded, and the files that make `git` look for them elsewhere. The rest stays writable.
-    /// Steering files in any directory are guarded, and so are the programs that guarded
-    /// configuration names.
+    /// below its writable directories. In these repositories, the hooks, the configuration, and the
+    /// files that make `git` look for them elsewhere are guarded. The rest stays writable. Steering
+    /// files in any directory are guarded, and so are the programs that guarded configuration
+    /// names.
     ///
     /// # Errors
     /// Returns an error if it is unknown what is at a protected path.
@@ -43,7 +43,7 @@ impl ProtectedPaths {
     }
 
     /// Finds the same paths as [`Self::find`], except for the steering files below the writable
-    /// directories that a person has allowed to be changed by their names.
+    /// directories that a person has allowed by name to be changed.
     ///
     /// # Errors
     /// Returns an error if it is unknown what is at a protected path.
@@ -115,8 +115,8 @@ impl ProtectedPathSearch {
         Ok(())
     }
 
-    /// Goes to a path, one name after the other, as the kernel does, and guards where it ends and each link on the way.
-    /// Returns the place without links, if there is something.
+    /// Follows a path, one component after the other, as the kernel does. Guards the final path and
+    /// each link on the way. Returns the path without links, if it exists.
     fn protect_path(&mut self, path: &Path) -> io::Result<Option<PathBuf>> {
         self.protect_roots_below(path);
         let (mut at, mut links) = (PathBuf::from("/"), 0);
@@ -183,7 +183,7 @@ impl ProtectedPathSearch {
         }
     }
 
-    /// Guards the roots inside a protected path: they are not writable.
+    /// Guards the roots inside a protected path, because they are not writable.
     fn protect_roots_below(&mut self, path: &Path) {
         let below = self.all_roots.iter().filter(|root| root.starts_with(path));
         self.guards.extend(below.map(|root| (root.clone(), GuardKind::Present)));
@@ -241,12 +241,12 @@ impl ProtectedPathSearch {
             .try_for_each(|document| self.protect_path(document).map(|_| ()))
     }
 
-    /// Guards the files that the user's configuration of `git` includes, and remembers the settings of the user's agents: both
-    /// may name files of the writable directories.
+    /// Guards the files that the user's configuration of `git` includes, and records the settings
+    /// of the user's agents. Both may name files of the writable directories.
     fn protect_user_includes(&mut self) -> io::Result<()> {
         for path in config_levels::find_included_files() {
             self.protect_path(&path)?;
-            // In the place of a file that `git` reads, a directory would be an error.
+            // If `git` reads a file there, a directory would be an error.
             if let Some(guard @ GuardKind::Missing(_)) = self.guards.get_mut(&normalize_path(&path))
             {
                 *guard = GuardKind::Missing(PlaceholderKind::File(""));
@@ -259,7 +259,8 @@ impl ProtectedPathSearch {
         Ok(())
     }
 
-    /// Remembers what in a git directory can name programs: its configuration, that of the user and the system, and hooks.
+    /// Records the sources in a git directory that can name programs: its configuration, that of
+    /// the user and the system, and hooks.
     fn add_program_sources(&mut self, directory: &Path) {
         let bases =
             vec![repository::worktree_directory(directory).to_owned(), directory.to_owned()];
@@ -272,7 +273,8 @@ impl ProtectedPathSearch {
         }
     }
 
-    /// Guards the programs that configuration names, and where links among hooks and settings lead.
+    /// Guards the programs that configuration names, and the targets of links among hooks and
+    /// settings.
     fn protect_named_programs(&mut self) -> io::Result<()> {
         for source in self.program_sources.clone() {
             let links = match &source {
@@ -298,7 +300,7 @@ impl ProtectedPathSearch {
         Ok(())
     }
 
-    /// A `.git` that is not a directory leads to one.
+    /// Guards a `.git` that is not a directory, and adds the git directories that it leads to.
     fn protect_gitdir_link(&mut self, path: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
         if path.symlink_metadata().is_ok_and(|kind| !kind.is_dir()) {
             self.protect_link_or_file(path)?;
@@ -309,7 +311,7 @@ impl ProtectedPathSearch {
         Ok(())
     }
 
-    /// Guards a `.git` that is a link without guarding all of where it leads.
+    /// Guards a `.git` that is a link, but not its whole target.
     fn protect_link_or_file(&mut self, path: &Path) -> io::Result<()> {
         if path.symlink_metadata()?.is_symlink() {
             self.insert_guard(path, GuardKind::Link);
@@ -318,8 +320,8 @@ impl ProtectedPathSearch {
         self.protect_path(path).map(|_| ())
     }
 
-    /// Guards what in a git directory makes `git` run something. Programs that attributes name are named in the
-    /// configuration, so that attributes need no guard.
+    /// Guards the files in a git directory that make `git` run something. The programs of
+    /// attributes are named in the configuration, so attributes need no guard.
     fn protect_git_directory(&mut self, directory: &Path) -> io::Result<()> {
         let Ok(directory) = directory.canonicalize() else { return Ok(()) };
         if !self.is_writable(&directory) || !self.repositories.insert(directory.clone()) {
@@ -339,7 +341,7 @@ impl ProtectedPathSearch {
 
     /// Guards hooks and configuration outside of the git directory, if they are in a writable
     /// directory. A path that contains a whole root is left out, for example if hooks are kept at
-    /// the top of a project: guarding it would make the whole project read-only.
+    /// the top of a project. Guarding it would make the whole project read-only.
     fn protect_external_paths(&mut self, directory: &Path) -> io::Result<()> {
         for path in repository::find_external_paths(directory, &self.global_settings) {
             let end = path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -350,7 +352,7 @@ impl ProtectedPathSearch {
         Ok(())
     }
 
-    /// Builds the result. A path inside a guarded directory needs no separate guard or pin.
+    /// Builds the result. A path inside a guarded directory needs no additional guard or pin.
     fn into_protected_paths(self) -> ProtectedPaths {
         let Self {
             guards,
@@ -380,9 +382,9 @@ impl ProtectedPathSearch {
     }
 }
 
-/// Chooses the placeholder for a missing path. A name with an extension is the name of a file, and so
-/// are some names in a git directory. The text of the file changes nothing for the programs of the
-/// host that read it.
+/// Chooses the placeholder for a missing path. A name with an extension is the name of a file, and
+/// so are some names in a git directory. The text of the file has no effect on programs of the host
+/// that read it.
 pub(super) fn choose_placeholder(path: &Path) -> PlaceholderKind {
     let in_git = path.parent().is_some_and(|parent| parent.join("HEAD").symlink_metadata().is_ok());
     match path.file_name().and_then(OsStr::to_str) {

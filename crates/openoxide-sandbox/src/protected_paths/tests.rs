@@ -60,7 +60,7 @@ impl Place {
         }
     }
 
-    /// Pins and guards as text, below the temporary directory.
+    /// Returns pins and guards as text, relative to the temporary directory.
     fn found(&self, writable: &[&str], protected: &[&str]) -> (Vec<String>, Vec<String>) {
         let guarded = ProtectedPaths::find(&self.profile(writable, protected)).unwrap();
         assert_eq!(guarded.unsearched_findings, []);
@@ -224,7 +224,8 @@ fn hooks_and_configuration_that_are_kept_elsewhere_are_guarded() {
     assert_eq!(guards, strings(&["w/.git", "w/.husky", "w/more.conf +\"\"", "w/shared.conf"]));
 }
 
-/// Data files that settings name: those that decide whom git trusts are guarded, the others lead to no execution.
+/// Data files that settings name: those that determine whom git trusts are guarded. The others do
+/// not lead to execution.
 #[test]
 fn files_that_decide_whom_git_trusts_are_guarded() {
     let place = Place::new();

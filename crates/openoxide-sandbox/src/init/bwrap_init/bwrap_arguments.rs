@@ -22,7 +22,7 @@ pub(crate) enum HostEntryKind {
     Missing,
     /// A directory.
     Directory,
-    /// Anything else but a symbolic link.
+    /// A file of any other type, except a symbolic link.
     File,
     /// A symbolic link.
     Link,
@@ -42,7 +42,7 @@ impl HostEntryKind {
     }
 }
 
-/// Descriptors that `bwrap` inherits. It closes them before the program.
+/// The descriptors that `bwrap` inherits. It closes them before it starts the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BwrapDescriptors {
     /// The descriptor from which `bwrap` reads the seccomp filter: [`build_seccomp_filter`].
@@ -106,7 +106,7 @@ impl BwrapArguments {
         self.0.extend(words.iter().map(OsString::from));
     }
 
-    /// Mounts a path over itself.
+    /// Adds a bind mount of a path over itself.
     fn bind(&mut self, option: &str, path: &Path) {
         self.0.extend([option.into(), path.into(), path.into()]);
     }
@@ -118,8 +118,8 @@ impl BwrapArguments {
     }
 }
 
-/// Settings of the kernel: a new /proc shows them to be written, and to root the kernel obeys (`core_pattern` names a program that
-/// the host runs as root).
+/// Kernel settings. They are writable in a new /proc, and the kernel accepts changes by root
+/// (`core_pattern` names a program that the host runs as root).
 const KERNEL_SETTINGS: &[&str] = &[
     "/proc/sys",
     "/proc/sysrq-trigger",
@@ -132,7 +132,7 @@ const KERNEL_SETTINGS: &[&str] = &[
 
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
 
-/// Makes everything its own, and all files read-only.
+/// Adds options for new namespaces, and for a read-only root.
 fn push_namespaces(profile: &SandboxRestrictions, words: &mut BwrapArguments) {
     const OWN: &[&str] = &[
         "--unshare-user",
@@ -156,7 +156,7 @@ fn push_namespaces(profile: &SandboxRestrictions, words: &mut BwrapArguments) {
     ]);
 }
 
-/// Makes /dev, /proc and the directories for temporary files.
+/// Adds options for /dev, /proc and the directories for temporary files.
 fn push_system_mounts(profile: &SandboxRestrictions, words: &mut BwrapArguments) {
     words.push_all(&["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc"]);
     for path in KERNEL_SETTINGS {
@@ -194,8 +194,8 @@ fn is_below(path: &AbsPath, place: &str) -> bool {
     path.as_str().strip_prefix(place).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Turns the directories that lead to a guarded path into mount points, and covers each guarded
-/// path with a read-only bind mount of itself.
+/// Makes the directories above a guarded path mount points, and covers each guarded path with a
+/// read-only bind mount of itself.
 fn push_protected_binds(
     mounted: &MountPlan,
     kind: &impl Fn(&Path) -> HostEntryKind,
@@ -213,7 +213,7 @@ fn push_protected_binds(
     Ok(())
 }
 
-/// Hides what must not be read, on top of everything else.
+/// Hides unreadable paths, on top of all other mounts.
 fn push_hidden_paths(
     profile: &SandboxRestrictions,
     kind: &impl Fn(&Path) -> HostEntryKind,
@@ -222,7 +222,7 @@ fn push_hidden_paths(
     for path in &profile.unreadable {
         match kind(Path::new(path.as_str())) {
             HostEntryKind::Directory => words.hide(path),
-            // A device that is mounted without devices: it cannot be opened.
+            // A device on a mount without devices, which cannot be opened.
             HostEntryKind::File => words.push_all(&["--ro-bind", "/dev/null", path.as_str()]),
             HostEntryKind::Missing => {}
             HostEntryKind::Link => return Err(UnmountablePath(path.as_str().into())),
@@ -231,7 +231,7 @@ fn push_hidden_paths(
     Ok(())
 }
 
-/// Returns the filter of system calls for `--seccomp`.
+/// Returns the seccomp filter for `--seccomp`.
 pub(super) fn build_seccomp_filter() -> Vec<u8> {
     build_filter(FilterOptions { notify_connect: false, notify_file_changes: false }).to_bytes()
 }
