@@ -76,7 +76,9 @@ impl std::fmt::Display for PayloadError {
         match self {
             Self::NotAnObject => write!(out, "the payload is not a JSON object"),
             Self::InvalidJson(error) => write!(out, "the payload was not understood: {error}"),
-            Self::UnsupportedEvent(name) => write!(out, "`{name}` is not a hook that decides"),
+            Self::UnsupportedEvent(name) => {
+                write!(out, "`{name}` is not a hook event that makes decisions")
+            }
             Self::InvalidDirectory(cwd) => write!(out, "`{cwd}` is not an absolute path"),
         }
     }

@@ -53,9 +53,9 @@ impl ConversionLoss {
     #[must_use]
     pub const fn message(self) -> &'static str {
         match self {
-            Self::Narrower => "it allows less there, or nothing",
-            Self::Wider => "it restricts more there",
-            Self::Dropped => "it would restrict nothing there",
+            Self::Narrower => "the result allows less, or nothing",
+            Self::Wider => "the result restricts more",
+            Self::Dropped => "the result would restrict nothing",
         }
     }
 }

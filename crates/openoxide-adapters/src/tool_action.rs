@@ -64,7 +64,7 @@ fn command_action(input: &Value) -> Action {
                     Action::Command { script: words.last().copied().unwrap_or_default().to_owned() }
                 }
                 Some(words) if !words.is_empty() => Action::Command { script: quote_words(&words) },
-                _ => opaque_input("Bash", "holds words that are no texts"),
+                _ => opaque_input("Bash", "contains words that are not strings"),
             }
         }
         _ => opaque_input("Bash", "names no command"),

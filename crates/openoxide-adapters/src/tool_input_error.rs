@@ -6,12 +6,12 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ToolInputError {
     /// A string is missing. Contains its key.
-    #[error("the input has no text `{0}`")]
+    #[error("the input has no string `{0}`")]
     MissingText(String),
     /// The input of `apply_patch` is not a patch.
     #[error("the input of `apply_patch` is not a patch")]
     NotPatch,
     /// The script is too long for the parser.
-    #[error("the command is too long to be read")]
+    #[error("the command is too long")]
     ScriptTooLong,
 }

@@ -29,10 +29,10 @@ pub enum WiringError {
     #[error("`{0}` is not a list")]
     EntryNotList(String),
     /// A key occurs more than once.
-    #[error("`{0}` is there more than once")]
+    #[error("`{0}` occurs more than once")]
     DuplicateKey(String),
     /// The path of the program cannot be written for a shell.
-    #[error("{0:?}: a hook cannot have this path")]
+    #[error("{0:?}: invalid path for a hook")]
     UnusablePath(String),
 }
 

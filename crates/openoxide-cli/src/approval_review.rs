@@ -53,7 +53,9 @@ impl<'a> ApprovalReview<'a> {
             (Ok(queued), true) => self.ask_in_terminal_and_queue(queued),
             (Ok(queued), false) => wait_for_answer(queued),
             (Err(error), true) => {
-                user_messages::print_note(&format!("it can be answered here only: {error}"));
+                user_messages::print_note(&format!(
+                    "the request can only be answered here: {error}"
+                ));
                 self.ask_in_terminal(pending)
             }
             (Err(error), false) => pending.failed_review_record(WaitError::Store(error)),
@@ -96,7 +98,8 @@ fn wait_for_answer(queued: QueuedRequest<'_>) -> ReviewRecord {
         escape_text(&request.decision.reason, LineMode::SingleLine)
     ));
     user_messages::print_line(&format!(
-        "openoxide: it waits for `openoxide approve {id}` or `openoxide deny {id}` in a terminal"
+        "openoxide: to answer, run `openoxide approve {id}` or `openoxide deny {id}` in a \
+         terminal"
     ));
     queued.wait()
 }

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 pub(crate) const SUPERVISOR_ARGS: [&str; 2] = ["sandbox", "supervise"];
 
 /// The note about the risks of the host's network.
-pub(crate) const HOST_NETWORK_NOTE: &str = "it has this machine's own network: services on its loopback, the local network, the metadata of a cloud \
-and every protocol are open to it";
+pub(crate) const HOST_NETWORK_NOTE: &str = "the program shares this machine's network: loopback services, the local network, \
+                 cloud metadata and every protocol are reachable";
 
 /// Returns the environment with the variables that the arguments add.
 pub(crate) fn with_added_variables(

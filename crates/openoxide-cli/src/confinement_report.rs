@@ -74,7 +74,7 @@ fn fallback_note(plan: &EnforcementPlan) -> String {
     let stricter = stricter
         .filter_map(|(clause, _, why)| Some(format!("; {}: {}", clause.as_str(), why.as_deref()?)));
     let name = plan.backend.as_str();
-    stricter.fold(format!("it was confined by the backend `{name}`"), |text, one| text + &one)
+    stricter.fold(format!("confined by the backend `{name}`"), |text, one| text + &one)
 }
 
 fn describe_denial(denial: &SandboxDenial) -> String {

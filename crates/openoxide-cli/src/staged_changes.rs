@@ -57,8 +57,8 @@ pub(crate) fn present_changes(
     let list = change_list::render_list(&files, &texts, &changes.skipped, cwd);
     let content = list.clone() + &content_diff::render_diffs(&files, &texts, cwd);
     let title = match files.as_slice() {
-        [one] => format!("Let {} change", display_path(&one.path, cwd)),
-        several => format!("Let {} staged files change", several.len()),
+        [one] => format!("Apply the change to {}", display_path(&one.path, cwd)),
+        several => format!("Apply changes to {} staged files", several.len()),
     };
     let kind = PresentationKind::Diff;
     let presentation =
@@ -90,7 +90,7 @@ fn is_implied_directory(change: &StagedChange, next: Option<&StagedChange>) -> b
 pub(crate) fn print_result(committed: &CommitResult) {
     user_messages::print_line(match committed.skipped.as_slice() {
         [] => "openoxide: the files were changed",
-        _ => "openoxide: the files were changed, but for these:",
+        _ => "openoxide: the files were changed, except:",
     });
     print_skipped(&committed.skipped);
     for one in &committed.findings {

@@ -72,7 +72,7 @@ pub(crate) fn print_data(bytes: &[u8], exit: ProgramExit) -> ProgramExit {
     let mut output = std::io::stdout().lock();
     match output.write_all(bytes).and_then(|()| output.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            print_error(&format!("the answer cannot be written: {error}"));
+            print_error(&format!("cannot write the answer: {error}"));
             ProgramExit::Failure
         }
         _ => exit,

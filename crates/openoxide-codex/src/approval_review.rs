@@ -59,7 +59,7 @@ fn parse_command_request(
         (None, CommandApprovalKind::Command) => "Run a command".to_owned(),
         (None, CommandApprovalKind::WriteStdin) => "Type into a program that runs".to_owned(),
         (None, CommandApprovalKind::HumanCommand) => {
-            "Run a command that needs a person's yes".to_owned()
+            "Run a command that requires a person's approval".to_owned()
         }
     };
     let notes = [
@@ -85,13 +85,13 @@ fn human_approval_reason(approval: &CommandApproval) -> Option<&'static str> {
     let reasons = [
         (
             approval.kind == CommandApprovalKind::HumanCommand,
-            "the administrator wants a person's own yes",
+            "the administrator requires a person's approval",
         ),
         (
             approval.kind == CommandApprovalKind::WriteStdin,
-            "input that is typed into a program is not a command",
+            "input to a running program is not a command",
         ),
-        (is_present(approval.additional_permissions.as_ref()), "it wants more permissions"),
+        (is_present(approval.additional_permissions.as_ref()), "it requests more permissions"),
         (
             remote_environment(approval.environment_id.as_deref()).is_some(),
             "it runs on another machine",
@@ -110,7 +110,7 @@ fn parse_file_request(
     let title = file_changes::render_title(&paths);
     let notes = [
         ("reason", approval.reason.clone().map(Value::from)),
-        ("wish for the whole session", approval.grant_root.clone().map(Value::from)),
+        ("requested for the whole session", approval.grant_root.clone().map(Value::from)),
     ];
     let call = ("apply_patch", Action::Edit { paths }, json!({ "changes": changes }));
     Ok(ReviewRequest {
@@ -125,7 +125,7 @@ fn parse_file_request(
         human_approval_reason: approval
             .grant_root
             .as_ref()
-            .map(|_| "it wants a directory for the session"),
+            .map(|_| "it requests a directory for the session"),
     })
 }
 
@@ -146,7 +146,7 @@ fn parse_permission_request(
         additional_actions: permission_request::collect_actions(&approval.permissions),
         title: "Have more permissions".to_owned(),
         presentation: build_presentation(PresentationKind::Text, content, notes),
-        human_approval_reason: Some("it wants more permissions for what follows"),
+        human_approval_reason: Some("it requests more permissions for what follows"),
     })
 }
 

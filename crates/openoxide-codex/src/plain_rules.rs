@@ -64,7 +64,7 @@ impl PlainRuleReader {
             }
             other => {
                 let fault =
-                    PolicyTextError::new(format!("nothing is called `{other}`"), call.span.clone());
+                    PolicyTextError::new(format!("unknown function `{other}`"), call.span.clone());
                 return Err(fault.with_help(PLAIN_CALLS_ONLY));
             }
         }
@@ -206,7 +206,7 @@ fn parse_pattern(
 ) -> Result<(PatternToken, Vec<PatternToken>), PolicyTextError> {
     let place = |value: &LiteralValue| match &value.kind {
         LiteralKind::List(some) if some.is_empty() => {
-            Err(PolicyTextError::new("a list of alternatives is not empty", value.span.clone()))
+            Err(PolicyTextError::new("a list of alternatives cannot be empty", value.span.clone()))
         }
         LiteralKind::List(some) => {
             some.iter().map(parse_word).collect::<Result<_, _>>().map(PatternToken::Alts)
@@ -215,7 +215,7 @@ fn parse_pattern(
     };
     let mut places = parse_list(pattern)?.iter().map(place).collect::<Result<Vec<_>, _>>()?;
     if places.is_empty() {
-        return Err(PolicyTextError::new("a pattern is not empty", pattern.span.clone()));
+        return Err(PolicyTextError::new("a pattern cannot be empty", pattern.span.clone()));
     }
     Ok((places.remove(0), places))
 }
@@ -224,7 +224,7 @@ fn parse_pattern(
 fn parse_word(value: &LiteralValue) -> Result<String, PolicyTextError> {
     let word = parse_text(value)?;
     if word.contains('\0') {
-        return Err(PolicyTextError::new("a word cannot hold a NUL", value.span.clone()));
+        return Err(PolicyTextError::new("a word cannot contain a NUL byte", value.span.clone()));
     }
     Ok(word.to_owned())
 }
@@ -236,7 +236,7 @@ fn parse_example(value: &LiteralValue) -> Result<Vec<String>, PolicyTextError> {
             .map_err(|error| PolicyTextError::new(error.message, value.span.clone()))?,
     };
     if words.is_empty() {
-        return Err(PolicyTextError::new("an example is not empty", value.span.clone()));
+        return Err(PolicyTextError::new("an example cannot be empty", value.span.clone()));
     }
     Ok(words)
 }
@@ -244,7 +244,7 @@ fn parse_example(value: &LiteralValue) -> Result<Vec<String>, PolicyTextError> {
 fn parse_decision(value: &LiteralValue) -> Result<CodexDecision, PolicyTextError> {
     let word = parse_text(value)?;
     CodexDecision::parse(word).ok_or_else(|| {
-        let fault = PolicyTextError::new(format!("`{word}` is not a decision"), value.span.clone());
+        let fault = PolicyTextError::new(format!("unknown decision `{word}`"), value.span.clone());
         fault.with_help("write `allow`, `prompt` or `forbidden`")
     })
 }

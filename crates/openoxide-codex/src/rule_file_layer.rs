@@ -90,7 +90,7 @@ impl RuleFileTranslator<'_> {
             programs.extend(paths);
         }
         let Some(prefixes) = cartesian_product(&places) else {
-            let what = format!("the rule stands for more than {MAX_PATTERNS} commands");
+            let what = format!("the rule expands to more than {MAX_PATTERNS} commands");
             return self.errors.push(PolicyTextError::new(what, span.clone()));
         };
         let patterns = prefixes.iter().map(|words| prefix_pattern(words)).collect();
@@ -108,7 +108,7 @@ impl RuleFileTranslator<'_> {
             }
             Err(error) if rule.decision == CodexDecision::Allow => {
                 let line = line_number(self.text, span.start);
-                self.notes.push(format!("{file}:{line}: {}; it is left out", error.message));
+                self.notes.push(format!("{file}:{line}: {}; ignored", error.message));
             }
             Err(error) => self.errors.push(PolicyTextError::new(error.message, span.clone())),
         }

@@ -61,11 +61,11 @@ fn evaluate_rules(
 /// Checks that the rules of a call can be translated.
 fn check_words(rules: &RuleExamples) -> Result<(), &'static str> {
     if rules.rules.is_empty() {
-        return Err("a pattern is not empty");
+        return Err("a pattern cannot be empty");
     }
     let has_nul = rules.rules.iter().any(|rule| {
         let rest = rule.pattern.rest.iter().flat_map(|token| token.words());
         std::iter::once(&rule.pattern.first).chain(rest).any(|word| word.contains('\0'))
     });
-    if has_nul { Err("a word cannot hold a NUL") } else { Ok(()) }
+    if has_nul { Err("a word cannot contain a NUL byte") } else { Ok(()) }
 }

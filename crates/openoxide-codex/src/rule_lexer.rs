@@ -101,5 +101,5 @@ impl StarlarkLexer<'_> {
 }
 
 /// The help text about the syntax that is supported.
-pub(super) const PLAIN_CALLS_ONLY: &str = "only plain calls are read: `prefix_rule(…)`, `host_executable(…)`, `network_rule(…)` with texts and \
-     lists of texts";
+pub(super) const PLAIN_CALLS_ONLY: &str = "only plain calls are supported: `prefix_rule(…)`, `host_executable(…)`, \
+                 `network_rule(…)` with strings and lists of strings";

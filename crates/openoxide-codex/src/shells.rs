@@ -20,7 +20,8 @@ pub fn find_shell_difference(call: &AgentHookCall) -> Option<Action> {
     let steers = |name: &String| ZSH_STEERING.contains(&name.as_str());
     let steered = traits.assigned.is_none_or(|names| names.iter().any(steers));
     (steered || !traits.is_portable).then(|| Action::Opaque {
-        text: "sh, bash and zsh read the script differently, and Codex does not tell which runs it"
+        text: "sh, bash and zsh interpret the script differently, and Codex does not report which \
+               one runs it"
             .to_owned(),
     })
 }

@@ -61,7 +61,7 @@ impl StringReader<'_> {
     }
 
     fn unclosed_error(&self) -> PolicyTextError {
-        PolicyTextError::new("this text is not closed", self.start_offset..self.start_offset + 1)
+        PolicyTextError::new("unterminated string", self.start_offset..self.start_offset + 1)
     }
 
     fn read_escape(&mut self) -> Result<(), PolicyTextError> {

@@ -28,7 +28,7 @@ pub enum TrustError {
     #[error("{}", .0.to_string().trim_end())]
     InvalidToml(#[source] Box<TomlError>),
     /// Hooks are disabled. Contains the name of the setting.
-    #[error("hooks are switched off there: `features.{0} = false`")]
+    #[error("hooks are disabled: `features.{0} = false`")]
     HooksDisabled(&'static str),
     /// The entries with the hashes are not tables.
     #[error("`hooks.state` is not written as tables")]
@@ -195,7 +195,7 @@ mod tests {
         let places = hook_wiring("/bin/openoxide").unwrap().install("").unwrap().hook_locations;
         for (text, why) in [
             ("hooks = 1\n", "`hooks` is not written as a table"),
-            ("[features]\nhooks = false\n", "switched off"),
+            ("[features]\nhooks = false\n", "disabled"),
             ("[x\n", "TOML parse error at line 1"),
         ] {
             let error = trust_hook(text, HOOKS, &places, "/bin/openoxide").unwrap_err();

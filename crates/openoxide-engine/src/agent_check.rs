@@ -43,7 +43,8 @@ impl Engine {
     /// the decision. If the policy requires the record and it cannot be written, the call is
     /// decided again as if the policy had errors.
     ///
-    /// # Errors If the hooks were interrupted. Nothing was decided then.
+    /// # Errors
+    /// If the hooks were interrupted. Nothing was decided then.
     pub fn decide_for_agent(
         &self,
         agent: &AgentCall<'_>,

@@ -83,7 +83,8 @@ impl AuditLog {
     /// Records that a call of an agent was not decided, and the effect that the agent was told
     /// instead. The call is `None` if its payload was not understood.
     ///
-    /// # Errors If the record could not be written.
+    /// # Errors
+    /// If the record could not be written.
     pub fn record_undecided_call(
         &self,
         agent: &str,
@@ -116,7 +117,8 @@ impl AuditLog {
 
     /// Records that an operation was not decided, because the hooks were interrupted.
     ///
-    /// # Errors If the record could not be written.
+    /// # Errors
+    /// If the record could not be written.
     pub fn record_interruption(
         &self,
         origin: RecordOrigin,
@@ -129,7 +131,8 @@ impl AuditLog {
     /// Records that a request was answered from another terminal. The program that asked may be
     /// killed before it records the answer itself.
     ///
-    /// # Errors If the record could not be written.
+    /// # Errors
+    /// If the record could not be written.
     pub fn record_answer(
         &self,
         request: &ApprovalRequest,
@@ -153,7 +156,8 @@ impl AuditLog {
 
     /// Records how a command has ended and how it was confined.
     ///
-    /// # Errors If the record could not be written.
+    /// # Errors
+    /// If the record could not be written.
     pub fn record_outcome(
         &self,
         of: u64,

@@ -41,7 +41,8 @@ pub(crate) fn add_copied_steering_files(facts: &mut OperationFacts, steps: &Step
         match find_copied_steering_files(&sources, &targets, steps) {
             Some(found) => added.extend(found.into_iter().map(|path| edit_access(path, exec.span))),
             None => {
-                let text = format!("{}: too many files to find those that steer", exec.text);
+                let text =
+                    format!("{}: too many files to find the steering files among them", exec.text);
                 added.push(Access::Opaque { text, span: exec.span });
             }
         }

@@ -243,7 +243,8 @@ impl GateHandle {
     /// Answers the pending requests of a group together ([`PermissionGate::answer_group`]), and
     /// returns the requests that ended with them.
     ///
-    /// # Errors If the session ended in the meantime.
+    /// # Errors
+    /// If the session ended in the meantime.
     pub async fn answer_group(
         &self,
         session: SessionId,
@@ -256,7 +257,8 @@ impl GateHandle {
     /// Sets the mode of a session ([`PermissionGate::set_mode`]), and returns the requests that
     /// ended.
     ///
-    /// # Errors If the session ended in the meantime.
+    /// # Errors
+    /// If the session ended in the meantime.
     pub async fn set_mode(
         &self,
         session: SessionId,
@@ -284,7 +286,8 @@ impl GateHandle {
     /// Puts another policy in force ([`PermissionGate::set_policy`]), and returns the requests that
     /// ended.
     ///
-    /// # Errors If the session ended in the meantime.
+    /// # Errors
+    /// If the session ended in the meantime.
     pub async fn set_policy(
         &self,
         policy: Arc<PolicyStack>,
@@ -296,7 +299,8 @@ impl GateHandle {
     /// Ends a session and its subagents' ([`PermissionGate::end_session`]), and returns the
     /// requests that ended.
     ///
-    /// # Errors If the dispatcher has ended.
+    /// # Errors
+    /// If the dispatcher has ended.
     pub async fn end_session(
         &self,
         session: SessionId,
@@ -307,7 +311,8 @@ impl GateHandle {
     /// Registers a session as a subagent of the session that started it
     /// ([`PermissionGate::start_subagent`]).
     ///
-    /// # Errors If the session ended in the meantime.
+    /// # Errors
+    /// If the session ended in the meantime.
     pub async fn start_subagent(
         &self,
         parent: SessionId,

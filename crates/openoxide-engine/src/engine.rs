@@ -173,14 +173,16 @@ impl Engine {
 
     /// Returns an engine with the current policy and the same options.
     ///
-    /// # Errors Returns the same errors as [`Self::open`].
+    /// # Errors
+    /// Returns the same errors as [`Self::open`].
     pub fn reopen(&self) -> Result<Self, EngineOpenError> {
         Self::open(self.options.clone())
     }
 
     /// Replaces the policy by one layer and the built-in one.
     ///
-    /// # Errors If the layer is too large to be compiled.
+    /// # Errors
+    /// If the layer is too large to be compiled.
     pub fn with_layer(mut self, layer: &Layer) -> Result<Self, EngineOpenError> {
         self.loaded_policy.set_policy(PolicyStack::compile(&[layer.clone(), default_layer()])?);
         self.mode = layer.mode.unwrap_or_default();
@@ -228,7 +230,8 @@ impl Engine {
     /// Evaluates an operation with known facts under the current policy. Grants and rules may have
     /// changed since the facts were collected.
     ///
-    /// # Errors Returns the same errors as [`Self::open`].
+    /// # Errors
+    /// Returns the same errors as [`Self::open`].
     pub fn reevaluate(
         &self,
         operation: &Operation,
@@ -561,7 +564,8 @@ pub fn project_roots(project: &AbsPath) -> Vec<AbsPath> {
 
 /// Returns a directory as an absolute path. Without a directory, returns the working directory.
 ///
-/// # Errors If the working directory is unknown, or the path cannot be used.
+/// # Errors
+/// If the working directory is unknown, or the path cannot be used.
 pub fn absolute_directory(named: Option<&Path>) -> Result<AbsPath, EngineOpenError> {
     let path = std::path::absolute(named.unwrap_or(Path::new(".")))
         .map_err(EngineOpenError::UnknownDirectory)?;

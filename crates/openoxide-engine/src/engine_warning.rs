@@ -12,12 +12,12 @@ pub enum EngineWarning {
     #[error("grant ignored: its use counter cannot be updated: {0}")]
     GrantNotCounted(GrantFileError),
     /// The audit record could not be written, and no policy requires it.
-    #[error("not written down: {0}")]
+    #[error("no audit record: {0}")]
     NotRecorded(AuditError),
     /// The scan for restricted files has reached its limit.
     #[error(
-        "the project has more files than are looked at: what a rule holds back by a pattern is held in the sandbox as far as was \
-         looked; what a rule or `[sandbox]` names is held wherever it lies"
+        "too many files to scan: in the sandbox, rules with patterns are enforced only for the \
+         files that were scanned; literal paths are always enforced"
     )]
     ScanTruncated,
     /// The sandbox has stopped the command, and nothing could let it pass.
@@ -27,9 +27,9 @@ pub enum EngineWarning {
     #[error("the grant was not saved: {0}")]
     GrantNotSaved(GrantSaveError),
     /// The request had already been answered by another reviewer; its name.
-    #[error("it was answered before: by {0}")]
+    #[error("already answered by {0}")]
     AlreadyAnswered(String),
     /// The answer applies, but other processes cannot see it.
-    #[error("the others do not see this answer: {0}")]
+    #[error("other clients were not told about this answer: {0}")]
     AnswerNotShared(RequestStoreError),
 }

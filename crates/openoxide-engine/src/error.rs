@@ -50,7 +50,7 @@ impl EngineOpenError {
 
 /// The hooks were interrupted before they answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("it was interrupted while hooks were asked")]
+#[error("interrupted while hooks were running")]
 pub struct InterruptedError;
 
 /// An error that prevents a sandbox profile from being derived from a decision. Nothing may be run

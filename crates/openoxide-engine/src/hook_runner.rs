@@ -20,7 +20,8 @@ const RUNTIME_DESCRIPTORS: usize = 8;
 /// Runs the hooks that apply to a call, and waits for their answers. If no hook applies, no runtime
 /// is started.
 ///
-/// # Errors If it was interrupted. The hooks are killed then, with all processes that they started.
+/// # Errors
+/// If it was interrupted. The hooks are killed then, with all processes that they started.
 pub(crate) fn run_hooks(
     hooks: &[Hook],
     call: &HookCall<'_>,

@@ -88,8 +88,8 @@ pub async fn ask_hooks(hooks: &[Hook], call: &HookCall<'_>) -> Vec<HookAnswer> {
         return Vec::new();
     }
     let (mut heard, lost) = match std::env::var_os(HOOK_VARIABLE) {
-        None => (run_hook_processes(&hooks, call).await, "it was not run to its end"),
-        Some(_) => (HashMap::new(), "a hook's own calls ask no hooks"),
+        None => (run_hook_processes(&hooks, call).await, "it did not run to completion"),
+        Some(_) => (HashMap::new(), "hooks are not run for calls that a hook makes"),
     };
     let answer = |(at, hook): (usize, &&Hook)| {
         let lost = if hook.is_trusted {

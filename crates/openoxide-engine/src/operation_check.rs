@@ -157,7 +157,8 @@ impl Engine {
     /// decision. If the policy requires the record and it cannot be written, the operation needs a
     /// reviewer's approval.
     ///
-    /// # Errors If the hooks were interrupted. Nothing was decided then.
+    /// # Errors
+    /// If the hooks were interrupted. Nothing was decided then.
     pub fn check(
         &self,
         operation: Operation,
@@ -169,7 +170,8 @@ impl Engine {
 
     /// Runs the hooks of an operation and uses limited grants. This decides and records nothing.
     ///
-    /// # Errors If the hooks were interrupted.
+    /// # Errors
+    /// If the hooks were interrupted.
     pub fn prepare_call(
         &self,
         operation: Operation,
@@ -253,7 +255,8 @@ impl<'e> PreparedCall<'e> {
 
     /// Records a decision of [`Self::check_gate`], with the answer of a reviewer.
     ///
-    /// # Errors If the record could not be written.
+    /// # Errors
+    /// If the record could not be written.
     pub fn record_decision(
         &self,
         decision: &Decision,

@@ -16,7 +16,8 @@ pub struct WatchedEngine {
 impl WatchedEngine {
     /// Starts to watch the policy files of an engine. Files that a person named are not watched.
     ///
-    /// # Errors Returns the same errors as [`Engine::open`].
+    /// # Errors
+    /// Returns the same errors as [`Engine::open`].
     pub fn new(mut engine: Engine) -> Result<Self, EngineOpenError> {
         if !engine.options.policy_files.is_empty() {
             return Ok(Self { engine, policy_watch: None });

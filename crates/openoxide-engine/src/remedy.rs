@@ -44,13 +44,13 @@ impl Remedy {
         match denial {
             SandboxDenial::Write { path } => around.write_remedy(path),
             SandboxDenial::Read { .. } => {
-                Self::Forbidden("a rule or the safety floor keeps it from being read")
+                Self::Forbidden("a rule or the safety floor prevents reading it")
             }
             SandboxDenial::Connect { host, port } if host.parse::<IpAddr>().is_err() => {
                 Self::ReachableHost { host: host.clone(), port: *port }
             }
             SandboxDenial::Connect { .. } => {
-                Self::Inexpressible("an address is reached by a rule that names it")
+                Self::Inexpressible("only a rule that names the address can allow it")
             }
             SandboxDenial::UnixSocket { .. } => {
                 Self::Inexpressible("services of this machine cannot be reached from the sandbox")
@@ -81,7 +81,7 @@ impl ProfileContext<'_> {
         if safety_floor::is_protected(path) || safety_floor::is_secret(path) {
             return Some("the safety floor protects it");
         }
-        let project = "a rule, the mode or --sandbox keeps the project as it is";
+        let project = "a rule, the mode or --sandbox makes the project read-only";
         self.roots.iter().any(below).then_some(project)
     }
 
@@ -98,7 +98,7 @@ impl ProfileContext<'_> {
             Some(target) if forbidden_root_reason(&target, self.home).is_none() => {
                 Remedy::WritablePath(target)
             }
-            Some(_) | None => Remedy::Inexpressible("no sandbox is opened that far"),
+            Some(_) | None => Remedy::Inexpressible("the sandbox cannot make this path writable"),
         }
     }
 }

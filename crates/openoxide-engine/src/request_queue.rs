@@ -69,7 +69,7 @@ pub enum AnswerError {
     #[error("no request has this id")]
     NotFound,
     /// Several requests have ids with this prefix.
-    #[error("several requests have ids that begin so")]
+    #[error("several requests have ids with this prefix")]
     Ambiguous(Vec<ApprovalId>),
     /// The request has ended.
     #[error("the request has ended: by {}", .1.resolved_by)]
@@ -89,7 +89,7 @@ pub enum AnswerError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AnswerProblem {
     /// The digest has too few digits.
-    #[error("a digest has {minimum} digits or more")]
+    #[error("a digest has at least {minimum} digits")]
     ShortDigest {
         /// The number of digits that are required.
         minimum: usize,

@@ -115,7 +115,7 @@ impl<'a> Retries<'a> {
             }
             Remedy::ReachableHost { .. } => Remedy::Forbidden("that host was refused while it ran"),
             Remedy::WritablePath(path) if !self.would_open(&path) => {
-                Remedy::Forbidden("a rule, the mode or --sandbox keeps it as it is")
+                Remedy::Forbidden("a rule, the mode or --sandbox makes it read-only")
             }
             other @ (Remedy::WritablePath(_) | Remedy::Forbidden(_) | Remedy::Inexpressible(_)) => {
                 other

@@ -64,7 +64,8 @@ pub enum PlannedRunError {
 impl ExecutionPermit {
     /// Derives the profile under which the permitted command runs.
     ///
-    /// # Errors If no profile can be derived. Nothing may be run then.
+    /// # Errors
+    /// If no profile can be derived. Nothing may be run then.
     pub fn plan<'a>(
         self,
         engine: &'a Engine,
@@ -94,7 +95,8 @@ impl PlannedRun<'_> {
     /// Runs the command. If the sandbox stops it and a person approves the denied access, it runs
     /// again. Each attempt is recorded. The permit is used in any case.
     ///
-    /// # Errors If the sandbox could not be set up. Nothing was run in that attempt.
+    /// # Errors
+    /// If the sandbox could not be set up. Nothing was run in that attempt.
     pub fn run(self, host: &dyn RunHost) -> Result<RunReport, PlannedRunError> {
         let Self { engine, permit, options, held } = self;
         let (decision, record) = (permit.decision().clone(), permit.record_seq());
@@ -178,7 +180,7 @@ impl Launcher<'_> {
         host: &dyn RunHost,
     ) -> Result<(SandboxReport, Option<StagingArea>), SandboxError> {
         let registry = registry_directory(self.engine.environment()).map_err(|error| {
-            let step = "finding a place for the registry".to_owned();
+            let step = "locating the registry".to_owned();
             SandboxError::Setup { step, error: io::Error::other(error) }
         })?;
         let options = self.options;

@@ -25,7 +25,8 @@ pub enum CallerRestriction {
 impl Engine {
     /// Returns the profile of a permitted command.
     ///
-    /// # Errors If the whole file system would be writable. Nothing may be run then.
+    /// # Errors
+    /// If the whole file system would be writable. Nothing may be run then.
     pub fn sandbox_profile(
         &self,
         decision: &Decision,

@@ -186,7 +186,8 @@ impl ToolContext {
     /// Returns the permit for one call of a tool. The third call in a row with the same arguments
     /// requires approval.
     ///
-    /// # Errors Returns an error if the tool may not run. The text of the error is for the model.
+    /// # Errors
+    /// Returns an error if the tool may not run. The text of the error is for the model.
     pub async fn request_permit(
         &self,
         tool: &(impl Approvable + ?Sized),

@@ -18,16 +18,16 @@ const RULES: &[(Effect, &str, &str)] = &[
     (Effect::Allow, "Read(//**/*.env.sample)", "it is an example without secrets"),
     (Effect::Allow, "Read(//**/*.env.template)", "it is an example without secrets"),
     // Tools that only read or only talk to the user: they access no file, host or process.
-    (Effect::Allow, "AskUserQuestion", "it asks the person"),
+    (Effect::Allow, "AskUserQuestion", "it asks the user"),
     (Effect::Allow, "BashOutput", "it only reads"),
     (Effect::Allow, "EnterPlanMode", "it changes nothing"),
-    (Effect::Allow, "ExitPlanMode", "it asks the person"),
+    (Effect::Allow, "ExitPlanMode", "it asks the user"),
     (Effect::Allow, "TaskOutput", "it only reads"),
     (Effect::Allow, "TodoRead", "it only reads"),
-    (Effect::Allow, "TodoWrite", "it notes the agent's own plan"),
+    (Effect::Allow, "TodoWrite", "it records the agent's own plan"),
     (Effect::Allow, "todoread", "it only reads"),
-    (Effect::Allow, "todowrite", "it notes the agent's own plan"),
-    (Effect::Allow, "update_plan", "it notes the agent's own plan"),
+    (Effect::Allow, "todowrite", "it records the agent's own plan"),
+    (Effect::Allow, "update_plan", "it records the agent's own plan"),
 ];
 
 /// Returns the text and the reason of each built-in rule. Caches use them to detect that another

@@ -41,7 +41,7 @@ impl std::fmt::Display for CompiledPolicyError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
             Self::OtherFormat => "another version wrote the compiled policy",
-            Self::Damaged => "the compiled policy is damaged",
+            Self::Damaged => "the compiled policy is corrupt",
         })
     }
 }

@@ -119,7 +119,8 @@ fn unknown_permission_error(name: &str) -> RuleError {
     match find_similar_name(name) {
         Some(known) => error.with_help(format!("did you mean `{known}`?")),
         None => error.with_help(
-            "known are `Bash`, `Read`, `Edit`, `WebFetch(domain:…)`, `Task`, `mcp__server__tool`",
+            "known tools are `Bash`, `Read`, `Edit`, `WebFetch(domain:…)`, `Task`, \
+             `mcp__server__tool`",
         ),
     }
 }

@@ -212,7 +212,7 @@ impl<'de> Deserialize<'de> for CommandWords {
         for word in Vec::<Option<String>>::deserialize(from)? {
             match word {
                 Some(word) if word.contains('\0') => {
-                    return Err(D::Error::custom("a word holds a NUL"));
+                    return Err(D::Error::custom("a word contains a NUL byte"));
                 }
                 Some(word) => words.push(&word),
                 None => words.push_any_words(),

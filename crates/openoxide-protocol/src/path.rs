@@ -120,7 +120,7 @@ impl fmt::Display for PathError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::NotAbsolute => "the path does not begin with `/`",
-            Self::Nul => "the path holds a NUL",
+            Self::Nul => "the path contains a NUL byte",
         })
     }
 }

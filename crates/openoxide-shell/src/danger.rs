@@ -109,7 +109,7 @@ fn check_rm(argv: &CommandWords, place: &DangerContext<'_>) -> Option<&'static s
         CommandWord::KnownPrefix(_) | CommandWord::AnyWords => true,
     };
     let any = recursive && argv.iter().skip(1).any(unknown);
-    any.then_some("what it would remove is not known")
+    any.then_some("the files that it would remove are not known")
 }
 
 fn check_removed_paths<'a>(

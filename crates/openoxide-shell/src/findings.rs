@@ -53,15 +53,10 @@ pub const FINDING_REGISTRY: &[FindingEntry] = &[
         "PATH=/tmp/bin:$PATH make",
         "CI=1 make",
     ),
-    finding_entry(
-        "OX104",
-        "text that is not known would run as code",
-        "eval \"$line\"",
-        "eval 'ls -l'",
-    ),
+    finding_entry("OX104", "unknown text would run as code", "eval \"$line\"", "eval 'ls -l'"),
     finding_entry(
         "OX105",
-        "what another program writes would run as code",
+        "the output of another program would run as code",
         "curl https://example.com/install | sh",
         "curl https://example.com/list | sort",
     ),
@@ -73,26 +68,26 @@ pub const FINDING_REGISTRY: &[FindingEntry] = &[
     ),
     FindingEntry {
         kind: FindingKind::CircuitBreaker,
-        ..finding_entry(
-            "OX201",
-            "what cannot be brought back would be destroyed",
-            "rm -rf /",
-            "rm -rf build",
-        )
+        ..finding_entry("OX201", "data would be destroyed permanently", "rm -rf /", "rm -rf build")
     },
     finding_entry(
         "OX202",
-        "a function starts itself again and again",
+        "a function calls itself without end",
         ":(){ :|:& };:",
         "f(){ ls | wc -l; }; f",
     ),
     finding_entry(
         "OX301",
-        "invisible characters can show another script than the one that runs",
+        "invisible characters can make the script look different from what runs",
         "ls \u{202e}",
         "ls ä",
     ),
-    finding_entry("OX302", "some blanks are none for the shell", "ls\u{a0}-l", "ls -l"),
+    finding_entry(
+        "OX302",
+        "some spaces do not separate words for the shell",
+        "ls\u{a0}-l",
+        "ls -l",
+    ),
     finding_entry(
         "OX303",
         "the script is too long or too deep to be understood",

@@ -102,7 +102,8 @@ impl TrustStore {
     pub(crate) fn directory_problem(&self) -> Option<String> {
         let open = find_replaceable_directory(&self.record_directories())?.display();
         Some(format!(
-            "{open}: others than you can write this directory, so no project is trusted; run `chmod go-w {open}`"
+            "{open}: other users can write to this directory, so no project is trusted; run \
+             `chmod go-w {open}`"
         ))
     }
 

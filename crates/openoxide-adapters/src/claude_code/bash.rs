@@ -64,7 +64,7 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
             );
         }
         if self.has_critical_removal() {
-            return ClaudeVerdict::new(Effect::Ask, "nothing approves this removal");
+            return ClaudeVerdict::new(Effect::Ask, "no rule approves this removal");
         }
         let everything = self.policy.find_tool_rule("Bash", Effect::Allow);
         if everything.is_some() || self.policy.mode == ClaudeMode::Bypass {

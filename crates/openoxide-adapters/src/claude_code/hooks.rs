@@ -74,7 +74,7 @@ impl HookConfigReader<'_> {
         }
         if self.result.hooks.len() > MAX_HOOKS {
             self.result.hooks.truncate(MAX_HOOKS);
-            self.add_error(&format!("these are more than {MAX_HOOKS} hooks"), hooks);
+            self.add_error(&format!("more than {MAX_HOOKS} hooks"), hooks);
         }
     }
 
@@ -83,11 +83,15 @@ impl HookConfigReader<'_> {
         let Some(event) = known.into_iter().find(|event| event.as_camel_case() == name) else {
             let meant = known.map(HookEvent::as_camel_case);
             if let Some(meant) = meant.into_iter().find(|meant| meant.eq_ignore_ascii_case(name)) {
-                return self
-                    .add_error(&format!("no event is called `{name}`: `{meant}` is"), groups);
+                return self.add_error(
+                    &format!("unknown event `{name}`; did you mean `{meant}`?"),
+                    groups,
+                );
             }
-            return self
-                .add_note(groups, &format!("hooks of `{name}` are left out: they decide nothing"));
+            return self.add_note(
+                groups,
+                &format!("hooks for `{name}` are ignored: they make no decisions"),
+            );
         };
         let Some(array) = groups.as_array() else {
             return self.add_error("expected a list of hooks", groups);
@@ -109,30 +113,31 @@ impl HookConfigReader<'_> {
         let text = match find_member(group, "matcher") {
             None | Some(Value::NullKeyword(_)) => "",
             Some(Value::StringLit(text)) => text.value.as_ref(),
-            Some(other) => return self.add_error("`matcher` is a text", other),
+            Some(other) => return self.add_error("`matcher` must be a string", other),
         };
         let matcher = hook_matcher::parse_matcher(text);
         if matcher.is_none() {
-            let what = "is not understood: its hooks are asked about every tool, and allow nothing";
+            let what = "was not understood: its hooks run for every tool, and cannot allow \
+                        anything";
             self.add_note(whole, &format!("the matcher `{text}` {what}"));
         }
         let may_allow = matcher.is_some();
         let group_of = HookGroup { event, matcher: matcher.unwrap_or_default(), may_allow };
         match find_member(group, "hooks").and_then(Value::as_array) {
             Some(array) => array.elements.iter().for_each(|hook| self.read_hook(&group_of, hook)),
-            None => self.add_error("it has no list of `hooks`", whole),
+            None => self.add_error("missing array `hooks`", whole),
         }
     }
 
     fn read_hook(&mut self, group: &HookGroup, whole: &Value<'_>) {
         let Some(hook) = whole.as_object() else {
-            return self.add_error("a hook is an object", whole);
+            return self.add_error("expected an object", whole);
         };
         let kind = find_member(hook, "type").and_then(parse_string).unwrap_or_default();
         // A hook of an unknown type is an error, because it may have been meant to block something.
         if kind != "command" && !OTHER_TYPES.contains(&kind.as_str()) {
             let at = find_member(hook, "type").unwrap_or(whole);
-            return self.add_error("a hook has a `type`: `command`, or one that is left out", at);
+            return self.add_error("missing `type`; only hooks of type `command` are run", at);
         }
         if let Some(why) = find_unsupported_reason(hook, &kind) {
             return self.add_note(whole, &why);
@@ -143,11 +148,11 @@ impl HookConfigReader<'_> {
             return;
         };
         if openoxide_hook::is_openoxide_hook(&command) {
-            return self.add_note(whole, "`openoxide hook` is left out: it would only ask itself");
+            return self.add_note(whole, "`openoxide hook` is ignored: it would call itself");
         }
         let narrower = find_member(hook, "if").is_some();
         if narrower {
-            let what = "is not looked at: the hook is asked about each call, and allows nothing";
+            let what = "is not evaluated: the hook runs for each call, and cannot allow anything";
             self.add_note(whole, &format!("`if` {what}"));
         }
         self.result.hooks.push(Hook {
@@ -192,7 +197,7 @@ impl HookConfigReader<'_> {
         let number = value.as_number_lit().and_then(|number| number.value.parse::<f64>().ok());
         let seconds = number.filter(|seconds| *seconds > 0.0);
         if seconds.is_none() {
-            self.add_error("`timeout` is a number of seconds", value);
+            self.add_error("`timeout` must be a number of seconds", value);
         }
         seconds.map(|seconds| Duration::from_secs_f64(seconds.ceil().min(MAX_TIMEOUT_SECONDS)))
     }
@@ -211,12 +216,12 @@ impl HookConfigReader<'_> {
 fn find_unsupported_reason(hook: &Object<'_>, kind: &str) -> Option<String> {
     let shell = find_member(hook, "shell").and_then(parse_string).filter(|shell| shell != "bash");
     if kind != "command" {
-        return Some(format!("a hook of type `{kind}` is left out: only commands are run"));
+        return Some(format!("a hook of type `{kind}` is ignored: only commands are run"));
     }
     if find_member(hook, "async").is_some_and(|value| is_bool_literal(value, true)) {
-        return Some("an `async` hook is left out: it decides nothing".to_owned());
+        return Some("an `async` hook is ignored: it cannot decide".to_owned());
     }
-    shell.map(|shell| format!("a hook for `{shell}` is left out: only bash is run"))
+    shell.map(|shell| format!("a hook for `{shell}` is ignored: only bash is supported"))
 }
 
 fn is_bool_literal(value: &Value<'_>, wanted: bool) -> bool {

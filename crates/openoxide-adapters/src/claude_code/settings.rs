@@ -133,7 +133,7 @@ impl SettingsReader<'_> {
         let word = value.as_string_lit().map(|literal| literal.value.as_ref());
         self.settings.mode = word.and_then(ClaudeMode::parse);
         if self.settings.mode.is_none() {
-            self.add_error("this is not a mode of Claude Code", value);
+            self.add_error("unknown mode of Claude Code", value);
         }
     }
 
@@ -148,7 +148,7 @@ impl SettingsReader<'_> {
             match text.and_then(|text| ClaudeRule::parse(text, effect, origin, self.base)) {
                 Some(rule) => self.settings.rules.push(rule),
                 None => {
-                    let text = text.unwrap_or("what is no text");
+                    let text = text.unwrap_or("a value that is not a string");
                     let note = format!("{}:{line}: Claude Code skips `{text}`", self.file);
                     self.settings.notes.push(note);
                 }

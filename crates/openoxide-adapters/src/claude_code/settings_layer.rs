@@ -104,7 +104,7 @@ impl SettingsTranslator<'_> {
                     let (layer, file) = (kind, self.file.to_owned());
                     all.push(AdditionalDirectory { layer, file, line, text, path });
                 }
-                Err(why) => self.notes.push(format!("{}:{line}: {why}; it is left out", self.file)),
+                Err(why) => self.notes.push(format!("{}:{line}: {why}; ignored", self.file)),
             }
         }
         Ok(all)
@@ -135,7 +135,7 @@ impl SettingsTranslator<'_> {
                 );
                 match effect {
                     Effect::Allow => {
-                        self.notes.push(format!("{}:{line}: {message}; it is left out", self.file));
+                        self.notes.push(format!("{}:{line}: {message}; ignored", self.file));
                     }
                     _ => self.errors.push(
                         PolicyTextError::new(message, span)
@@ -180,8 +180,8 @@ impl SettingsTranslator<'_> {
             ClaudeMode::Bypass if settings.bypass_disabled => None,
             ClaudeMode::Bypass => Some(PermissionMode::BypassPermissions),
             ClaudeMode::AcceptEdits => {
-                let note =
-                    "`acceptEdits` is left out, because ours accepts more; name it with --mode";
+                let note = "`acceptEdits` was not imported, because `accept_edits` accepts more; set it \
+                     with --mode";
                 self.notes.push(format!("{}: {note}", self.file));
                 None
             }
@@ -223,26 +223,26 @@ fn untranslatable_reason(
     let named = content.and_then(parse_parameter).map(|(name, _)| name);
     match (tool, content, named) {
         ("Bash", _, Some(name)) if BASH_PARAMETERS.contains(&name) && holds_back => {
-            Some("it is about a parameter of the call")
+            Some("it matches a parameter of the call")
         }
         // Claude Code compares texts, so a rule with a superfluous blank matches nothing.
         ("Bash", Some(content), _)
             if !holds_back && (content.trim() != content || content.contains("  ")) =>
         {
-            Some("a blank too many is part of the text that Claude Code compares")
+            Some("Claude Code compares the additional space as part of the text")
         }
-        ("Agent", _, Some(_)) => Some("it is about a parameter of the call"),
+        ("Agent", _, Some(_)) => Some("it matches a parameter of the call"),
         ("Edit" | "Write" | "MultiEdit", None, _) if !holds_back => {
-            Some("it is about one of the tools that edit; `Edit(**)` is about all")
+            Some("it matches one of the tools that edit; `Edit(**)` matches all")
         }
         ("Write" | "MultiEdit" | "NotebookEdit", Some(_), _) if !holds_back => {
-            Some("Claude Code never looks at it")
+            Some("Claude Code ignores it")
         }
         ("Bash", Some(content), _) if !holds_back && content.contains('*') => {
             let first = content.split([' ', ':', '*']).next().unwrap_or_default();
             NO_WILDCARD_COMMANDS
                 .contains(&first)
-                .then_some("what this program starts is not looked at")
+                .then_some("commands that this program starts are not analysed")
         }
         _ => None,
     }

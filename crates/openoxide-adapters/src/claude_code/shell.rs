@@ -23,7 +23,7 @@ pub fn find_shell_differences(
     };
     let mut doubts = Vec::new();
     if is_rewritten(&script) {
-        let text = "Claude Code makes `>/dev/null` of `>nul`, also within quotes".to_owned();
+        let text = "Claude Code replaces `>nul` with `>/dev/null`, also within quotes".to_owned();
         doubts.push(Action::Opaque { text });
     }
     let traits =
@@ -33,7 +33,7 @@ pub fn find_shell_differences(
             || is_exported(name) && !ScriptProperties::is_ordinary_variable(name)
     };
     let text = match &traits.assigned {
-        None => Some("which variables the script assigns is not known".to_owned()),
+        None => Some("the script assigns variables whose names are not known".to_owned()),
         Some(names) => names
             .iter()
             .find(reaches)

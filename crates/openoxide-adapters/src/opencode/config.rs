@@ -212,7 +212,7 @@ impl OpenCodeConfigReader<'_> {
         };
         for (name, on) in effective_members(tools) {
             let Some(on_or_off) = on.as_boolean_lit() else {
-                self.add_error("a tool is on or off: `true` or `false`", on);
+                self.add_error("expected `true` or `false`", on);
                 continue;
             };
             let effect = if on_or_off.value { Effect::Allow } else { Effect::Deny };
@@ -246,16 +246,13 @@ impl OpenCodeConfigReader<'_> {
             return self.read_effect(value).map(PermissionEntry::Uniform);
         };
         if UNPATTERNED_PERMISSIONS.contains(&name) {
-            self.add_error(
-                format!("`{name}` is given as a whole: `allow`, `ask` or `deny`"),
-                value,
-            );
+            self.add_error(format!("expected `allow`, `ask` or `deny` for `{name}`"), value);
             return None;
         }
         let mut all = Vec::new();
         for (pattern, value) in effective_members(object) {
             if pattern.contains("{env:") || pattern.contains("{file:") {
-                self.add_error("what a variable or another file holds is not known here", value);
+                self.add_error("values of variables and other files are not resolved", value);
             }
             all.extend(self.read_effect(value).map(|entry| (pattern.to_owned(), entry)));
         }
@@ -267,7 +264,7 @@ impl OpenCodeConfigReader<'_> {
         let known = [Effect::Allow, Effect::Ask, Effect::Deny];
         let effect = known.into_iter().find(|effect| Some(effect.as_str()) == word);
         if effect.is_none() {
-            let fault = PolicyTextError::new("this is not an effect", value_span(value));
+            let fault = PolicyTextError::new("unknown effect", value_span(value));
             self.errors.push(fault.with_help("write one of `allow`, `ask`, `deny`"));
         }
         effect.map(|effect| self.build_entry(effect, value))

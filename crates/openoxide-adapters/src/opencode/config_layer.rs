@@ -132,7 +132,7 @@ impl OpenCodeTranslator<'_> {
             rule.effect.as_str()
         );
         match rule.effect {
-            Effect::Allow => self.notes.push(format!("{file}:{line}: {message}; it is left out")),
+            Effect::Allow => self.notes.push(format!("{file}:{line}: {message}; ignored")),
             _ => self.errors.push(
                 PolicyTextError::new(message, span)
                     .with_help("`--exact` reads it as OpenCode does"),
@@ -157,7 +157,7 @@ impl OpenCodeTranslator<'_> {
             {
                 Ok(vec![])
             }
-            PermissionKind::Search => Err("a search is judged as reading where it looks"),
+            PermissionKind::Search => Err("a search is checked as a read of its directory"),
         }
     }
 

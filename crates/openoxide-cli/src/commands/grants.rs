@@ -181,7 +181,7 @@ fn remove_grants(
         }
         count => {
             user_messages::print_line(&format!(
-                "openoxide: {count} removed from {}",
+                "openoxide: removed {count} from {}",
                 escape_text(&grants.path().to_string_lossy(), LineMode::SingleLine)
             ));
             Ok(ProgramExit::Success)

@@ -46,7 +46,7 @@ pub(crate) fn list_pending(json: bool, global: GlobalArgs) -> ProgramExit {
 
 fn answer_hint(listed: &[Result<PendingRequest, RequestStoreError>]) -> &'static str {
     if listed.is_empty() {
-        "openoxide: nothing waits for an answer"
+        "openoxide: no pending requests"
     } else {
         "openoxide: answer with `openoxide approve ID` or `openoxide deny ID`; save the rules of [p] with `--scope project`, other listed rules with `--rule RULE`"
     }

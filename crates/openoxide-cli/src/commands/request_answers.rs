@@ -59,7 +59,7 @@ fn new_answer(
 fn describe_problem(problem: &AnswerProblem) -> String {
     match problem {
         AnswerProblem::ShortDigest { minimum } => {
-            format!("`--digest` takes {minimum} digits or more")
+            format!("`--digest` requires at least {minimum} digits")
         }
         AnswerProblem::OtherDigest => problem.to_string(),
         AnswerProblem::ExplicitOnce => {
@@ -119,7 +119,7 @@ impl SubmittedAnswer<'_> {
             AnswerError::Ambiguous(ids) => {
                 let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
                 let (id, ids) = (self.id, ids.join(", "));
-                user_messages::print_error(&format!("`{id}` names several: {ids}"));
+                user_messages::print_error(&format!("`{id}` matches several requests: {ids}"));
             }
             AnswerError::NotAccepted(problem) => {
                 user_messages::print_error(&describe_problem(problem));
@@ -129,12 +129,12 @@ impl SubmittedAnswer<'_> {
             }
             AnswerError::GrantNotSaved(why) => {
                 user_messages::print_error(&format!(
-                    "the grant cannot be kept, so nothing was answered: {why}"
+                    "cannot save the grant, so the request was not answered: {why}"
                 ));
                 return ProgramExit::Failure;
             }
             AnswerError::Store(error) => {
-                user_messages::print_error(&format!("nothing was answered: {error}"));
+                user_messages::print_error(&format!("the request was not answered: {error}"));
                 return ProgramExit::Failure;
             }
         }
@@ -185,7 +185,7 @@ impl SubmittedAnswer<'_> {
             RequestResolutionKind::Abandoned => "was abandoned",
         };
         user_messages::print_line(&format!(
-            "openoxide: {id} {how} (by {by}, {}); nothing was answered",
+            "openoxide: {id} {how} (by {by}, {}); your answer was not used",
             ended.resolved_at
         ));
         let line = json!({

@@ -105,7 +105,8 @@ impl EarlyRefusal {
 
 /// Returns the reason for which no command is run, if there is one.
 ///
-/// # Errors If the arguments contradict each other, or the directory does not exist.
+/// # Errors
+/// If the arguments contradict each other, or the directory does not exist.
 fn early_refusal(engine: &Engine, args: &RunArgs) -> Result<Option<EarlyRefusal>, CliError> {
     let is_usual = args.sandbox == RunSandboxMode::Auto;
     if args.live && !is_usual {

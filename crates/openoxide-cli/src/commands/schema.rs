@@ -49,7 +49,8 @@ fn policy_schema() -> Value {
             "audit": {
                 "type": "object",
                 "additionalProperties": false,
-                "properties": { "required": { "type": "boolean", "description": "Operations that cannot be recorded require approval. Once one file sets it, no other takes it away." } },
+                "properties": { "required": { "type": "boolean", "description": "Operations that cannot be recorded require approval. If one file sets this, no \
+                 other file can unset it." } },
             },
             "directories": { "type": "array", "maxItems": 32, "items": { "type": "string", "minLength": 1, "examples": ["../shared-lib", "~/notes"] } },
             "hooks": hooks_schema(),
@@ -94,8 +95,9 @@ fn sandbox_schema() -> Value {
         "type": "object",
         "additionalProperties": false,
         "properties": {
-            "require": { "enum": ["fail_fast", "refuse_tools"], "description": "Nothing runs unconfined. Once one file sets it, no other takes it away." },
-            "network": { "enum": ["off", "hosts", "internet", "host", "on"], "description": "Of all files, the strictest counts. `on` means `internet`." },
+            "require": { "enum": ["fail_fast", "refuse_tools"], "description": "Nothing runs without the sandbox. If one file sets this, no other file can unset \
+                 it." },
+            "network": { "enum": ["off", "hosts", "internet", "host", "on"], "description": "The strictest value of all files applies. `on` means `internet`." },
             "writable": list(&["~/.cache/pip"]),
             "unreadable": list(&["~/company"]),
             "protected": list(&["deploy/"]),
@@ -103,7 +105,7 @@ fn sandbox_schema() -> Value {
             "limits": {
                 "type": "object",
                 "additionalProperties": false,
-                "properties": { "seconds": limit("By the clock."), "memory": limit("MiB of all processes together."), "processes": limit("At the same time.") },
+                "properties": { "seconds": limit("Wall time."), "memory": limit("MiB, for all processes together."), "processes": limit("The number of processes at the same time.") },
             },
         },
     })

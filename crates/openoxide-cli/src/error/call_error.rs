@@ -32,7 +32,7 @@ pub(crate) enum LineError {
     #[error("the line is longer than {0} bytes")]
     TooLong(u64),
     /// The line is not an object.
-    #[error("a line is one JSON object")]
+    #[error("expected one JSON object per line")]
     NotObject,
     /// The line is not JSON, or has another shape.
     #[error("the line was not understood: {0}")]
@@ -46,10 +46,10 @@ pub(crate) enum RowError {
     #[error(transparent)]
     Line(#[from] LineError),
     /// The line is neither a tool call nor a question.
-    #[error("a line has `tool` and `input`, or `permission` and `patterns`")]
+    #[error("expected `tool` and `input`, or `permission` and `patterns`")]
     InvalidShape,
     /// The line is a question without a pattern.
-    #[error("`patterns` is empty: nothing is asked")]
+    #[error("`patterns` is empty")]
     NoPatterns,
     /// The working directory is not an absolute path.
     #[error("`cwd`: {0}")]

@@ -56,10 +56,10 @@ pub(crate) enum CodexRowError {
     #[error(transparent)]
     Line(#[from] LineError),
     /// The line has a command and a patch.
-    #[error("a call has `cmd` or `patch`, not both")]
+    #[error("expected either `cmd` or `patch`, not both")]
     TwoCalls,
     /// The line has neither a command nor a patch.
-    #[error("missing field `cmd`, or `patch`")]
+    #[error("missing field `cmd` or `patch`")]
     NoCall,
 }
 

@@ -158,7 +158,7 @@ fn our_own_program_among_the_hooks_is_left_out_and_never_calls_itself_in_a_loop(
     let file = own(&world, &settings("PreToolUse", &[&own_call]));
     let (status, said) = run(&world, &file, "touch a");
     assert_eq!(status, 0, "{said}");
-    assert!(said.contains("it would only ask itself"), "{said}");
+    assert!(said.contains("it would call itself"), "{said}");
     // Where it is not known for what it is, it is asked once, and asks nothing further.
     let hidden = format!("echo called >> calls; bash -c '{own_call}'");
     let file = own(&world, &settings("PreToolUse", &[&hidden]));
@@ -192,7 +192,7 @@ fn unsupported_hooks_are_reported_and_disabled_hooks_do_not_run() {
     let file = own(&world, &with);
     let (status, said) = run(&world, &file, "touch a");
     assert_eq!(status, 126, "{said}");
-    assert!(said.contains("`Stop` are left out") && said.contains("type `prompt`"), "{said}");
+    assert!(said.contains("`Stop` are ignored") && said.contains("type `prompt`"), "{said}");
     with["disableAllHooks"] = json!(true);
     let (status, said) = run(&world, &own(&world, &with), "touch a");
     assert_eq!(status, 0, "{said}");

@@ -141,7 +141,7 @@ fn each_line_that_is_a_call_is_decided_and_others_are_errors() {
     });
     assert_eq!(rows[0], expected);
     assert_eq!((&rows[1]["verdict"], &rows[1]["id"]), (&json!("RUN"), &Value::Null));
-    assert!(rows[2]["error"].as_str().unwrap().contains("`cmd` is a script"));
+    assert!(rows[2]["error"].as_str().unwrap().contains("`cmd` must be a string"));
     assert!(rows[3]["error"].is_string());
     for usage in [&["--policy", "sometimes"][..], &["--sandbox", "none"], &["--dialect", "1"]] {
         assert_eq!(code(&world.run(&[&decide[..], usage].concat(), b"")), 2, "{usage:?}");
@@ -189,7 +189,7 @@ fn a_patch_is_decided_by_its_paths_as_a_tool_and_as_a_script() {
     ];
     assert_eq!(found, expected, "{}", stderr(&output));
     assert_eq!(rows[1]["changes"][0]["kind"], json!({ "type": "add" }));
-    assert_eq!(rows[6]["error"], "a call has `cmd` or `patch`, not both");
+    assert_eq!(rows[6]["error"], "expected either `cmd` or `patch`, not both");
     assert!(rows[7]["error"].as_str().unwrap().contains("`cmd`"));
 }
 

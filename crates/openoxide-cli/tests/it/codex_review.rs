@@ -269,7 +269,7 @@ fn a_person_gives_the_answers_of_codex() {
         "$ touch /out/o1",
         "the agent's reason: May I touch it?",
         "[y]     yes, this once",
-        "[p]     yes, and Codex keeps a rule: it asks no more about commands that begin with `touch`",
+        "[p]     yes, and Codex saves a rule: it does not ask again about commands that begin with `touch`",
         "[n Esc] no, and the model stops",
     ] {
         terminal.wait_for(shown);
@@ -298,7 +298,12 @@ fn a_person_gives_the_answers_of_codex() {
     let log = world.run(&["audit", "log", "--json"], b"");
     let log = String::from_utf8(log.stdout).unwrap();
     let answers: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let answers: Vec<_> = answers.iter().map(|record| record["answer"].clone()).collect();
+    let without_request = |record: &Value| {
+        let mut answer = record["answer"].clone();
+        answer.as_object_mut().unwrap().remove("request");
+        answer
+    };
+    let answers: Vec<_> = answers.iter().map(without_request).collect();
     let rule = r#"prefix_rule(pattern=["touch"], decision="allow")"#;
     let expected = [
         json!({ "channel": "terminal", "decision": "approved", "scope": "once" }),
@@ -319,7 +324,9 @@ fn changes_are_shown_and_answered() {
         r#"item/started","params":{"item":{"type":"fileChange","id":"call_8""#,
     ));
     server.ask(request.clone());
-    terminal.wait_for("[a]     yes, and Codex asks no more about these files in this conversation");
+    terminal.wait_for(
+        "[a]     yes, and Codex does not ask again about these files in this conversation",
+    );
     for shown in ["Change 4 files (apply_patch)", "+++ /dev/null", "| -gone", "n.txt", "| +z"] {
         terminal.wait_for(shown);
     }
@@ -355,9 +362,9 @@ fn a_tool_is_answered_by_the_policy_or_by_the_person() {
         r#""path": "x"#,
         "description by the server: Removes",
         "[y]     yes, this once",
-        "[a]     yes, and Codex asks no more about this tool in this conversation, whatever",
-        "[p]     yes, and Codex keeps it: it asks no more about this tool, whatever",
-        "[n d]   no, and the model goes on",
+        "[a]     yes, and Codex does not ask again about this tool in this conversation,",
+        "[p]     yes, and Codex saves it: it does not ask again about this tool, whatever",
+        "[n d]   no, and the model continues",
     ] {
         terminal.wait_for(shown);
     }
@@ -418,7 +425,7 @@ fn hostile_text_drives_no_terminal() {
     terminal.wait_for(r"$ echo \x1b[2J\u{202e}x");
     terminal.wait_for(r"the agent's reason: \x1b]0;title\x07");
     terminal.wait_for(
-        r"Codex would also save a rule for `'echo\x1bc'`: nothing that is shown begins so",
+        r"Codex would also save a rule for `'echo\x1bc'`: no command on the screen begins with it",
     );
     terminal.press("\x1b");
     assert_eq!(server.answer(), decision(1, json!("cancel")));
@@ -492,19 +499,27 @@ fn no_data_is_sent_to_a_socket_that_others_could_have_created() {
     let listener = UnixListener::bind(&path).unwrap();
     let refused = review(path.to_str().unwrap());
     assert_eq!(code(&refused), 1);
-    assert!(stderr(&refused).contains("its directory is open to others"), "{}", stderr(&refused));
+    assert!(
+        stderr(&refused).contains("its directory is accessible to other users"),
+        "{}",
+        stderr(&refused)
+    );
     let closed = world.root().join("closed");
     fs::create_dir_all(&closed).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
     symlink(&path, closed.join("link")).unwrap();
     let refused = review(closed.join("link").to_str().unwrap());
-    assert!(stderr(&refused).contains("its directory is open to others"), "{}", stderr(&refused));
+    assert!(
+        stderr(&refused).contains("its directory is accessible to other users"),
+        "{}",
+        stderr(&refused)
+    );
     listener.set_nonblocking(true).unwrap();
     assert!(listener.accept().is_err(), "it did not even connect");
 
     let file = open.join("file");
     fs::write(&file, "").unwrap();
-    assert!(stderr(&review(file.to_str().unwrap())).contains("it is no socket"));
+    assert!(stderr(&review(file.to_str().unwrap())).contains("it is not a socket"));
 }
 
 #[test]

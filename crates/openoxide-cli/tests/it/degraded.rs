@@ -104,7 +104,7 @@ fn without_user_namespaces_nothing_confines_and_the_reason_is_the_setting() {
 fn where_a_new_proc_is_refused_other_processes_would_be_seen_and_nothing_is_used() {
     let status = in_namespaces("mount -t tmpfs none /proc/tty; exec \"$1\" sandbox status --json");
     let (works, why) = point(&status, "fresh-proc");
-    assert!(!works && why.contains("covered"), "{why}");
+    assert!(!works && why.contains("masked"), "{why}");
     assert_eq!(point(&status, "namespaces"), (true, ""));
     assert_eq!(held(&status, "namespaces"), ["processes unenforced"]);
     assert!(!point(&status, "bubblewrap").0);
@@ -125,7 +125,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 ",
     );
     let (works, why) = point(&status, "notification");
-    assert!(!works && why.contains("taken by a supervisor"), "{why}");
+    assert!(!works && why.contains("already installed a seccomp listener"), "{why}");
     assert_eq!(held(&status, "namespaces"), ["network stricter", "unix-sockets stricter"]);
     assert_eq!(status["backend"], "namespaces");
 }
@@ -139,7 +139,7 @@ os.execv(sys.argv[1], ['openoxide', 'sandbox', 'status', '--json'])
 ",
     );
     let (works, why) = point(&status, "landlock");
-    assert!(!works && why.contains("without Landlock"), "{why}");
+    assert!(!works && why.contains("does not support Landlock"), "{why}");
     assert_eq!(held(&status, "namespaces"), Vec::<String>::new());
     let clauses = status["backends"][0]["clauses"].as_array().unwrap();
     let outside = clauses.iter().find(|clause| clause["clause"] == "writes-outside").unwrap();
@@ -165,10 +165,10 @@ fn the_text_output_explains_the_reasons_and_the_fixes() {
     let text = stdout(&command.output().unwrap());
     for line in [
         "No backend can fully enforce the profile; confined commands will be refused.",
-        "  no  fresh-proc    a new /proc is refused, because parts of this one are covered, as containers do",
+        "  no  fresh-proc    cannot mount a new /proc, because parts of the existing one are masked, as in containers",
         "to do: Docker: `--security-opt systempaths=unconfined`; Kubernetes: `procMount: Unmasked`",
         "  namespaces: does not enforce all of it; not used",
-        "    processes          unenforced  a new /proc is refused",
+        "    processes          unenforced  cannot mount a new /proc",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }

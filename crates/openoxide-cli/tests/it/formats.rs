@@ -117,7 +117,7 @@ fn unreadable_and_inexpressible_rules_are_errors() {
         ("x.yaml", "shell:\n  rulez: []\n", "x.yaml:2:3"),
         ("x.yml", "shell: {rules: [{pattern: '$X', allowed: false}]}", "cannot be expressed"),
         ("x.json", "{}", "--format"),
-        ("opencode.json", r#"{"permission": {"bash": "maybe"}}"#, "not an effect"),
+        ("opencode.json", r#"{"permission": {"bash": "maybe"}}"#, "unknown effect"),
         ("opencode.json", r#"{"permission": {"grep": "deny"}}"#, "cannot be expressed"),
         ("settings.json", r#"{"permissions": {"deny": "Bash"}}"#, "an array"),
         ("settings.json", r#"{"permissions": {"deny": ["Skill(x)"]}}"#, "cannot be expressed"),

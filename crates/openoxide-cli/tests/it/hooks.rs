@@ -113,10 +113,10 @@ fn hook_decisions_are_recorded_even_if_a_rule_decides() {
     assert_eq!(record["rule"]["text"], "deny Bash(rm *)");
     assert_eq!(record["hooks"][0]["hook_decision"], "failed");
     let reason = record["hooks"][0]["reason"].as_str().unwrap();
-    assert!(reason.starts_with("it ended with status 1: password="), "{reason}");
+    assert!(reason.starts_with("exit status 1: password="), "{reason}");
     assert!(!log.contains("hunter2"), "{log}");
     let shown = stdout(&world.run(&["audit", "log"], b""));
-    assert!(shown.contains("hook echo: failed: it ended with status 1: password="), "{shown}");
+    assert!(shown.contains("hook echo: failed: exit status 1: password="), "{shown}");
 }
 
 #[test]

@@ -229,7 +229,7 @@ fn a_result_that_will_be_lost_with_the_temporary_directory_is_named() {
     let args = [&["run", "--no-input"][..], &rules, &["-c", &script]].concat();
     let output = world.run(&args, b"");
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let note = format!("are private to this run: `{name}` will not be there");
+    let note = format!("are private to this run: `{name}` will not exist");
     assert!(stderr(&output).contains(&note), "{}", stderr(&output));
     assert!(!std::path::Path::new(&name).exists());
 }

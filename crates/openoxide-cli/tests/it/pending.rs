@@ -302,7 +302,7 @@ fn names_that_name_nothing_or_several_are_mistakes() {
     });
     let (status, why) = answer(&world, &["approve", "0"]);
     assert_eq!(status, 2);
-    assert!(why.contains("names several") && why.contains(id(&askers[0].1)), "{why}");
+    assert!(why.contains("matches several") && why.contains(id(&askers[0].1)), "{why}");
     assert_eq!(answer(&world, &["deny", "fedc"]).0, 2);
     for (asker, request) in askers {
         answer(&world, &["deny", id(&request)]);

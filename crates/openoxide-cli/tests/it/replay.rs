@@ -89,7 +89,7 @@ fn differences_under_another_policy_are_shown_and_counted() {
     let output = world.run(&["audit", "replay", "--policy", &other, "--limit", "1"], b"");
     let text = stdout(&output);
     assert!(
-        text.starts_with("6 recorded calls were decided again: 3 as before, 3 otherwise\n"),
+        text.starts_with("6 recorded calls decided again: 3 unchanged, 3 different\n"),
         "{text}"
     );
     assert!(text.contains("\nallow -> ask  Bash  touch a  (once, last in record 3)\n  then: allow Bash(touch *) (user, "), "{text}");
@@ -115,7 +115,7 @@ fn redacted_truncated_and_hooked_records_are_counted_not_replayed() {
         (&json!(2), &json!(1), &json!(0))
     );
     let text = stdout(&world.run(&["audit", "replay"], b""));
-    assert!(text.contains("      2  were not: redacted or truncated input"), "{text}");
+    assert!(text.contains("      2  skipped: redacted or truncated input"), "{text}");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn records_of_before_are_read_and_verified() {
     assert!(verified.starts_with("13 records, 1 to 13: all intact\n"), "{verified}");
     let log = stdout(&world.run(&["audit", "log"], b""));
     assert_eq!(log.matches("ask, approved").count(), 2, "{log}");
-    assert!(!log.contains("kept for"), "nobody wrote that down: {log}");
+    assert!(!log.contains("saved for"), "nobody wrote that down: {log}");
     let counts = replay(&world, &["--allow", "Bash(touch *)", "--deny", "Bash(touch denied*)"]);
     assert_eq!((counts.0, &counts.2["same"], &counts.2["redacted"]), (0, &json!(9), &json!(1)));
     commands(&world, &["touch a"]);
@@ -184,10 +184,10 @@ fn records_with_old_names_are_shown_verified_and_continued() {
     // The expected words are the values in the file: `kept`, `said`, `held`, `refused` and `cut`.
     let log = stdout(&world.run(&["audit", "log"], b""));
     for expected in [
-        "kept for the project: Bash(make one) (narrower), for 1800 s, 5 times, below /home/ann/project\n",
+        "saved for the project: Bash(make one) (narrower), for 1800 s, 5 times, below /home/ann/project\n",
         "hook guard.sh: deny: so it is\n",
         "ended: exit 0 after 0.259 s, confined; refused: reading `/home/ann/.ssh/id_rsa`\n",
-        "cut off 33 bytes of a record whose writer died\n",
+        "removed 33 bytes of an incomplete record, whose writer was killed\n",
     ] {
         assert!(log.contains(expected), "{expected}: {log}");
     }
@@ -221,7 +221,7 @@ fn recorded(world: &World) -> (Value, String) {
     let mut records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let last = records.rfind(|record| record["record"] == "decision").unwrap();
     let log = stdout(&world.run(&["audit", "log"], b""));
-    let kept = log.lines().rfind(|line| line.contains("kept for")).unwrap_or_default();
+    let kept = log.lines().rfind(|line| line.contains("saved for")).unwrap_or_default();
     (last["answer"].clone(), kept.trim().to_owned())
 }
 
@@ -243,7 +243,7 @@ fn the_choice_of_a_person_is_recorded() {
     let (answer, shown) = recorded(&world);
     let kept = json!({ "breadth": "narrower", "rules": ["Bash(touch one)"], "max_uses": 5 });
     assert_eq!((&answer["scope"], &answer["grant"]), (&json!("project"), &kept));
-    assert_eq!(shown, "kept for the project: Bash(touch one) (narrower), 5 times");
+    assert_eq!(shown, "saved for the project: Bash(touch one) (narrower), 5 times");
     let world = World::new();
     keys(&world, &["p", "b"]);
     let (answer, shown) = recorded(&world);
@@ -251,14 +251,14 @@ fn the_choice_of_a_person_is_recorded() {
         json!({ "breadth": "suggested", "rules": ["Bash(touch *)"], "directory": world.project() });
     assert_eq!((&answer["scope"], &answer["grant"]), (&json!("project"), &kept));
     let below = world.project().display().to_string();
-    assert_eq!(shown, format!("kept for the project: Bash(touch *) (as offered), below {below}"));
+    assert_eq!(shown, format!("saved for the project: Bash(touch *) (as offered), below {below}"));
     let listed = stdout(&world.run(&["grants", "list"], b""));
     assert_eq!(listed, format!("  1  Bash(touch *), below {below}\n"));
     let world = World::new();
     keys(&world, &["a"]);
     let (answer, shown) = recorded(&world);
     assert_eq!((&answer["scope"], &answer["grant"]), (&json!("session"), &Value::Null));
-    assert_eq!(shown, "kept for the session: exactly this");
+    assert_eq!(shown, "saved for the session: this exact action");
     let world = World::new();
     keys(&world, &["y"]);
     assert_eq!((&recorded(&world).0["scope"], recorded(&world).1.as_str()), (&json!("once"), ""));
@@ -272,7 +272,7 @@ fn a_choice_from_elsewhere_is_recorded_by_both() {
     let words = ["approve", id(&request), "--scope", "project", "--for", "1h"];
     assert_eq!(answer(&world, &words).0, 0);
     end(asker);
-    let kept = "kept for the project: Bash(touch *) (as offered), for 3600 s";
+    let kept = "saved for the project: Bash(touch *) (as offered), for 3600 s";
     for (args, rows) in [(&["--all-records"][..], 2), (&[], 1)] {
         let log = stdout(&world.run(&[&["audit", "log"], args].concat(), b""));
         assert_eq!(log.matches(kept).count(), rows, "{log}");

@@ -87,7 +87,7 @@ fn the_prompt_offers_the_job_that_it_is_asked_in() {
     assert_eq!(code(&world.run(&["run", "-c", "touch three"], b"")), 4);
     let log = stdout(&world.run(&["audit", "log"], b""));
     assert!(
-        log.contains("kept for the project: Bash(touch *) (as offered), in the task job-"),
+        log.contains("saved for the project: Bash(touch *) (as offered), in the task job-"),
         "{log}"
     );
 }

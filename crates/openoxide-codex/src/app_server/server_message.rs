@@ -114,7 +114,7 @@ fn parse_tool_call(params: &Value) -> Option<ServerMessage> {
 fn parse_call_response(mut message: Value) -> Option<ServerMessage> {
     let id = message.get("id")?.as_i64()?;
     if let Some(error) = message.get("error") {
-        let error = error.get("message").and_then(Value::as_str).unwrap_or("no reason is given");
+        let error = error.get("message").and_then(Value::as_str).unwrap_or("no reason given");
         return Some(ServerMessage::CallResponse(id, Err(ServerCallError(error.to_owned()))));
     }
     let result = message.get_mut("result").map(Value::take)?;

@@ -41,10 +41,10 @@ pub enum ServerError {
     #[error("the app server: it sent invalid JSON: {0}")]
     InvalidJson(#[source] serde_json::Error),
     /// The server did not accept a message in time.
-    #[error("the app server: it takes nothing any more")]
+    #[error("the app server no longer accepts messages")]
     NotReading,
     /// The server did not answer in time.
-    #[error("the app server: it does not answer")]
+    #[error("the app server does not answer")]
     NoAnswer,
     /// The server refused a call. Contains the server's error message.
     #[error("the app server: {0}")]
@@ -81,7 +81,7 @@ pub enum ConnectError {
         reason: &'static str,
     },
     /// The server did not answer the handshake.
-    #[error("{}: it does not answer", .0.display())]
+    #[error("{}: no answer", .0.display())]
     NoHandshake(PathBuf),
     /// The server did not complete the handshake.
     #[error("{}: it does not use WebSocket: {source}", path.display())]
@@ -235,7 +235,7 @@ fn check_socket_owner(path: &Path) -> Result<PathBuf, ConnectError> {
     let real = fs::canonicalize(path).map_err(failed)?;
     let socket = fs::symlink_metadata(&real).map_err(failed)?;
     if !socket.file_type().is_socket() {
-        return Err(refused("it is no socket"));
+        return Err(refused("it is not a socket"));
     }
     for place in [path, &real] {
         let directory = fs::metadata(parent_directory(place)).map_err(failed)?;
@@ -243,7 +243,7 @@ fn check_socket_owner(path: &Path) -> Result<PathBuf, ConnectError> {
             return Err(refused("it or its directory belongs to another user"));
         }
         if directory.mode() & 0o077 != 0 {
-            return Err(refused("its directory is open to others: `chmod 700` closes it"));
+            return Err(refused("its directory is accessible to other users; run `chmod 700`"));
         }
     }
     Ok(real)

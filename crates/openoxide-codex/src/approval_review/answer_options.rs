@@ -194,7 +194,7 @@ impl CodexAnswerOptions {
                 R::NetworkPolicyAmendment { network_policy_amendment: rule } => {
                     host_rule_option(rule)
                 }
-                R::Denied { .. } => ('n', "no, and the model goes on".to_owned()),
+                R::Denied { .. } => ('n', "no, and the model continues".to_owned()),
                 R::Abort => (ESCAPE, "no, and the model stops".to_owned()),
                 // The app server offers neither of these decisions.
                 R::ApprovedMcpPolicyAmendment | R::TimedOut => continue,
@@ -205,11 +205,11 @@ impl CodexAnswerOptions {
 
     fn add_file_options(&mut self) {
         use CodexReviewDecision as R;
-        let session = "yes, and Codex asks no more about these files in this conversation";
+        let session = "yes, and Codex does not ask again about these files in this conversation";
         for (decision, key, meaning) in [
             (R::Approved, 'y', "yes, this once"),
             (R::ApprovedForSession, 'a', session),
-            (R::new_denial(), 'n', "no, and the model goes on"),
+            (R::new_denial(), 'n', "no, and the model continues"),
             (R::Abort, ESCAPE, "no, and the model stops"),
         ] {
             self.add_option(CodexAnswer::Review(decision), key, meaning.to_owned());
@@ -223,7 +223,7 @@ impl CodexAnswerOptions {
             (permissions_answer(wanted.clone(), Turn, None), 'y', "yes, for this turn"),
             (permissions_answer(wanted.clone(), Turn, Some(true)), 'r', strict),
             (permissions_answer(wanted.clone(), Session, None), 'a', "yes, for this conversation"),
-            (permissions_answer(json!({}), Turn, None), 'n', "no, and the model goes on"),
+            (permissions_answer(json!({}), Turn, None), 'n', "no, and the model continues"),
         ] {
             self.add_option(CodexAnswer::Permissions(answer), key, meaning.to_owned());
         }
@@ -240,12 +240,14 @@ impl CodexAnswerOptions {
             (
                 PersistScope::Session,
                 'a',
-                "yes, and Codex asks no more about this tool in this conversation, whatever its arguments",
+                "yes, and Codex does not ask again about this tool in this conversation, whatever \
+                 its arguments",
             ),
             (
                 PersistScope::Always,
                 'p',
-                "yes, and Codex keeps it: it asks no more about this tool, whatever its arguments",
+                "yes, and Codex saves it: it does not ask again about this tool, whatever its \
+                 arguments",
             ),
         ] {
             if approval.may_persist(long) {
@@ -258,12 +260,12 @@ impl CodexAnswerOptions {
         self.add_option(
             CodexAnswer::from_tool_decision(Decline),
             'n',
-            "no, and the model goes on".to_owned(),
+            "no, and the model continues".to_owned(),
         );
         self.add_option(
             CodexAnswer::from_tool_decision(Cancel),
             ESCAPE,
-            "the question is taken away, and the model goes on".to_owned(),
+            "the question is withdrawn, and the model continues".to_owned(),
         );
     }
 
@@ -329,12 +331,12 @@ fn session_meaning(approval: &CommandApproval) -> String {
         Some(_) => "this host",
         None => "exactly this",
     };
-    format!("yes, and Codex asks no more about {what} in this conversation")
+    format!("yes, and Codex does not ask again about {what} in this conversation")
 }
 
 fn prefix_rule_meaning(words: &[String]) -> String {
     let meaning = format!(
-        "yes, and Codex keeps a rule: it asks no more about commands that begin with `{}`",
+        "yes, and Codex saves a rule: it does not ask again about commands that begin with `{}`",
         quote_words(words)
     );
     longest_banned_prefix(words)
@@ -345,10 +347,10 @@ fn host_rule_option(rule: &NetworkPolicyAmendment) -> (char, String) {
     let NetworkPolicyAmendment { action, host } = rule;
     match action {
         NetworkPolicyRuleAction::Allow => {
-            ('p', format!("yes, and Codex keeps a rule that allows the host {host}"))
+            ('p', format!("yes, and Codex saves a rule that allows the host {host}"))
         }
         _ => {
-            ('d', format!("no, and Codex keeps a rule ({}) about the host {host}", action.as_str()))
+            ('d', format!("no, and Codex saves a rule ({}) about the host {host}", action.as_str()))
         }
     }
 }
@@ -363,15 +365,15 @@ fn check_amendment(
     let proposed = approval.proposed_execpolicy_amendment.as_deref();
     let whole = approval.command.as_deref().and_then(shlex::split).unwrap_or_default();
     if words.is_empty() {
-        Err("it would be about every command")
+        Err("it would match every command")
     } else if proposed.is_some_and(|proposed| proposed != words) {
         Err("Codex proposes another one")
     } else if words.iter().any(|word| word.contains(['\n', '\r', '\0'])) {
         Err("it cannot be shown in one line")
     } else if quote_words(words).chars().count() > MAX_RULE_LENGTH {
-        Err("it is too long to be shown whole")
+        Err("it is too long to be shown in full")
     } else if whole != words && !begins_shown_command(words, facts) {
-        Err("nothing that is shown begins so")
+        Err("no command on the screen begins with it")
     } else {
         Ok(())
     }

@@ -66,9 +66,9 @@ fn is_ambiguous_name(approval: &McpToolApproval) -> bool {
 /// Returns why a person has to approve a call even if a rule allows it.
 fn human_approval_reason(approval: &McpToolApproval) -> Option<&'static str> {
     if is_ambiguous_name(approval) {
-        Some("its name does not tell its server from its tool")
+        Some("its name does not separate the server from the tool")
     } else if !approval.is_standard_message() {
-        Some("it is not asked in the words of Codex")
+        Some("the question does not have Codex's wording")
     } else {
         None
     }

@@ -30,7 +30,7 @@ pub(super) fn read_hook_reply(end: &HookExit, event: HookEvent) -> HookReply {
         HookExit::TimedOut(limit) => {
             failed_reply(&format!("it took longer than {} s", limit.as_secs()))
         }
-        HookExit::Failed(error) => failed_reply(&format!("it did not run: {error}")),
+        HookExit::Failed(error) => failed_reply(&format!("it could not be started: {error}")),
     };
     (said, reason.chars().take(MAX_REASON_CHARS).collect())
 }
@@ -50,9 +50,9 @@ fn reply_from_failure(
         return said;
     }
     let how = match (code, signal) {
-        (Some(code), _) => format!("it ended with status {code}"),
-        (None, Some(signal)) => format!("signal {signal} ended it"),
-        (None, None) => "it ended in no known way".to_owned(),
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => "unknown exit status".to_owned(),
     };
     let error = output_text(error);
     failed_reply(&if error.is_empty() { how } else { format!("{how}: {error}") })
@@ -64,17 +64,15 @@ fn parse_output(output: &CapturedOutput, event: HookEvent) -> HookReply {
         [] => (HookDecision::Pass, String::new()),
         text if text.first() == Some(&b'{') => match serde_json::from_slice(text) {
             Ok(answer) => parse_reply(&answer, event),
-            Err(error) => failed_reply(&format!("its answer was not understood: {error}")),
+            Err(error) => failed_reply(&format!("invalid output: {error}")),
         },
-        _ => failed_reply("its answer is not a JSON object"),
+        _ => failed_reply("its output is not a JSON object"),
     };
     // The missing part could have contained a denial.
     if read.0 == HookDecision::Deny || output.is_complete {
         return read;
     }
-    failed_reply(
-        "its answer did not end: it is too long, or a background process keeps the output open",
-    )
+    failed_reply("its output did not end: it is too long, or a background process keeps it open")
 }
 
 fn parse_reply(answer: &Value, event: HookEvent) -> HookReply {
@@ -86,7 +84,7 @@ fn parse_reply(answer: &Value, event: HookEvent) -> HookReply {
         None | Some(Value::Null)
             if older.0 == HookDecision::Allow && event != HookEvent::PreToolUse =>
         {
-            failed_reply("its answer is one to a call before it runs")
+            failed_reply("its output is for `PreToolUse`, which is another event")
         }
         None | Some(Value::Null) => older,
         Some(_) if older.0 == HookDecision::Deny => older,
@@ -117,7 +115,7 @@ fn parse_behavior(decision: &Value) -> HookReply {
     match string_field(decision, "behavior") {
         "deny" => (HookDecision::Deny, string_field(decision, "message").to_owned()),
         "allow" => (HookDecision::Allow, string_field(decision, "message").to_owned()),
-        _ => failed_reply("its behavior is neither allow nor deny"),
+        _ => failed_reply("`behavior` is neither `allow` nor `deny`"),
     }
 }
 
@@ -127,16 +125,16 @@ fn parse_permission_decision(output: &Value, event: HookEvent) -> HookReply {
     match (decision.and_then(Value::as_str), string_field(output, "hookEventName")) {
         (Some("deny"), _) => (HookDecision::Deny, reason()),
         (_, name) if name != event.as_camel_case() => {
-            failed_reply("its answer is for another event")
+            failed_reply("its output is for another event")
         }
         (Some(_), _) if event != HookEvent::PreToolUse => {
-            failed_reply("its answer is one to a call before it runs")
+            failed_reply("its output is for `PreToolUse`, which is another event")
         }
         (Some("allow"), _) => (HookDecision::Allow, reason()),
         // An answer that defers leaves the decision to a person.
         (Some("ask" | "defer"), _) => (HookDecision::Ask, reason()),
         (None, _) if decision.is_none() => (HookDecision::Pass, reason()),
-        _ => failed_reply("its decision is not one of allow, deny, ask and defer"),
+        _ => failed_reply("the decision is not one of `allow`, `deny`, `ask` and `defer`"),
     }
 }
 
@@ -147,7 +145,7 @@ fn parse_legacy_decision(answer: &Value) -> HookReply {
         None => (HookDecision::Pass, reason()),
         Some(Some("approve")) => (HookDecision::Allow, reason()),
         Some(Some("block")) => (HookDecision::Deny, reason()),
-        Some(_) => failed_reply("its decision is neither approve nor block"),
+        Some(_) => failed_reply("the decision is neither `approve` nor `block`"),
     }
 }
 

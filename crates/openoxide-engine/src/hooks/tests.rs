@@ -81,11 +81,11 @@ async fn each_hook_exit_follows_the_contract_of_claude_code_or_fails() {
         ("true".to_owned(), Pass, ""),
         ("echo no >&2; exit 2".to_owned(), Deny, "no"),
         (format!("{allow}; echo no >&2; exit 2"), Deny, "no"),
-        ("exit 1".to_owned(), Failed, "it ended with status 1"),
-        ("echo why >&2; exit 1".to_owned(), Failed, "it ended with status 1: why"),
-        (format!("{allow}; exit 1"), Failed, "it ended with status 1"),
+        ("exit 1".to_owned(), Failed, "exit status 1"),
+        ("echo why >&2; exit 1".to_owned(), Failed, "exit status 1: why"),
+        (format!("{allow}; exit 1"), Failed, "exit status 1"),
         (format!("{deny}; exit 1"), Deny, "so it is"),
-        ("exit 127".to_owned(), Failed, "it ended with status 127"),
+        ("exit 127".to_owned(), Failed, "exit status 127"),
         ("kill -9 $$".to_owned(), Failed, "signal 9 ended it"),
         // Answers.
         (allow.clone(), Allow, "so it is"),
@@ -93,7 +93,12 @@ async fn each_hook_exit_follows_the_contract_of_claude_code_or_fails() {
         (deny.clone(), Deny, "so it is"),
         (ask, Ask, "so it is"),
         (decision("defer"), Ask, "so it is"),
-        (decision("perhaps"), Failed, "its decision is not one of allow, deny, ask and defer"),
+        (
+            decision("perhaps"),
+            Failed,
+            "the decision is not one of `allow`, `deny`, `ask` and \
+                                       `defer`",
+        ),
         ("echo '{}'".to_owned(), Pass, ""),
         (r#"echo '{"continue":true,"suppressOutput":true}'"#.to_owned(), Pass, ""),
         (r#"echo '{"continue":false,"stopReason":"enough"}'"#.to_owned(), Deny, "enough"),
@@ -102,12 +107,12 @@ async fn each_hook_exit_follows_the_contract_of_claude_code_or_fails() {
         (
             r#"echo '{"decision":7}'"#.to_owned(),
             Failed,
-            "its decision is neither approve nor block",
+            "the decision is neither `approve` nor `block`",
         ),
         // What cannot be read.
-        ("echo fine".to_owned(), Failed, "its answer is not a JSON object"),
-        ("echo '[]'".to_owned(), Failed, "its answer is not a JSON object"),
-        ("printf '\\0'".to_owned(), Failed, "its answer is not a JSON object"),
+        ("echo fine".to_owned(), Failed, "its output is not a JSON object"),
+        ("echo '[]'".to_owned(), Failed, "its output is not a JSON object"),
+        ("printf '\\0'".to_owned(), Failed, "its output is not a JSON object"),
     ];
     for (script, said, reason) in rows {
         assert_eq!(place.one(&script).await, (said, reason.to_owned()), "{script}");
@@ -182,7 +187,7 @@ async fn a_program_is_run_as_it_is() {
     assert_eq!(answers[0].decision, HookDecision::Pass);
     assert!(place.path("a b").exists() && place.path("$HOME").exists());
     assert_eq!(answers[1].decision, HookDecision::Failed);
-    assert!(answers[1].reason.starts_with("it did not run: "), "{}", answers[1].reason);
+    assert!(answers[1].reason.starts_with("it could not be started: "), "{}", answers[1].reason);
     let nowhere = AbsPath::new("/nowhere/at/all").unwrap();
     let gone = Place { cwd: nowhere, ..place };
     assert_eq!(gone.one("true").await.0, HookDecision::Failed, "a directory that is not there");

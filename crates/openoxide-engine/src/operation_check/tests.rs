@@ -82,7 +82,7 @@ fn a_required_record_that_cannot_be_written_needs_explicit_approval() {
     assert_eq!(permit.record_seq(), None);
     let warnings = host.warnings();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].starts_with("not written down: "), "{warnings:?}");
+    assert!(warnings[0].starts_with("no audit record: "), "{warnings:?}");
     drop(permit);
     let without = User::new(rules);
     fs::write(without.directory.path().join("state"), "").unwrap();

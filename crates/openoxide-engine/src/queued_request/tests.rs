@@ -301,7 +301,7 @@ fn the_stricter_of_two_answers_applies() {
         assert_eq!(answer_of(&review).0, &ApprovalResponse::Denied);
         assert!(matches!(question.answer(&review, &host), CheckOutcome::Denied(_)));
     }
-    assert_eq!(host.warnings(), vec!["it was answered before: by another terminal"; 2]);
+    assert_eq!(host.warnings(), vec!["already answered by another terminal"; 2]);
 }
 
 /// The state directory is a file: no store can be made there, and no key for a grant.

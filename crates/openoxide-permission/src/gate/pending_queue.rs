@@ -41,8 +41,7 @@ impl PendingQueue {
             return Some("another request has the same id, and one answer cannot be for both");
         }
         let waiting = self.sessions.get(&session).map_or(0, BTreeSet::len);
-        (waiting >= MAX_PENDING_PER_SESSION)
-            .then_some("too many requests of this session wait for an answer")
+        (waiting >= MAX_PENDING_PER_SESSION).then_some("too many pending requests in this session")
     }
 
     pub(super) fn push(&mut self, question: CheckRequest, request: ApprovalRequest) {

@@ -44,7 +44,7 @@ fn validate(text: &str, host: &str) -> Result<(), RuleError> {
         return Err(RuleError::new("the host is empty or has an empty label", all));
     }
     if let Some(at) = text.find(['/', ':', '@', '?', '#']) {
-        let error = RuleError::new("a host has no scheme, user, port or path", at..at + 1);
+        let error = RuleError::new("a host cannot have a scheme, user, port or path", at..at + 1);
         return Err(error.with_help("write the host alone: `domain:example.com`"));
     }
     if !text.is_ascii() {
@@ -52,7 +52,7 @@ fn validate(text: &str, host: &str) -> Result<(), RuleError> {
         return Err(error.with_help("write it in its `xn--` form"));
     }
     if let Some(at) = text.find(|c: char| c.is_ascii_whitespace() || c.is_ascii_control()) {
-        return Err(RuleError::new("a host has no blanks", at..at + 1));
+        return Err(RuleError::new("a host cannot contain spaces", at..at + 1));
     }
     Ok(())
 }

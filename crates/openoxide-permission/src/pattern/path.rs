@@ -237,7 +237,7 @@ fn parse_class(
     while found != ']' || members.is_empty() {
         if found == '[' && name.get(start..).is_some_and(|class| class.contains("[:")) {
             let error =
-                RuleError::new("named character classes are not understood", start..name.len());
+                RuleError::new("named character classes are not supported", start..name.len());
             return Err(error.with_help("write the characters: `[a-z0-9]`"));
         }
         members.push(if found == '\\' { (next()?, false) } else { (found, found == '-') });
@@ -392,7 +392,7 @@ mod tests {
         assert!(matches("/a[x][:]b", Effect::Allow, "/p/ax:b"));
         for text in ["a[[:alpha:]]", "a[x[:digit:]]"] {
             let error = parse(text, Effect::Allow, anchors).unwrap_err();
-            assert_eq!(error.message, "named character classes are not understood", "{text}");
+            assert_eq!(error.message, "named character classes are not supported", "{text}");
             assert_eq!(error.range, 1..text.len());
         }
         assert!(matches(r"/a[\]x]b", Effect::Allow, "/p/a]b"));

@@ -96,7 +96,7 @@ fn other_formats_and_damaged_bytes_have_different_errors() {
         CompiledPolicyError::OtherFormat.to_string(),
         "another version wrote the compiled policy"
     );
-    assert_eq!(CompiledPolicyError::Damaged.to_string(), "the compiled policy is damaged");
+    assert_eq!(CompiledPolicyError::Damaged.to_string(), "the compiled policy is corrupt");
 }
 
 #[test]

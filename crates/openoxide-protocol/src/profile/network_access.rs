@@ -243,7 +243,7 @@ impl fmt::Display for HostPort {
 
 impl fmt::Display for HostPortError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` names no host: write HOST, HOST:PORT or *.DOMAIN", self.0)
+        write!(f, "`{}` is not a host: expected HOST, HOST:PORT or *.DOMAIN", self.0)
     }
 }
 

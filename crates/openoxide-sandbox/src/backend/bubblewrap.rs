@@ -25,16 +25,17 @@ pub(super) fn clause_enforcement(
                 if matches!(profile.network, NetworkAccess::Hosts(_) | NetworkAccess::Internet) =>
             {
                 ClauseEnforcement::new_stricter(
-                    "no host is reached: connections are caught in our own namespaces alone",
+                    "no host is reachable: only the backend `namespaces` can review connections",
                 )
             }
             // Only root owns the host's devices. `bwrap` can mount a device read-only, but such a
             // device cannot be opened.
             ProfileClause::Kernel if support.is_root => ClauseEnforcement::new_unenforced(
-                "as root, modes of the host's devices could be changed; `bwrap` cannot hold them",
+                "as root, the program could change modes of host devices; `bwrap` cannot prevent \
+                 that",
             ),
             ProfileClause::UnixSockets => {
-                ClauseEnforcement::new_stricter("no socket of the unix family but pairs")
+                ClauseEnforcement::new_stricter("no Unix sockets except socket pairs")
             }
             _ => ClauseEnforcement::ENFORCED,
         },

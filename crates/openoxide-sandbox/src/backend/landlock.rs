@@ -32,32 +32,33 @@ pub(super) fn clause_enforcement(
             if has_protected_paths(profile) =>
         {
             ClauseEnforcement::new_unenforced(
-                "its rules only add: a path in a writable directory cannot be excluded",
+                "Landlock rules only grant access: a path inside a writable directory cannot be \
+                 excluded",
             )
         }
         ProfileClause::Unreadable if !profile.unreadable.is_empty() => {
             ClauseEnforcement::new_unenforced(
-                "its rules only add: nothing can be left out of what is read",
+                "Landlock rules only grant access: no path can be made unreadable",
             )
         }
         ProfileClause::Network if profile.network != NetworkAccess::On => {
             ClauseEnforcement::new_stricter(
-                "no socket of any network family, not even for its own loopback",
+                "no network sockets, not even for the loopback of the sandbox",
             )
         }
         ProfileClause::UnixSockets => {
-            ClauseEnforcement::new_stricter("no socket of the unix family but pairs")
+            ClauseEnforcement::new_stricter("no Unix sockets except socket pairs")
         }
         ProfileClause::Processes => {
             ClauseEnforcement::new_unenforced("names and arguments of other processes can be read")
         }
         ProfileClause::ProcessTermination => {
-            ClauseEnforcement::new_unenforced("what leaves the process group goes on")
+            ClauseEnforcement::new_unenforced("processes that leave the process group keep running")
         }
         ProfileClause::Kernel if found.abi < DEVICES => {
             let own = found.abi;
             ClauseEnforcement::new_unenforced(format!(
-                "devices are held since version {DEVICES}, and this is {own}"
+                "restricting devices requires Landlock version {DEVICES}; this is {own}"
             ))
         }
         _ => ClauseEnforcement::ENFORCED,

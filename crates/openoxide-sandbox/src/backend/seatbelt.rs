@@ -30,20 +30,18 @@ pub(super) fn clause_enforcement(
         ProfileClause::Network
             if matches!(profile.network, NetworkAccess::Hosts(_) | NetworkAccess::Internet) =>
         {
-            ClauseEnforcement::new_stricter("no host is reached: nothing catches connections")
+            ClauseEnforcement::new_stricter("no host is reachable: connections cannot be reviewed")
         }
-        ProfileClause::UnixSockets => {
-            ClauseEnforcement::new_stricter("no socket of the unix family is called")
-        }
+        ProfileClause::UnixSockets => ClauseEnforcement::new_stricter("no Unix sockets"),
         ProfileClause::Processes => {
             ClauseEnforcement::new_unenforced("names of other processes can be listed")
         }
         ProfileClause::ProcessTermination => ClauseEnforcement::new_unenforced(
-            "macOS has no namespace of processes: one that leaves its group goes on",
+            "macOS has no process namespaces: processes that leave the process group keep running",
         ),
-        ProfileClause::Terminal => {
-            ClauseEnforcement::new_unenforced("its own terminal's input can be written")
-        }
+        ProfileClause::Terminal => ClauseEnforcement::new_unenforced(
+            "the program can write to the input of its own terminal",
+        ),
         _ => ClauseEnforcement::ENFORCED,
     }
 }

@@ -67,13 +67,13 @@ fn mount_private_directories(
     launch: &LaunchConfig,
     shown: &[(AbsPath, OwnedFd)],
 ) -> Result<OwnedFd, SandboxError> {
-    let making = || "making directories for temporary files".to_owned();
+    let making = || "creating directories for temporary files".to_owned();
     let memory = PrivateTmpfs::mount(launch.limits).with_step(making)?;
     if launch.profile.temp == TempDirectories::Private {
         memory.mount_temporary_directories().with_step(making)?;
         attach_trees(shown)?;
         let scratch = scratch_overlays::mount_overlays(&launch.scratch_directories, &memory);
-        scratch.with_step(|| "making caches of its own".to_owned())?;
+        scratch.with_step(|| "creating private caches".to_owned())?;
     }
     let shared = memory.create_shared_directory("shm").with_step(making)?;
     memory.detach().with_step(making)?;

@@ -31,7 +31,7 @@ pub(super) fn create_overlays(
     let one = |(number, root): (usize, &PathBuf)| {
         let layer = OverlayLayer::new(Path::new(place.as_str()), number);
         let tree = create_overlay(root, &layer)
-            .with_step(|| format!("staging `{}`: laying an overlay over it", root.display()))?;
+            .with_step(|| format!("staging `{}`: mounting an overlay", root.display()))?;
         let root = AbsPath::new(&root.to_string_lossy()).map_err(io::Error::other);
         Ok((root.with_step(|| "naming a directory".to_owned())?, tree))
     };

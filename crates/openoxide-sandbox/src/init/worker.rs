@@ -60,7 +60,7 @@ fn prepare(
     wire: &MessageSocket,
     shares: &ResourceShares,
 ) -> Result<(), SandboxError> {
-    check_streams(launch).with_step(|| "passing input and output on".to_owned())?;
+    check_streams(launch).with_step(|| "relaying input and output".to_owned())?;
     std::env::set_current_dir(launch.cwd.as_str())
         .with_step(|| format!("going to `{}`", launch.cwd))?;
     setsid().with_step(|| "making a session".to_owned())?;
@@ -112,9 +112,9 @@ fn install_filter(live: bool) -> io::Result<Option<OwnedFd>> {
 
 fn describe_filter_step(live: bool) -> String {
     let what = if live {
-        "holding changes of files (`--live`), which only one program can that hears of system calls"
+        "installing the seccomp listener for file changes (`--live`), of which only one can exist"
     } else {
-        "installing the filter of system calls"
+        "installing the system call filter"
     };
     what.to_owned()
 }

@@ -67,7 +67,7 @@ impl PlaceholderRegistry {
         let others = || {
             io::Error::new(
                 ErrorKind::PermissionDenied,
-                format!("{}: others may write here", path.display()),
+                format!("{}: writable by other users", path.display()),
             )
         };
         own.then_some(registry).ok_or_else(others)

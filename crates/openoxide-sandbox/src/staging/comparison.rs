@@ -26,8 +26,8 @@ const MAX_DEPTH: usize = 100;
 
 const PROTECTED_REASON: &str = "is protected";
 const CHANGED_REASON: &str = "was changed by another program in the meantime";
-const NOT_UTF8_REASON: &str = "has a name that no rule could name: it is not UTF-8";
-const REMAINDER_REASON: &str = "would take the place of a directory of which something stays";
+const NOT_UTF8_REASON: &str = "has a name that is not valid UTF-8, which no rule can match";
+const REMAINDER_REASON: &str = "would replace a directory that is not empty";
 const FILE_TYPE_REASON: &str = "is neither file nor directory nor symbolic link";
 
 impl StagingArea {

@@ -123,10 +123,7 @@ pub(super) fn check_roots(registry: &Path, roots: &[PathBuf]) -> io::Result<()> 
             return refused(root, "is not a directory: only files in directories are staged");
         }
         if staging_root(registry).starts_with(root) {
-            return refused(
-                root,
-                "holds this program's own state, which is where changes would be staged",
-            );
+            return refused(root, "contains OpenOxide's own state, where changes would be staged");
         }
         if parse_mount_points(&mounted).any(|point| point != *root && point.starts_with(root)) {
             return refused(

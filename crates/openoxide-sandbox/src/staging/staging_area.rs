@@ -60,7 +60,7 @@ impl StagingArea {
         stage_directory::check_roots(Path::new(registry.as_str()), &paths)
             .with_step(|| "staging".to_owned())?;
         let place = StageDirectory::create(Path::new(registry.as_str()));
-        let place = place.with_step(|| "making a place for what is staged".to_owned())?;
+        let place = place.with_step(|| "creating the stage directory".to_owned())?;
         let root = |(number, path): (usize, &PathBuf)| {
             let staged = StagedRoot::create(path, &OverlayLayer::new(place.path(), number));
             staged.with_step(|| format!("staging `{}`", path.display()))
@@ -83,7 +83,7 @@ impl StagingArea {
         let path = self.directory.path().to_str().ok_or(io::ErrorKind::InvalidFilename);
         let path = path.map_err(io::Error::from);
         path.and_then(|path| AbsPath::new(path).map_err(io::Error::other))
-            .with_step(|| "naming a place for what is staged".to_owned())
+            .with_step(|| "naming the stage directory".to_owned())
     }
 
     /// Reads at most `most` bytes of the file that a change would replace.

@@ -87,7 +87,7 @@ impl BackendAttempt<'_> {
         let signals = sys::create_signalfd(event_loop::HANDLED_SIGNALS);
         let signals = signals.with_step(|| "receiving signals".to_owned())?;
         let streams = StreamPipes::create(self.launch.terminal)
-            .with_step(|| "looking at the standard streams".to_owned())?;
+            .with_step(|| "inspecting the standard streams".to_owned())?;
         let owner = HostIdentity::current();
         let shares = ResourceShares::acquire(Path::new(self.launch.registry.as_str()));
         let first = match self.group {

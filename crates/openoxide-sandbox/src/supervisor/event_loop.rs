@@ -330,11 +330,11 @@ impl<'a> SupervisorLoop<'a> {
             notification: self
                 .has_notifications
                 .then_some(())
-                .ok_or_else(|| lack("no listener was free")),
+                .ok_or_else(|| lack("no seccomp listener was available")),
             landlock: self
                 .has_landlock
                 .then_some(LandlockVersion { abi: 0, errata: 0 })
-                .ok_or_else(|| lack("this kernel has none")),
+                .ok_or_else(|| lack("not supported by this kernel")),
             ..HostFeatures::new_supported()
         };
         EnforcementPlan::for_profile(SandboxBackend::Namespaces, &self.launch.profile, &support)

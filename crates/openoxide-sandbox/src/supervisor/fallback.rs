@@ -35,7 +35,7 @@ pub(super) fn run_with_fallback(
 fn namespaces_required_error(first: SandboxError) -> SandboxError {
     match first {
         SandboxError::Setup { step, error } => SandboxError::Setup {
-            step: format!("`--live` needs namespaces of our own; {step}"),
+            step: format!("`--live` requires the backend `namespaces`; {step}"),
             error,
         },
         other @ SandboxError::Unavailable { .. } => other,

@@ -6,13 +6,14 @@ use crate::interface::ResourceLimits;
 
 /// Returns one sentence about the limits that are not enforced, or `None` if all are enforced.
 pub(super) fn describe_unenforced(limits: ResourceLimits, error: &io::Error) -> Option<String> {
-    let memory = "the limit on memory counts for each process alone, and files in memory are not counted with it";
-    let processes = "root may start any number of processes";
+    let memory = "the memory limit applies to each process separately and excludes files in \
+                  memory";
+    let processes = "the process limit does not apply to root";
     // The kernel limits the number of processes of all users except root (RLIMIT_NPROC).
     let unbounded = limits.processes.is_some() && rustix::process::geteuid().is_root();
     let gaps = [(limits.memory.is_some(), memory), (unbounded, processes)];
     let gaps: Vec<_> = gaps.into_iter().filter_map(|(is, text)| is.then_some(text)).collect();
-    let why = "no control group with these limits can be made here";
+    let why = "cannot create a control group with these limits";
     (!gaps.is_empty()).then(|| format!("{}: {why} ({error})", gaps.join("; ")))
 }
 
@@ -29,7 +30,7 @@ mod tests {
             )
         };
         assert_eq!(said(None, None), None);
-        assert!(said(Some(1), None).unwrap().starts_with("the limit on memory"));
+        assert!(said(Some(1), None).unwrap().starts_with("the memory limit"));
         let root = rustix::process::geteuid().is_root();
         assert_eq!(said(None, Some(1)).is_some(), root);
     }

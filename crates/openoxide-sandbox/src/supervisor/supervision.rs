@@ -59,14 +59,14 @@ pub(crate) fn run_with_caller(
     progress: &ProgressWriter,
 ) -> Result<SandboxReport, SandboxError> {
     let profile =
-        with_aliases(&launch.profile).with_step(|| "looking for unreadable files".to_owned())?;
+        with_aliases(&launch.profile).with_step(|| "searching for unreadable files".to_owned())?;
     let launch = &LaunchConfig { profile, ..launch.clone() };
     let wanted = by.map(|backend| fallback::check_backend(backend, launch)).transpose()?;
     let guarded = ProtectedPaths::find_with_changeable(&launch.profile, &launch.changeable_paths)
-        .with_step(|| "looking for protected files".to_owned())?;
+        .with_step(|| "searching for protected files".to_owned())?;
     let registry = PlaceholderRegistry::open(Path::new(launch.registry.as_str()));
     let registry = registry.with_step(|| "opening the registry".to_owned())?;
-    remove_stale(&registry).with_step(|| "clearing up after killed runs".to_owned())?;
+    remove_stale(&registry).with_step(|| "cleaning up after killed runs".to_owned())?;
     let (group, unlimited) = match ControlGroup::create(launch.limits) {
         Ok(group) => (group, None),
         Err(error) => (None, limit_report::describe_unenforced(launch.limits, &error)),

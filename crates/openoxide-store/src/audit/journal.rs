@@ -174,7 +174,7 @@ struct JournalWriter<'a> {
 impl<'a> JournalWriter<'a> {
     fn open(place: &'a JournalDirectory, limits: JournalLimits) -> Result<Self, AuditError> {
         let file = place.open_append(ACTIVE_SEGMENT_NAME)?;
-        let length = file.metadata().map_err(AuditError::io_error("cannot be looked at"))?.len();
+        let length = file.metadata().map_err(AuditError::io_error("cannot be accessed"))?.len();
         let end = read_segment_tail(&file, length)?;
         let before = match end.link {
             Some(link) => link,
@@ -272,7 +272,7 @@ fn read_closed_link(
     last: u64,
 ) -> Result<Option<JournalPosition>, AuditError> {
     let file = place.open_read(&closed_segment_name(last))?;
-    let length = file.metadata().map_err(AuditError::io_error("cannot be looked at"))?.len();
+    let length = file.metadata().map_err(AuditError::io_error("cannot be accessed"))?.len();
     Ok(read_segment_tail(&file, length)?.link)
 }
 
@@ -286,7 +286,7 @@ fn find_outdated_segments(
     let mut found = Vec::new();
     for last in list_closed_segments(place)?.into_iter().rev() {
         let meta = fs::symlink_metadata(place.file_path(&closed_segment_name(last)));
-        let meta = meta.map_err(AuditError::io_error("cannot be looked at"))?;
+        let meta = meta.map_err(AuditError::io_error("cannot be accessed"))?;
         total += meta.len();
         let changed = meta.modified().ok().map(UtcTimestamp::from);
         if !found.is_empty() || total > limits.total || changed.is_some_and(|at| at.0 < oldest) {

@@ -49,7 +49,7 @@ impl JournalDirectory {
             found => found,
         };
         let found =
-            found.map_err(AuditError::io_error("has a directory that cannot be looked at"))?;
+            found.map_err(AuditError::io_error("has a directory that cannot be accessed"))?;
         if !found.is_dir() {
             return Err(self.0.unsafe_error("is not a directory"));
         }
@@ -107,7 +107,7 @@ impl JournalDirectory {
     pub(super) fn open_read(&self, name: &str) -> Result<File, AuditError> {
         let path = self.file_path(name);
         let found =
-            fs::symlink_metadata(&path).map_err(AuditError::io_error("cannot be looked at"))?;
+            fs::symlink_metadata(&path).map_err(AuditError::io_error("cannot be accessed"))?;
         check_regular_file(&path, &found)?;
         File::open(&path).map_err(AuditError::io_error("cannot be opened"))
     }
@@ -124,7 +124,7 @@ fn check_owner(path: &Path, found: &Metadata) -> Result<(), AuditError> {
     let user = fs::metadata("/proc/self").map(|process| process.uid());
     match user {
         Ok(user) if user != found.uid() => Err(path.unsafe_error("belongs to another user")),
-        _ if found.mode() & 0o022 != 0 => Err(path.unsafe_error("can be written by others")),
+        _ if found.mode() & 0o022 != 0 => Err(path.unsafe_error("is writable by other users")),
         _ => Ok(()),
     }
 }

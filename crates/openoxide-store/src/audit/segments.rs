@@ -121,7 +121,7 @@ fn open_segment(
     last: Option<u64>,
 ) -> Result<JournalSegment, AuditError> {
     let file = place.open_read(&name)?;
-    let length = file.metadata().map_err(AuditError::io_error("cannot be looked at"))?.len();
+    let length = file.metadata().map_err(AuditError::io_error("cannot be accessed"))?.len();
     Ok(JournalSegment { name, last, file, length })
 }
 

@@ -22,7 +22,7 @@ impl PolicyFileParser<'_> {
             );
         };
         if items.len() > MAX_DIRECTORIES {
-            let message = format!("these are more than {MAX_DIRECTORIES} directories");
+            let message = format!("more than {MAX_DIRECTORIES} directories");
             self.push_problem(message, value.span(), None, false);
         }
         items.iter().take(MAX_DIRECTORIES).for_each(|item| self.parse_directory(item));
@@ -30,7 +30,7 @@ impl PolicyFileParser<'_> {
 
     fn parse_directory(&mut self, item: &TomlValue<'_>) {
         let Some(text) = item.get_ref().as_str() else {
-            return self.push_problem("a directory is a text", item.span(), None, false);
+            return self.push_problem("expected a string", item.span(), None, false);
         };
         match parse_directory(text, self.anchors) {
             Ok(path) => {

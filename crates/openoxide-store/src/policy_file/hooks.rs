@@ -28,13 +28,13 @@ impl PolicyFileParser<'_> {
             return self.push_problem("hooks are tables", value.span(), help, true);
         };
         if items.len() > MAX_HOOKS {
-            let message = format!("these are more than {MAX_HOOKS} hooks");
+            let message = format!("more than {MAX_HOOKS} hooks");
             self.push_problem(message, value.span(), None, true);
         }
         for item in items.iter().take(MAX_HOOKS) {
             match item.get_ref() {
                 DeValue::Table(table) => self.parse_hook(table, &item.span()),
-                _ => self.push_problem("a hook is a table", item.span(), None, true),
+                _ => self.push_problem("expected a table", item.span(), None, true),
             }
         }
     }
@@ -72,7 +72,7 @@ impl PolicyFileParser<'_> {
     fn parse_event(&mut self, table: &DeTable<'_>, span: &Range<usize>) -> Option<HookEvent> {
         let Some(value) = table.get("event") else {
             let help = Some("write `event = \"pre_tool_use\"`".to_owned());
-            self.push_problem("the hook has no `event`", span.clone(), help, true);
+            self.push_problem("missing key `event`", span.clone(), help, true);
             return None;
         };
         self.parse_word(value, "event", HookEvent::parse, HookEvent::PreToolUse.as_str())
@@ -81,7 +81,7 @@ impl PolicyFileParser<'_> {
     fn parse_matcher(&mut self, table: &DeTable<'_>) -> Option<HookMatcher> {
         let Some(value) = table.get("matcher") else { return Some(HookMatcher::default()) };
         let Some(text) = value.get_ref().as_str() else {
-            self.push_problem("`matcher` is a text", value.span(), None, true);
+            self.push_problem("`matcher` must be a string", value.span(), None, true);
             return None;
         };
         let read = HookMatcher::parse_name_patterns(text);
@@ -95,7 +95,7 @@ impl PolicyFileParser<'_> {
 
     fn parse_command(&mut self, table: &DeTable<'_>, span: &Range<usize>) -> Option<HookCommand> {
         let Some(value) = table.get("command") else {
-            self.push_problem("the hook has no `command`", span.clone(), None, true);
+            self.push_problem("missing key `command`", span.clone(), None, true);
             return None;
         };
         let command = to_hook_command(value.get_ref());
@@ -122,7 +122,7 @@ impl PolicyFileParser<'_> {
         let seconds = number.filter(|seconds| (1..=MAX_TIMEOUT_SECONDS).contains(seconds));
         if seconds.is_none() {
             let message =
-                format!("`timeout` is a number of seconds from 1 to {MAX_TIMEOUT_SECONDS}");
+                format!("`timeout` must be a number of seconds from 1 to {MAX_TIMEOUT_SECONDS}");
             self.push_problem(message, value.span(), None, true);
         }
         seconds.map(Duration::from_secs)

@@ -47,12 +47,17 @@ impl PolicyFileParser<'_> {
     pub(super) fn parse_long_rules(&mut self, value: &TomlValue<'_>) {
         let DeValue::Array(items) = value.get_ref() else {
             let help = "write `[[permissions.rule]]`".to_owned();
-            return self.push_problem("long rules are tables", value.span(), Some(help), true);
+            return self.push_problem(
+                "expected an array of tables (`[[permissions.rule]]`)",
+                value.span(),
+                Some(help),
+                true,
+            );
         };
         for item in items {
             match item.get_ref() {
                 DeValue::Table(table) => self.parse_long_rule(table, item.span()),
-                _ => self.push_problem("a long rule is a table", item.span(), None, true),
+                _ => self.push_problem("expected a table", item.span(), None, true),
             }
         }
     }
@@ -89,7 +94,7 @@ impl PolicyFileParser<'_> {
         match table.get("action") {
             Some(value) => self.parse_word(value, "action", effect, "allow`, `ask`, `deny"),
             None => {
-                self.push_problem("the rule has no `action`", span.clone(), None, true);
+                self.push_problem("missing key `action`", span.clone(), None, true);
                 None
             }
         }
@@ -104,11 +109,11 @@ impl PolicyFileParser<'_> {
     ) -> Option<(String, Range<usize>)> {
         let restrains = effect != Effect::Allow;
         let Some(value) = table.get(key) else {
-            self.push_problem(format!("the rule has no `{key}`"), span.clone(), None, restrains);
+            self.push_problem(format!("missing key `{key}`"), span.clone(), None, restrains);
             return None;
         };
         let Some(text) = value.get_ref().as_str() else {
-            self.push_problem(format!("`{key}` is a text"), value.span(), None, restrains);
+            self.push_problem(format!("`{key}` must be a string"), value.span(), None, restrains);
             return None;
         };
         Some((text.to_owned(), value.span()))
@@ -121,7 +126,7 @@ impl PolicyFileParser<'_> {
             self.parse_word(value, "reviewer", |word| (word == "human").then_some(()), "human");
         if human.is_some() && effect != Effect::Ask {
             let help = Some("write `action = \"ask\"`".to_owned());
-            self.push_problem("only what asks has a reviewer", value.span(), help, true);
+            self.push_problem("`reviewer` requires `action = \"ask\"`", value.span(), help, true);
         }
         human.is_some()
     }
@@ -130,7 +135,7 @@ impl PolicyFileParser<'_> {
         let value = table.get("reason")?;
         let text = value.get_ref().as_str().map(str::to_owned);
         if text.is_none() {
-            self.push_problem("`reason` is a text", value.span(), None, false);
+            self.push_problem("`reason` must be a string", value.span(), None, false);
         }
         text
     }
@@ -141,7 +146,7 @@ impl PolicyFileParser<'_> {
             let Some(value) = table.get(key) else { continue };
             let DeValue::Array(items) = value.get_ref() else {
                 self.push_problem(
-                    format!("`{key}` is a list of examples"),
+                    format!("`{key}` must be an array of examples"),
                     value.span(),
                     None,
                     true,
@@ -157,7 +162,7 @@ impl PolicyFileParser<'_> {
     fn check_example(&mut self, item: &TomlValue<'_>, rule: &Rule, wanted: bool) {
         let restrains = rule.effect != Effect::Allow;
         let Some(text) = item.get_ref().as_str() else {
-            return self.push_problem("an example is a text", item.span(), None, restrains);
+            return self.push_problem("expected a string", item.span(), None, restrains);
         };
         match matches_example(rule, text, self.anchors) {
             Ok(found) if found == wanted => {}

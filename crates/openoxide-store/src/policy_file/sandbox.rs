@@ -69,11 +69,11 @@ impl PolicyFileParser<'_> {
     ) -> Vec<(String, Range<usize>)> {
         let DeValue::Array(items) = value.get_ref() else {
             let help = Some(format!("write `{key} = [\"…\"]`"));
-            self.push_problem(format!("`{key}` is a list"), value.span(), help, restrains);
+            self.push_problem(format!("`{key}` must be an array"), value.span(), help, restrains);
             return Vec::new();
         };
         if items.len() > MAX_LIST_ITEMS {
-            let message = format!("these are more than {MAX_LIST_ITEMS} in `{key}`");
+            let message = format!("more than {MAX_LIST_ITEMS} entries in `{key}`");
             self.push_problem(message, value.span(), None, restrains);
         }
         let mut texts = Vec::new();
@@ -161,7 +161,7 @@ impl PolicyFileParser<'_> {
             number.and_then(|number| u32::from_str_radix(number.as_str(), number.radix()).ok());
         let number = number.filter(|number| *number > 0);
         if number.is_none() {
-            let message = format!("`{key}` is a number from 1 to {}", u32::MAX);
+            let message = format!("`{key}` must be a number from 1 to {}", u32::MAX);
             self.push_problem(message, value.span(), None, true);
         }
         number

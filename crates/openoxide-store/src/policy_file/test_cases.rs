@@ -62,7 +62,7 @@ pub(super) fn parse_cases(
                 Ok(case) => cases.push(case),
                 Err(problem) => problems.push(problem),
             },
-            _ => problems.push(new_problem("a test is a table", item.span())),
+            _ => problems.push(new_problem("expected a table", item.span())),
         }
     }
     (cases, problems)
@@ -88,7 +88,7 @@ fn parse_case(
         |key: &str| match table.get(key).map(|value| (value.get_ref().as_str(), value.span())) {
             None => Ok(None),
             Some((Some(text), span)) => Ok(Some((text, span))),
-            Some((None, span)) => Err(new_problem(format!("`{key}` is a text"), span)),
+            Some((None, span)) => Err(new_problem(format!("`{key}` must be a string"), span)),
         };
     let (tool, input) = match (word("command")?, word("tool")?) {
         (Some((script, _)), None) => ("Bash".to_owned(), serde_json::json!({ "command": script })),
@@ -96,10 +96,15 @@ fn parse_case(
             let input = table.get("input").and_then(|value| to_json(value.get_ref(), 0));
             (tool.to_owned(), input.unwrap_or_else(|| Json::Object(serde_json::Map::new())))
         }
-        _ => return Err(new_problem("a test has either `command`, or `tool` and `input`", span)),
+        _ => {
+            return Err(new_problem(
+                "a test requires either `command`, or `tool` and `input`",
+                span,
+            ));
+        }
     };
     let Some((expect, at)) = word("expect")? else {
-        return Err(new_problem("the test has no `expect`", span));
+        return Err(new_problem("missing key `expect`", span));
     };
     let effects = [Effect::Allow, Effect::Ask, Effect::Deny];
     let expect = effects.into_iter().find(|effect| effect.as_str() == expect);
@@ -159,11 +164,11 @@ mod tests {
     fn wrong_tests_are_pointed_at() {
         for (text, said, at) in [
             ("test = 1", "[[test]]", 7),
-            ("[[test]]\ncommand = \"x\"", "no `expect`", 0),
+            ("[[test]]\ncommand = \"x\"", "missing key `expect`", 0),
             ("[[test]]\nexpect = \"ask\"", "either", 0),
             ("[[test]]\ncommand = \"x\"\nexpect = \"maybe\"", "write `allow`", 32),
             ("[[test]]\ncmd = \"x\"", "`cmd`", 9),
-            ("[[test]]\ncommand = 1\nexpect = \"ask\"", "is a text", 19),
+            ("[[test]]\ncommand = 1\nexpect = \"ask\"", "must be a string", 19),
         ] {
             let problems = read_cases(text).unwrap_err();
             assert!(problems[0].message.contains(said), "{text}: {problems:?}");

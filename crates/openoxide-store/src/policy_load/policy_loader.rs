@@ -110,8 +110,8 @@ impl PolicyLoader {
                 if let Some(open) = find_replaceable_directory(&directories) {
                     let open = open.display();
                     let why = format!(
-                        "{name}: others than you can replace it, because they can write the directory `{open}`; \
-                         run `chmod o-w {open}`"
+                        "{name}: other users can replace it, because they can write to the \
+                         directory `{open}`; run `chmod o-w {open}`"
                     );
                     self.record_policy_error(source, &why);
                 }

@@ -47,7 +47,7 @@ fn ensure_directory(directory: &Path) -> Result<PathBuf, RequestStoreError> {
     if !found.is_dir() {
         return Err(unsafe_error(directory, "it is not a directory"));
     }
-    check_owner(directory, &found, 0o022, "others can write it")?;
+    check_owner(directory, &found, 0o022, "it is writable by other users")?;
     fs::canonicalize(directory).map_err(RequestStoreError::from_io(directory))
 }
 
@@ -66,7 +66,7 @@ fn check_files(path: &Path) -> Result<(), RequestStoreError> {
 fn check_file(path: &Path) -> Result<(), RequestStoreError> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() => Err(unsafe_error(path, "not a regular file")),
-        Ok(found) => check_owner(path, &found, 0o077, "others can read or write it"),
+        Ok(found) => check_owner(path, &found, 0o077, "it is accessible to other users"),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(RequestStoreError::from_io(path)(error)),
     }

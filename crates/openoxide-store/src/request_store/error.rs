@@ -16,7 +16,7 @@ pub enum RequestStoreError {
     #[error("no state directory: set HOME or XDG_STATE_HOME")]
     NoStateDirectory,
     /// Another user could have written the database.
-    #[error("{}: {why}; remove it, or give it back to you alone", path.display())]
+    #[error("{}: {why}; remove it, or make it accessible only to you", path.display())]
     Unsafe {
         /// The path of the file or directory.
         path: PathBuf,

@@ -26,7 +26,7 @@ impl fmt::Display for AskError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoTerminal => out.write_str("no terminal is available to ask on"),
-            Self::HungUp => out.write_str("the terminal went away before there was an answer"),
+            Self::HungUp => out.write_str("the terminal was closed before you answered"),
             Self::Withdrawn => out.write_str("the question was withdrawn"),
             Self::Io(error) => write!(out, "the terminal failed: {error}"),
         }

@@ -116,7 +116,7 @@ impl PromptState {
                 _ => PromptStep::ShowAllFirst,
             },
             // A reviewer who means all requests must not approve this one for the session instead.
-            KeyCode::Char('A') => self.build_hint("A answers nothing here"),
+            KeyCode::Char('A') => self.build_hint("A is not an answer here"),
             KeyCode::Char(c) if plain => self.handle_letter(c.to_ascii_lowercase()),
             _ => self.build_hint("unknown key"),
         }
@@ -140,7 +140,7 @@ impl PromptState {
                 PromptStep::Message
             }
             'v' => PromptStep::ShowAll,
-            'a' | 'p' | 's' => self.build_hint(&format!("{c} answers nothing here")),
+            'a' | 'p' | 's' => self.build_hint(&format!("{c} is not an answer here")),
             _ => self.build_hint("unknown key"),
         }
     }

@@ -72,9 +72,9 @@ fn an_unknown_key_shows_a_hint() {
     pty.answer("\r");
     pty.after("Enter does not select an answer. Press one of:", "q");
     pty.after("unknown key; press one of: y a p n m v Esc", "s");
-    pty.after("s answers nothing here", "\x1b[A");
+    pty.after("s is not an answer here", "\x1b[A");
     pty.after("unknown key", "A");
-    pty.after("A answers nothing here", "n");
+    pty.after("A is not an answer here", "n");
     assert_eq!(pty.end().answers, format!("[{NO}]"));
 }
 
@@ -123,7 +123,7 @@ fn all_still_asks_about_explicit_approval_requests() {
     let mut pty = three();
     pty.answer("A");
     pty.after("OpenOxide asks (2 of 3)", "A");
-    pty.after("A answers nothing here", "y");
+    pty.after("A is not an answer here", "y");
     assert_eq!(pty.end().answers, format!("[{YES},{YES},{YES}]"));
 }
 

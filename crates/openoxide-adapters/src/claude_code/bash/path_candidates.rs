@@ -55,7 +55,10 @@ impl<'p> ClaudeScriptCheck<'p, '_> {
         let moves = self.commands.iter().any(|command| command.name() == "cd");
         for output in self.collect_output_paths() {
             let Some(path) = output.filter(|_| !moves) else {
-                return Some(ClaudeVerdict::new(Effect::Ask, "where it writes cannot be told"));
+                return Some(ClaudeVerdict::new(
+                    Effect::Ask,
+                    "the file that it writes cannot be determined",
+                ));
             };
             let answer = self.policy.check_write("Bash", &path, self.context);
             if answer.effect != Effect::Allow {

@@ -51,10 +51,7 @@ fn hooks_that_cannot_be_run_are_reported() {
         (pre(r#"{"type": "mcp_tool", "server": "s", "tool": "t"}"#), "type `mcp_tool`"),
         (pre(r#"{"type": "command", "command": "x", "async": true}"#), "`async`"),
         (pre(r#"{"type": "command", "command": "x", "shell": "powershell"}"#), "`powershell`"),
-        (
-            pre(r#"{"type": "command", "command": "openoxide hook claude"}"#),
-            "it would only ask itself",
-        ),
+        (pre(r#"{"type": "command", "command": "openoxide hook claude"}"#), "it would call itself"),
     ];
     for (hooks, expected) in rows {
         let found = read_hooks(&hooks);

@@ -6,7 +6,7 @@ use crate::user_messages;
 
 /// The message for a journal without records.
 pub(crate) const NO_RECORDS: &str =
-    "nothing has been written down yet; `openoxide run` and `openoxide hook` do";
+    "the journal is empty; `openoxide run` and `openoxide hook` write records";
 
 /// Returns a fault with its location.
 pub(super) fn format_fault(fault: &JournalFault) -> String {

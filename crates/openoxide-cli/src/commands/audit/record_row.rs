@@ -56,7 +56,7 @@ fn saved_grant_line(entry: &AuditEvent) -> Option<String> {
     let line = |text: &str| escape_text(text, LineMode::SingleLine);
     let Some(grant) = &answer.grant else {
         let session = answer.scope == Some(GrantScope::Session);
-        return session.then(|| "kept for the session: exactly this".to_owned());
+        return session.then(|| "saved for the session: this exact action".to_owned());
     };
     let breadth = match grant.breadth {
         Some(RuleBreadth::Narrower) => " (narrower)",
@@ -71,7 +71,7 @@ fn saved_grant_line(entry: &AuditEvent) -> Option<String> {
         grant.task.as_deref().map(|task| format!(", in the task {}", line(task))),
     ];
     let bounds: String = bounds.into_iter().flatten().collect();
-    Some(format!("kept for the project: {}{breadth}{bounds}", line(&grant.rules.join(", "))))
+    Some(format!("saved for the project: {}{breadth}{bounds}", line(&grant.rules.join(", "))))
 }
 
 fn format_uses(times: u32) -> String {
@@ -94,8 +94,10 @@ fn row_cells(entry: &AuditEvent) -> (String, &'static str, (String, String)) {
             ("removed".to_owned(), "2", (text, String::new()))
         }
         AuditEvent::Repair(repaired) => {
-            let text =
-                format!("cut off {} bytes of a record whose writer died", repaired.removed_bytes);
+            let text = format!(
+                "removed {} bytes of an incomplete record, whose writer was killed",
+                repaired.removed_bytes
+            );
             ("repaired".to_owned(), "2", (text, String::new()))
         }
     }

@@ -110,14 +110,14 @@ impl<'a> ReplayResult<'a> {
         let (same, differ) = (self.unchanged, self.changed_calls());
         let all = same + differ;
         let mut lines = vec![format!(
-            "{all} recorded calls were decided again: {same} as before, {differ} otherwise"
+            "{all} recorded calls decided again: {same} unchanged, {differ} different"
         )];
         let count = |(old, new, count): (Effect, Effect, u64)| {
             format!("{count:>7}  {} -> {}", old.as_str(), new.as_str())
         };
         lines.extend(self.count_changes().into_iter().map(count));
         lines.extend(
-            self.skipped_calls(past).map(|(count, why)| format!("{count:>7}  were not: {why}")),
+            self.skipped_calls(past).map(|(count, why)| format!("{count:>7}  skipped: {why}")),
         );
         let shown = self.changed.iter().take(limit);
         lines.extend(shown.map(|(call, decision)| render_text(call, decision)));

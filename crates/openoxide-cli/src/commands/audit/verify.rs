@@ -45,7 +45,7 @@ fn render_text(verdict: &VerificationReport) -> String {
             if first > 1 {
                 lines.push("older ones were removed because of their age or size".to_owned());
             }
-            lines.push(format!("the last one's hash: {}", head.hash));
+            lines.push(format!("hash of the last record: {}", head.hash));
             if !verdict.has_anchor {
                 lines.push("no anchor: missing records at the end cannot be detected".to_owned());
             }
@@ -55,7 +55,8 @@ fn render_text(verdict: &VerificationReport) -> String {
     if verdict.fault.is_none() && verdict.unfinished > 0 {
         let bytes = verdict.unfinished;
         lines.push(format!(
-            "{bytes} bytes behind it are an unfinished record: its writer died; the next one cuts them off"
+            "{bytes} bytes after it are an incomplete record, whose writer was killed; the next \
+             record replaces them"
         ));
     }
     lines.join("\n") + "\n"

@@ -39,7 +39,7 @@ struct CodexDecideRow {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "`cmd` is a script, or an object in which `cmd` is one")]
+#[serde(untagged, expecting = "`cmd` must be a string, or an object with a string `cmd`")]
 enum CodexCommandField {
     Script(String),
     Call(ShellToolCall),

@@ -52,9 +52,15 @@ pub(super) fn run_review(
             return Ok(ProgramExit::Failure);
         }
     };
-    let who =
-        if at_terminal { "and asks you" } else { "and leaves what has to be asked to others" };
-    print_line(&format!("answers for Codex at {} {who}; Ctrl-C ends that", path.display()));
+    let who = if at_terminal {
+        "and asking you"
+    } else {
+        "and leaving approval requests to other clients"
+    };
+    print_line(&format!(
+        "answering requests of Codex at {} {who}; press Ctrl-C to stop",
+        path.display()
+    ));
     let ended = review_requests(args, global, at_terminal, server);
     Ok(ended.unwrap_or_else(|stop| match stop {
         ReviewStop::Interrupted => ProgramExit::Interrupted,

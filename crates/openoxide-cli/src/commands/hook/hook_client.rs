@@ -26,7 +26,7 @@ pub(super) enum HookClient {
 fn unknown_settings_action(call: &AgentHookCall) -> Option<Action> {
     let left_in = claude_code::possible_final_directories(call);
     let directory = left_in.iter().find(|directory| has_own_settings(directory, &call.cwd))?;
-    let text = format!("the shell stays in `{directory}`, which has settings of its own");
+    let text = format!("the shell would stay in `{directory}`, which has its own settings");
     Some(Action::Opaque { text })
 }
 

@@ -67,7 +67,7 @@ fn directory_problem(one: &ResolvedDirectory) -> Option<(LintLevel, String)> {
     let text = &one.directory.text;
     match (one.state, &one.resolved_path) {
         (DirectoryState::Missing, _) => {
-            Some((LintLevel::Warning, format!("`{text}` adds nothing: no directory is there")))
+            Some((LintLevel::Warning, format!("`{text}` has no effect: no such directory")))
         }
         (DirectoryState::Refused(why), Some(real)) => {
             Some((LintLevel::Error, format!("`{text}` ignored: it resolves to {real}; {why}")))
@@ -85,7 +85,7 @@ fn render_lint_text(file: &PolicyText, (level, line, text, why): DirectoryLint<'
         escape_text(why, LineMode::SingleLine),
     );
     let column = file.text_column(line, text);
-    let help = "name a directory that is there, or remove it";
+    let help = "name an existing directory, or remove the entry";
     format!("{shown}:{line}:{column}: {}[OX408]: {why}\n  help: {help}", level.as_str())
 }
 
@@ -99,7 +99,7 @@ fn render_lint_json(file: &PolicyText, (level, line, text, why): DirectoryLint<'
         "column": file.text_column(line, text),
         "directory": text,
         "message": why,
-        "help": "name a directory that is there, or remove it",
+        "help": "name an existing directory, or remove the entry",
     })
     .to_string()
 }

@@ -113,7 +113,7 @@ pub(super) fn add_rule(args: &RuleAddArgs, global: GlobalArgs) -> Result<Program
     let path = target.source.path.display().to_string();
     let path = escape_text(&path, LineMode::SingleLine);
     if new == target.text {
-        user_messages::print_note(&format!("{path} has this rule already"));
+        user_messages::print_note(&format!("{path} already contains this rule"));
         return Ok(ProgramExit::Success);
     }
     target.write_text(&new, args.effect == Effect::Allow)?;

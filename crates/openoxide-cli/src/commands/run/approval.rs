@@ -57,7 +57,8 @@ impl RunContext<'_> {
     /// Checks an operation in the session of this run: hooks, rules, a reviewer and the audit
     /// record.
     ///
-    /// # Errors If the hooks were interrupted.
+    /// # Errors
+    /// If the hooks were interrupted.
     pub(super) fn check_operation(
         &self,
         operation: &Operation,

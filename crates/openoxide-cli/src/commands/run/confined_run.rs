@@ -23,8 +23,8 @@ pub(super) fn lost(decision: &Decision, roots: &[AbsPath]) -> Option<String> {
         .collect();
     (!names.is_empty()).then(|| {
         format!(
-            "`/tmp` and `/var/tmp` are private to this run: {} will not be there when it has ended. To keep a result, create the file \
-             first, or write it in the project",
+            "`/tmp` and `/var/tmp` are private to this run: {} will not exist after it ends. To \
+             keep a result, create the file first, or write it inside the project",
             names.join(", ")
         )
     })

@@ -49,7 +49,7 @@ pub(super) fn review_and_commit(
         }
         user_messages::print_line("openoxide: files changed in the meantime; asking again");
     }
-    Some(report_failure(&io::Error::other("files change all the time")))
+    Some(report_failure(&io::Error::other("files keep changing")))
 }
 
 /// Asks for the commit, and returns the number of its audit record.

@@ -83,7 +83,7 @@ fn new_approval_request(
 fn ask_decision() -> Decision {
     Decision {
         effect: Effect::Ask,
-        reason: "nothing that it has changed has landed yet".to_owned(),
+        reason: "its changes have not been applied".to_owned(),
         rule: None,
         parts: Vec::new(),
         findings: Vec::new(),

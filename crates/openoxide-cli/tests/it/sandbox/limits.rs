@@ -28,7 +28,7 @@ fn said(output: &Output) -> String {
 /// note has to report it.
 fn is_bounded(output: &Output) -> bool {
     let text = said(output);
-    let noted = text.contains("no control group with these limits can be made here");
+    let noted = text.contains("cannot create a control group with these limits");
     assert!(noted || !text.contains("used all"), "{text}");
     !noted
 }

@@ -235,7 +235,7 @@ fn a_command_that_cannot_be_staged_does_not_run() {
     let home = place.path("home").display().to_string();
     let (status, said) = run(&["sandbox", "run", "--stage", "--root", &home, "--", "touch", "x"]);
     assert_eq!(status, 125, "{said}");
-    assert!(said.contains("holds this program's own state"), "{said}");
+    assert!(said.contains("contains OpenOxide's own state"), "{said}");
     let by = ["sandbox", "run", "--stage", "--backend", "bubblewrap", "--", "touch", "x"];
     let (status, said) = run(&by);
     assert_eq!((status, place.path("w/x").exists()), (125, false), "{said}");
@@ -269,7 +269,7 @@ fn a_person_sees_the_changes_and_approves_them() {
     let (code, text) = terminal.end();
     assert_eq!(code, 0, "{text}");
     for line in [
-        "Let 4 staged files change",
+        "Apply changes to 4 staged files",
         "changed   a.txt (+1 -0)",
         "new       l → /etc/passwd",
         "new       x\\ny (+1)",
@@ -328,7 +328,7 @@ fn files_changed_during_the_question_are_skipped_and_it_is_asked_again() {
     world.file("a.txt", "one\n");
     world.file("b.txt", "one\n");
     let mut terminal = Terminal::run(&world, &["run", "--stage", "--", "./do.sh"]);
-    terminal.wait_for("Let 2 staged files change");
+    terminal.wait_for("Apply changes to 2 staged files");
     terminal.wait_for("[y]");
     world.file("a.txt", "mine\n");
     terminal.press("y");

@@ -26,7 +26,7 @@ pub(super) fn probe() -> FeatureSupport<BubblewrapVersion> {
             "its version {version} is older than {OLDEST_VERSION}"
         ))),
         Some(_) => inside.ok_or_else(|| {
-            MissingFeature::new("it cannot confine here, either")
+            MissingFeature::new("it cannot create a sandbox here, either")
                 .with_help("`bwrap --unshare-all --ro-bind / / --proc /proc true` shows the reason")
         }),
     }
@@ -35,7 +35,7 @@ pub(super) fn probe() -> FeatureSupport<BubblewrapVersion> {
 /// Checks that only root can change the file and the directories above it.
 fn is_system_owned(path: &Path) -> FeatureSupport {
     let file = fs::symlink_metadata(path).map_err(|_| {
-        MissingFeature::new(format!("there is no {BWRAP}"))
+        MissingFeature::new(format!("{BWRAP} does not exist"))
             .with_help("install the package `bubblewrap`")
     })?;
     if !file.is_file() {
@@ -44,7 +44,7 @@ fn is_system_owned(path: &Path) -> FeatureSupport {
     let foreign = path.ancestors().find(|part| !is_root_owned(part));
     match foreign {
         Some(part) => Err(MissingFeature::new(format!(
-            "{} is not root's alone: others could change it",
+            "{} is writable by users other than root",
             part.display()
         ))),
         None => Ok(()),
@@ -117,10 +117,15 @@ mod tests {
     fn a_program_that_others_could_change_is_not_the_systems() {
         let own = tempfile::tempdir().unwrap();
         let file = own.path().join("bwrap");
-        assert!(is_system_owned(&file).unwrap_err().reason.contains("there is no"));
+        assert!(is_system_owned(&file).unwrap_err().reason.contains("does not exist"));
         fs::write(&file, "").unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(is_system_owned(&file).unwrap_err().reason.contains("others could change it"));
+        assert!(
+            is_system_owned(&file)
+                .unwrap_err()
+                .reason
+                .contains("writable by users other than root")
+        );
         let link = own.path().join("link");
         std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
         assert!(is_system_owned(&link).unwrap_err().reason.contains("not a regular file"));

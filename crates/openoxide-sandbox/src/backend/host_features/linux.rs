@@ -21,9 +21,7 @@ impl HostFeatures {
         let (filter, listener) = probe::probe_seccomp();
         let namespaces = namespace_support(&tried, &release);
         let inside = |tried, words: fn(Errno) -> MissingFeature| match (&namespaces, tried) {
-            (Err(_), ProbeResult::NotAttempted) => {
-                Err(MissingFeature::new("it needs own namespaces"))
-            }
+            (Err(_), ProbeResult::NotAttempted) => Err(MissingFeature::new("requires namespaces")),
             (_, tried) => to_feature_support(tried, words),
         };
         Self {
@@ -36,7 +34,7 @@ impl HostFeatures {
             notification: to_feature_support(listener, explain_listener_error),
             landlock: landlock_support(),
             bubblewrap: bubblewrap::probe(),
-            seatbelt: Err(MissingFeature::new("it belongs to macOS")),
+            seatbelt: Err(MissingFeature::new("available only on macOS")),
         }
     }
 }
@@ -45,7 +43,7 @@ fn to_feature_support(tried: ProbeResult, words: fn(Errno) -> MissingFeature) ->
     match tried {
         ProbeResult::Succeeded => Ok(()),
         ProbeResult::Failed(error) => Err(words(error)),
-        ProbeResult::NotAttempted => Err(MissingFeature::new("what comes before it failed")),
+        ProbeResult::NotAttempted => Err(MissingFeature::new("an earlier requirement is not met")),
     }
 }
 
@@ -60,7 +58,7 @@ fn has_setting(path: &str, value: &str) -> bool {
 
 fn namespace_support(tried: &NamespaceProbe, release: &str) -> FeatureSupport {
     if release.ends_with("-Microsoft") {
-        let lack = MissingFeature::new("WSL 1 has no kernel of its own, and no namespaces");
+        let lack = MissingFeature::new("WSL 1 does not support namespaces");
         return Err(lack.with_help("`wsl --set-version DISTRIBUTION 2`"));
     }
     to_feature_support(tried.created, explain_namespace_error)?;
@@ -79,102 +77,101 @@ fn explain_namespace_error(error: Errno) -> MissingFeature {
     match error {
         Errno::NOSPC => match NAMESPACE_KINDS.into_iter().find(none) {
             Some(kind) => MissingFeature::new(format!(
-                "`user.max_{kind}_namespaces` is 0: this kind is turned off"
+                "`user.max_{kind}_namespaces` is 0: namespaces of this kind are disabled"
             ))
             .with_help(format!("`sysctl user.max_{kind}_namespaces=15000` as root")),
             None => {
-                MissingFeature::new("there are as many namespaces as `user.max_*_namespaces` allow")
+                MissingFeature::new("the limit on namespaces (`user.max_*_namespaces`) is reached")
             }
         },
         Errno::PERM if has_setting(USERNS_CLONE_SETTING, "0") => MissingFeature::new(
-            "`kernel.unprivileged_userns_clone` is 0: only root makes user namespaces",
+            "`kernel.unprivileged_userns_clone` is 0: only root can create user namespaces",
         )
         .with_help("`sysctl kernel.unprivileged_userns_clone=1` as root"),
         Errno::PERM | Errno::ACCESS => describe_outer_sandbox(error, "user namespaces"),
-        Errno::USERS => MissingFeature::new("user namespaces are nested too deep here"),
+        Errno::USERS => MissingFeature::new("user namespaces are nested too deeply"),
         Errno::NOSYS => MissingFeature::new(
-            "there is no clone3(2): the kernel is older than 5.3, or a container hides it",
+            "clone3(2) is not available: the kernel is older than 5.3, or a container blocks it",
         )
         .with_help("in a container: let its seccomp profile allow `clone3`"),
-        Errno::INVAL => MissingFeature::new("the kernel was built without some kind of namespace"),
-        error => MissingFeature::new(format!("namespaces cannot be made: {error}")),
+        Errno::INVAL => MissingFeature::new("the kernel does not support all kinds of namespaces"),
+        error => MissingFeature::new(format!("cannot create namespaces: {error}")),
     }
 }
 
 fn explain_privilege_error(error: Errno) -> MissingFeature {
     if has_setting(APPARMOR_USERNS_SETTING, "1") {
-        return MissingFeature::new("AppArmor leaves user namespaces without any right (`kernel.apparmor_restrict_unprivileged_userns` is 1)")
+        return MissingFeature::new("AppArmor denies all capabilities in user namespaces \
+                                    (`kernel.apparmor_restrict_unprivileged_userns` is 1)")
             .with_help("install bubblewrap, whose system copy has a profile; or give openoxide one with `userns,` in /etc/apparmor.d");
     }
     match error {
-        Errno::NOENT => MissingFeature::new("there is no /proc"),
+        Errno::NOENT => MissingFeature::new("/proc is not mounted"),
         Errno::PERM | Errno::ACCESS => {
-            describe_outer_sandbox(error, "what has to be done in own namespaces")
+            describe_outer_sandbox(error, "operations in the new namespaces")
         }
-        error => MissingFeature::new(format!("own namespaces have no rights: {error}")),
+        error => MissingFeature::new(format!("no capabilities in the new namespaces: {error}")),
     }
 }
 
 /// Returns the error for a restriction that is already in force for this process. The kernel does
 /// not report its source.
 fn describe_outer_sandbox(error: Errno, what: &str) -> MissingFeature {
-    MissingFeature::new(format!("something around this process forbids {what}: {error}"))
+    MissingFeature::new(format!("an outer sandbox or container denies {what}: {error}"))
         .with_help("in a container: let its seccomp profile allow `unshare` and `mount`; or leave files to the container (external-sandbox)")
 }
 
 fn explain_read_only_error(error: Errno) -> MissingFeature {
     match error {
-        Errno::NOSYS => {
-            MissingFeature::new("the kernel has no mount_setattr(2)").with_help("Linux 5.12 has it")
-        }
-        error => MissingFeature::new(format!("mounts cannot be made read-only: {error}")),
+        Errno::NOSYS => MissingFeature::new("the kernel does not support mount_setattr(2)")
+            .with_help("requires Linux 5.12"),
+        error => MissingFeature::new(format!("cannot make mounts read-only: {error}")),
     }
 }
 
 fn explain_proc_error(error: Errno) -> MissingFeature {
     match error {
         Errno::PERM => MissingFeature::new(
-            "a new /proc is refused, because parts of this one are covered, as containers do",
+            "cannot mount a new /proc, because parts of the existing one are masked, as in \
+             containers",
         )
         .with_help(
             "Docker: `--security-opt systempaths=unconfined`; Kubernetes: `procMount: Unmasked`",
         ),
-        error => MissingFeature::new(format!("a new /proc cannot be mounted: {error}")),
+        error => MissingFeature::new(format!("cannot mount a new /proc: {error}")),
     }
 }
 
 fn explain_overlay_error(error: Errno) -> MissingFeature {
     match error {
-        Errno::NODEV => MissingFeature::new("the kernel has no overlayfs")
+        Errno::NODEV => MissingFeature::new("the kernel does not support overlayfs")
             .with_help("`modprobe overlay` as root"),
         Errno::PERM | Errno::INVAL => {
-            MissingFeature::new(format!("overlays are refused in own namespaces: {error}"))
-                .with_help("Linux 5.11 allows them")
+            MissingFeature::new(format!("cannot mount overlayfs in a user namespace: {error}"))
+                .with_help("requires Linux 5.11")
         }
-        error => MissingFeature::new(format!("an overlay cannot be mounted: {error}")),
+        error => MissingFeature::new(format!("cannot mount overlayfs: {error}")),
     }
 }
 
 fn explain_filter_error(error: Errno) -> MissingFeature {
     match error {
         Errno::NOSYS | Errno::INVAL => {
-            MissingFeature::new("the kernel was built without seccomp filters")
+            MissingFeature::new("the kernel does not support seccomp filters")
         }
-        error => MissingFeature::new(format!("a seccomp filter cannot be installed: {error}")),
+        error => MissingFeature::new(format!("cannot install a seccomp filter: {error}")),
     }
 }
 
 fn explain_listener_error(error: Errno) -> MissingFeature {
     match error {
-        Errno::BUSY => {
-            MissingFeature::new("its one place is taken by a supervisor around this process")
-                .with_help(
-                    "run outside of that sandbox; under WSL 2: `networkingMode=nat` in .wslconfig",
-                )
-        }
-        Errno::INVAL => MissingFeature::new("the kernel has no seccomp notification")
-            .with_help("Linux 5.0 has it"),
-        error => MissingFeature::new(format!("a listener cannot be made: {error}")),
+        Errno::BUSY => MissingFeature::new("a parent process already installed a seccomp listener")
+            .with_help(
+                "run outside of that sandbox; under WSL 2: `networkingMode=nat` in .wslconfig",
+            ),
+        Errno::INVAL => MissingFeature::new("the kernel does not support seccomp notification")
+            .with_help("requires Linux 5.0"),
+        error => MissingFeature::new(format!("cannot create a seccomp listener: {error}")),
     }
 }
 
@@ -182,13 +179,11 @@ fn landlock_support() -> FeatureSupport<LandlockVersion> {
     let found = probe::probe_landlock().map(|(abi, errata)| LandlockVersion { abi, errata });
     found.map_err(|error| match error {
         Errno::NOSYS => MissingFeature::new(
-            "the kernel was built without Landlock, or something around this process hides it",
+            "the kernel does not support Landlock, or an outer sandbox or container blocks it",
         )
-        .with_help("Linux 5.13 has it (CONFIG_SECURITY_LANDLOCK)"),
-        Errno::OPNOTSUPP => {
-            MissingFeature::new("Landlock was not turned on when the kernel started")
-                .with_help("add `landlock` to the kernel's `lsm=`")
-        }
-        error => MissingFeature::new(format!("Landlock does not answer: {error}")),
+        .with_help("requires Linux 5.13 with CONFIG_SECURITY_LANDLOCK"),
+        Errno::OPNOTSUPP => MissingFeature::new("Landlock was not enabled when the kernel started")
+            .with_help("add `landlock` to the kernel's `lsm=`"),
+        error => MissingFeature::new(format!("cannot query Landlock: {error}")),
     })
 }

@@ -11,7 +11,7 @@ impl HostFeatures {
     pub fn probe() -> Self {
         let there = std::path::Path::new(SANDBOX_EXEC).is_file();
         let seatbelt =
-            if there { Ok(()) } else { Err(MissingFeature::new("there is no sandbox-exec")) };
+            if there { Ok(()) } else { Err(MissingFeature::new("sandbox-exec does not exist")) };
         Self { seatbelt, ..Self::new_unsupported(std::env::consts::OS, "this is not Linux") }
     }
 }

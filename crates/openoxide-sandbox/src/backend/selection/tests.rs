@@ -18,7 +18,7 @@ fn whole() -> HostFeatures {
         landlock: Ok(LandlockVersion { abi: 7, errata: 7 }),
         overlay: Ok(()),
         bubblewrap: Ok(BubblewrapVersion(0, 8, 0)),
-        ..HostFeatures::new_unsupported("Linux", "it belongs to macOS")
+        ..HostFeatures::new_unsupported("Linux", "available only on macOS")
     }
 }
 

@@ -49,7 +49,7 @@ impl BwrapCommand {
     /// Writes the options and the seccomp filter to memory files.
     pub(super) fn new(world: &InitContext<'_>, theirs: BwrapPipes) -> Result<Self, SandboxError> {
         let filter = write_to_memfd(&build_seccomp_filter())
-            .with_step(|| "making a filter of system calls".to_owned())?;
+            .with_step(|| "compiling the system call filter".to_owned())?;
         let channels = BwrapDescriptors {
             filter: filter.as_raw_fd(),
             status: theirs.status.as_raw_fd(),

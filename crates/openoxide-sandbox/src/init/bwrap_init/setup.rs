@@ -49,7 +49,7 @@ fn start_bwrap<'a>(world: &InitContext<'a>) -> Result<BwrapMonitor<'a>, SandboxE
     setsid().with_step(|| "making a session".to_owned())?;
     // Every orphan of `bwrap` becomes a child of this process, which waits until none is left.
     set_child_subreaper(Some(getpid())).with_step(|| "waiting for processes".to_owned())?;
-    worker::check_streams(launch).with_step(|| "passing input and output on".to_owned())?;
+    worker::check_streams(launch).with_step(|| "relaying input and output".to_owned())?;
     if launch.terminal {
         let terminal = send_terminal(wire)?;
         worker::set_controlling_terminal(&terminal)
@@ -73,7 +73,7 @@ fn start_bwrap<'a>(world: &InitContext<'a>) -> Result<BwrapMonitor<'a>, SandboxE
     let told = wire.send(&InitMessage::RestrictionsApplied { landlock: false }, &[]);
     told.with_step(|| "reporting to the supervisor".to_owned())?;
     progress.record(ProgressEvent::Starting).with_step(|| "recording the start".to_owned())?;
-    release_bwrap(ours.start_gate).with_step(|| "letting bwrap go on".to_owned())?;
+    release_bwrap(ours.start_gate).with_step(|| "resuming bwrap".to_owned())?;
     Ok(BwrapMonitor {
         launch,
         socket: wire,

@@ -176,7 +176,7 @@ fn add_s3_files(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
             }
         }
         ["configure", "set", name, ..] if name.contains("credential_process") => {
-            meaning.add_unknown_effect("it names a program for later");
+            meaning.add_unknown_effect("it configures a program that runs later");
         }
         [_, verb, .., file] if !file.starts_with('-') => {
             let saves = [

@@ -66,7 +66,7 @@ fn lower_by_effect(meaning: &mut CommandMeaning, worst: Option<SqlEffect>, ends:
         None if ends && meaning.class == CommandClass::Harmless && meaning.effects.is_empty() => {}
         None => {
             meaning.lower_class(CommandClass::Unknown);
-            meaning.add_unknown_effect("it runs what it reads");
+            meaning.add_unknown_effect("it runs its input");
         }
     }
 }

@@ -46,7 +46,7 @@ pub(in super::super) fn read_strings(arguments: CommandArguments<'_>) -> Command
         .any(|arg| matches!(arg, ArgumentWord::Known(text) if text.starts_with('@')))
     {
         meaning.lower_class(CommandClass::Unknown);
-        meaning.add_unknown_effect("its options lie in a file");
+        meaning.add_unknown_effect("its options are in a file");
     }
     meaning
 }

@@ -27,7 +27,7 @@ pub(in super::super) fn read_pager(arguments: CommandArguments<'_>) -> CommandMe
     };
     if arguments.words().any(types) {
         meaning.lower_class(CommandClass::Unknown);
-        meaning.add_unknown_effect("it is given commands");
+        meaning.add_unknown_effect("it runs commands that it is given");
     }
     meaning
 }

@@ -41,7 +41,7 @@ pub(in super::super) fn read_sed(arguments: CommandArguments<'_>) -> CommandMean
                     Some(ArgumentWord::Known(text)) if !text.contains(['/', '*']) => suffix = text,
                     Some(_) => {
                         meaning.lower_class(CommandClass::Unknown);
-                        meaning.add_unknown_effect("keeps what was there under another name");
+                        meaning.add_unknown_effect("keeps the old file under another name");
                     }
                 }
             }

@@ -8,7 +8,7 @@ use super::{
 };
 
 const RUNS_SCRIPT_FILE: InnerCommand =
-    InnerCommand::Unknown("runs a script file, or what it reads");
+    InnerCommand::Unknown("runs a script file, or its standard input");
 
 /// The long options of bash. They may begin with one dash, and must come before all other options.
 const BASH_FLAGS: [&str; 12] = [

@@ -122,7 +122,7 @@ fn a_journal_that_others_could_have_written_is_refused() {
         set(scene.path(name), mode);
         let error = scene.journal.append(&decided("two")).unwrap_err();
         assert!(
-            matches!(error, AuditError::Unsafe { why: "can be written by others", .. }),
+            matches!(error, AuditError::Unsafe { why: "is writable by other users", .. }),
             "{name}: {error}"
         );
     }

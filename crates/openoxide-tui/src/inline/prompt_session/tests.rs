@@ -171,7 +171,7 @@ fn the_screen_keeps_the_answer() {
     let (_, screen) = play([None, letter('a'), None]);
     assert!(screen.ends_with("\r\x1b[K> yes, for the session\n"), "{screen}");
     let (_, screen) = play([None]);
-    assert!(screen.ends_with("> the terminal went away before there was an answer\n"), "{screen}");
+    assert!(screen.ends_with("> the terminal was closed before you answered\n"), "{screen}");
 }
 
 #[test]

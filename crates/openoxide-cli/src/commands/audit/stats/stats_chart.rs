@@ -9,7 +9,7 @@ use super::{super::record_row::render_rule, decision_counts::DecisionCounts};
 const MAX_BAR_WIDTH: u64 = 40;
 /// The maximum number of lines in each list.
 const MAX_ROWS: usize = 10;
-const UNUSED_RULES_TITLE: &str = "rules of the policy here that decided nothing in these days";
+const UNUSED_RULES_TITLE: &str = "rules of this policy that decided nothing in this period";
 
 /// Returns all counts as text.
 pub(super) fn render_text(
@@ -19,7 +19,7 @@ pub(super) fn render_text(
 ) -> String {
     let (allow, ask, deny) = (counts.allow, counts.ask, counts.deny);
     let days = questions.len();
-    let mut lines = vec![format!("{days} days: {allow} allowed, {ask} asked about, {deny} denied")];
+    let mut lines = vec![format!("{days} days: {allow} allowed, {ask} asked, {deny} denied")];
     lines.push("\nquestions per day (UTC)".to_owned());
     let most = questions.iter().map(|(_, count)| *count).max().unwrap_or_default();
     lines.extend(questions.iter().map(|(day, count)| {
@@ -28,10 +28,10 @@ pub(super) fn render_text(
     let prefixes = counts.prefixes_by_count().into_iter();
     let prefixes =
         prefixes.map(|(prefix, count)| (escape_text(prefix, LineMode::SingleLine), Some(count)));
-    append_list("asked about most", &prefixes.collect::<Vec<_>>(), &mut lines);
+    append_list("most frequent questions", &prefixes.collect::<Vec<_>>(), &mut lines);
     let rules =
         counts.rules_by_count().into_iter().map(|(of, count)| (render_rule(of), Some(count)));
-    append_list("rules that decided most", &rules.collect::<Vec<_>>(), &mut lines);
+    append_list("rules that decided most often", &rules.collect::<Vec<_>>(), &mut lines);
     let idle = idle.unwrap_or_default().iter().map(|of| (render_rule(of), None));
     append_list(UNUSED_RULES_TITLE, &idle.collect::<Vec<_>>(), &mut lines);
     lines.join("\n") + "\n"

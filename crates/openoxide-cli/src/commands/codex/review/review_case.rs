@@ -25,7 +25,8 @@ pub(super) struct ReviewCase<'e> {
 
 /// Opens the engine for the project of a conversation.
 ///
-/// # Errors If the policy cannot be found.
+/// # Errors
+/// If the policy cannot be found.
 pub(super) fn open_engine(args: &CodexReviewArgs, project: &AbsPath) -> Result<Engine, CliError> {
     let args = new_policy_args(args, Some(Path::new(project.as_str())));
     policy_args::open_engine_for_execution(&args, None)
@@ -34,7 +35,8 @@ pub(super) fn open_engine(args: &CodexReviewArgs, project: &AbsPath) -> Result<E
 impl<'e> ReviewCase<'e> {
     /// Analyzes the request, and runs the hooks.
     ///
-    /// # Errors If a termination signal arrived.
+    /// # Errors
+    /// If a termination signal arrived.
     pub(super) fn prepare(
         engine: &'e Engine,
         wanted: ReviewRequest,
@@ -87,7 +89,8 @@ impl<'e> ReviewCase<'e> {
 
     /// Records the decision and the person's answer.
     ///
-    /// # Errors If the record cannot be written.
+    /// # Errors
+    /// If the record cannot be written.
     pub(super) fn record_decision(
         &self,
         decision: &Decision,
@@ -99,7 +102,8 @@ impl<'e> ReviewCase<'e> {
 
     /// Records that the managed policy's error prevents every decision.
     ///
-    /// # Errors If the record cannot be written.
+    /// # Errors
+    /// If the record cannot be written.
     pub(super) fn record_policy_error(&self, why: &str) -> Result<u64, AuditError> {
         let (origin, operation) = (RecordOrigin::CODEX_REVIEW, self.prepared.operation());
         self.engine.audit_log().record_refusal(origin, operation, why)

@@ -64,12 +64,12 @@ pub(super) fn report_event(event: &ClientEvent) {
             print_line(&format!("attached to {thread}, which works in {cwd}"));
         }
         ClientEvent::ThreadNotStarted { thread, reason } => {
-            print_line(&format!("{thread} is attached to once it has begun ({reason})"));
+            print_line(&format!("{thread} will be attached to once it has started ({reason})"));
         }
         ClientEvent::UnsupportedRequest(method) => {
             print_line(&format!("left to the other client: `{method}` is not supported here"));
         }
-        ClientEvent::QueueFull => print_line("left to the other client: too many requests wait"),
+        ClientEvent::QueueFull => print_line("left to the other client: too many pending requests"),
         ClientEvent::AnsweredElsewhere(name) => {
             report_answered_elsewhere(name);
         }

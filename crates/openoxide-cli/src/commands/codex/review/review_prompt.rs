@@ -97,7 +97,7 @@ fn prompt_end_from_choice(
 /// Tells the person to press Enter. In line mode the prompt ends only with the next line of input.
 fn print_press_enter(over: &Result<PromptEnd, ReviewStop>) {
     let why = match over {
-        Ok(_) => "it was answered elsewhere".to_owned(),
+        Ok(_) => "answered elsewhere".to_owned(),
         Err(ReviewStop::Disconnected(lost)) => lost.to_string(),
         Err(ReviewStop::Interrupted) => {
             #[expect(clippy::exit, reason = "the thread that reads the line cannot be woken")]

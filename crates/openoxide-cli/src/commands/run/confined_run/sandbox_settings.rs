@@ -11,7 +11,8 @@ use crate::{confined_launch::with_added_variables, error::run_args_error::RunArg
 /// Returns the environment variables of a command: the default ones, those that the policy names,
 /// and those that the person adds.
 ///
-/// # Errors If an added variable would make bash run something other than the checked command.
+/// # Errors
+/// If an added variable would make bash run something other than the checked command.
 pub(crate) fn build_environment(
     said: &SandboxSettings,
     added: &[String],
