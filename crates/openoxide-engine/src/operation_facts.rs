@@ -1,10 +1,14 @@
 //! The facts about a tool call.
 
-use std::collections::HashMap;
+use std::{
+    cell::LazyCell,
+    collections::{HashMap, HashSet},
+    path::Path,
+};
 
 use openoxide_protocol::{
-    AbsPath, Access, AccessRoute, Action, CommandClass, FileSearch, Operation, OperationFacts,
-    PathAccess, Span, VersionControl,
+    AbsPath, Access, AccessRoute, Action, CommandClass, ExecAccess, FileSearch, Operation,
+    OperationFacts, PathAccess, Span, VersionControl,
 };
 use openoxide_shell::{AnalysisContext, analyze_script, findings};
 use serde_json::Value;
@@ -21,6 +25,11 @@ use crate::{
     symlink_moves, tracked_secrets, url_host,
     version_control::{self, started_version_control},
 };
+
+/// The maximum number of directories that the `cd`s of a script are followed to.
+const MAX_CD_TARGETS: usize = 64;
+/// The maximum number of directories that are looked up for this.
+const MAX_EXAMINED_TARGETS: usize = 4096;
 
 /// The location in which an operation would run.
 #[derive(Clone, Copy, Debug)]
@@ -201,6 +210,8 @@ fn estimate_distrust_steps(facts: &OperationFacts, cwd: &AbsPath) -> usize {
     for access in &facts.accesses {
         let Access::Exec(exec) = access else { continue };
         let place = exec.cwd.as_ref().unwrap_or(cwd);
+        // In an unknown directory, each directory that the script enters is examined.
+        let places = if *place == AbsPath::root() && edits > 0 { MAX_CD_TARGETS } else { 1 };
         // Without edits, consecutive programs in the same directory are examined once.
         let is_new = last.replace(place) != Some(place) || edits > 0;
         let look = match started_version_control(exec) {
@@ -208,7 +219,7 @@ fn estimate_distrust_steps(facts: &OperationFacts, cwd: &AbsPath) -> usize {
             VersionControl::Git => 64,
             VersionControl::Any => 96,
         };
-        let look = look + place.as_str().split('/').count() * 2;
+        let look = (look + place.as_str().split('/').count() * 2) * places;
         // Each file that is looked for is compared with each edit.
         all += 2 + edits / 16 + if is_new { look + look * edits / 16 } else { 0 };
         let program = exec.argv.known_word(0).and_then(|name| name.rsplit('/').next());
@@ -239,10 +250,15 @@ fn add_embedded_repository_findings(
     edits: &ScriptEdits,
     cwd: &AbsPath,
 ) {
-    let runs = facts.accesses.iter().filter_map(|access| {
+    let accesses = &facts.accesses;
+    let runs = accesses.iter().filter_map(|access| {
         let Access::Exec(exec) = access else { return None };
         (started_version_control(exec) != VersionControl::None).then_some(exec)
     });
+    let targets = |may_make_directories| {
+        LazyCell::new(move || collect_cd_targets(accesses, cwd, may_make_directories))
+    };
+    let (existing_targets, all_targets) = (targets(false), targets(true));
     let mut known = HashMap::new();
     let mut is_embedded = |place: &AbsPath, exec| {
         let before = edits.edits_before(exec);
@@ -260,7 +276,12 @@ fn add_embedded_repository_findings(
     let embedded = runs.filter(|exec| match &exec.cwd {
         // If a `cd` may fail, each directory that the script enters is examined.
         Some(place) if *place == AbsPath::root() => {
-            collect_cd_targets(&facts.accesses, cwd).iter().any(|place| is_embedded(place, exec))
+            let is_unchanged = edits.before_by_others(exec).is_empty();
+            let targets = if is_unchanged { &existing_targets } else { &all_targets };
+            let targets: &Option<Vec<AbsPath>> = targets;
+            targets
+                .as_ref()
+                .is_none_or(|targets| targets.iter().any(|place| is_embedded(place, exec)))
         }
         place => is_embedded(place.as_ref().unwrap_or(cwd), exec),
     });
@@ -269,21 +290,39 @@ fn add_embedded_repository_findings(
     facts.findings.extend(found);
 }
 
+fn changes_directory(exec: &ExecAccess) -> bool {
+    matches!(exec.argv.known_word(0), Some("cd" | "pushd"))
+}
+
 /// Returns the directories that the `cd`s of a script can lead to, as far as their words are known.
-fn collect_cd_targets(accesses: &[Access], cwd: &AbsPath) -> Vec<AbsPath> {
-    const MOST: usize = 64;
-    let mut entered = vec![cwd.clone()];
+/// A `cd` to a missing directory fails, unless the script can make the directory. Returns `None` if
+/// there are too many directories.
+fn collect_cd_targets(
+    accesses: &[Access],
+    cwd: &AbsPath,
+    may_make_directories: bool,
+) -> Option<Vec<AbsPath>> {
+    let (mut entered, mut seen) = (vec![cwd.clone()], HashSet::from([cwd.clone()]));
     for access in accesses {
         let Access::Exec(exec) = access else { continue };
-        if !matches!(exec.argv.known_word(0), Some("cd" | "pushd")) {
+        if !changes_directory(exec) {
             continue;
         }
-        let targets = (1..exec.argv.len()).filter_map(|index| exec.argv.known_word(index));
+        // `cd -` leads to a directory that is known already.
+        let words = (1..exec.argv.len()).filter_map(|index| exec.argv.known_word(index));
+        let targets = words.filter(|word| *word != "-");
         let from = entered.clone();
-        entered.extend(targets.flat_map(|target| from.iter().map(move |from| from.join(target))));
-        entered.truncate(MOST);
+        for place in targets.flat_map(|target| from.iter().map(move |from| from.join(target))) {
+            let is_new = seen.insert(place.clone());
+            if is_new && (may_make_directories || Path::new(place.as_str()).is_dir()) {
+                entered.push(place);
+            }
+        }
+        if entered.len() > MAX_CD_TARGETS || seen.len() > MAX_EXAMINED_TARGETS {
+            return None;
+        }
     }
-    entered
+    Some(entered)
 }
 
 /// Sets the host of a program's network access, and returns whether there is an access to check.

@@ -148,6 +148,22 @@ fn is_found(script: &str, cwd: &AbsPath) -> bool {
     facts(script, cwd).findings.iter().any(|finding| finding.code == "OX106")
 }
 
+/// In bash, each `cd` to a missing directory fails, and the last one succeeds.
+#[test]
+fn a_repository_is_found_after_any_number_of_cds_that_may_fail() {
+    let (_dir, cwd) = project();
+    fs::create_dir_all(Path::new(cwd.as_str()).join("sub/deep")).unwrap();
+    for count in [1, 5, 6, 7, 12, 80] {
+        let missing: String = (0..count).map(|number| format!("cd x{number}; ")).collect();
+        assert!(is_found(&format!("{missing}cd evil; git log"), &cwd), "{count}");
+        assert!(is_found(&format!("{missing}mkdir q; cd evil; git log"), &cwd), "{count}");
+        assert!(!is_found(&format!("{missing}cd sub; git log"), &cwd), "{count}");
+    }
+    let repeated = "cd sub; git log; cd -; ".repeat(20);
+    assert!(!is_found(&repeated, &cwd));
+    assert!(is_found(&format!("{repeated}cd evil; git log"), &cwd));
+}
+
 /// A rule such as `Bash(git log *)` does not lift a finding.
 #[test]
 fn git_in_a_repository_that_is_content_of_the_project_is_found() {
