@@ -124,7 +124,7 @@ pub use review_record::{ReviewOutcome, ReviewRecord, WaitError};
 pub use reviewer::{ReviewStatus, Reviewer};
 pub use run::{PlannedRun, PlannedRunError, RunReport};
 pub use run_host::{RunHost, RunOptions};
-pub use sandbox_directories::{cache_directories, registry_directory};
+pub use sandbox_directories::{cache_directories, create_own_directories, registry_directory};
 pub use sandbox_opt_out::{RUN_WITHOUT_SANDBOX, sandbox_opt_out_access};
 pub use sandbox_profile::{CallerRestriction, canonicalize_existing, canonicalize_or_keep};
 pub use shell_job::shell_job_task;

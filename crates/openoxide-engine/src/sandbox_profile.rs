@@ -6,11 +6,12 @@ use openoxide_permission::{HomeDirectories, ProfileInput, derive_profile};
 use openoxide_protocol::{
     AbsPath, Decision, NetworkAccess, SandboxProfile, SandboxRestrictions, TempDirectories,
 };
+use openoxide_sandbox::resolve_with_missing;
 use openoxide_store::{NetworkSetting, SandboxSettings};
 
 use crate::{
     check_host::CheckHost, engine::Engine, engine_warning::EngineWarning, error::ProfileError,
-    path_scan::scan_restricted_paths,
+    path_scan::scan_restricted_paths, sandbox_directories::create_own_directories,
 };
 
 /// The restrictions of a caller beyond those of the decision.
@@ -37,6 +38,7 @@ impl Engine {
         let (own, user) = (environment.openoxide_directories(), environment.home_directories());
         let settings = self.sandbox_settings();
         let writable: Vec<AbsPath> = settings.writable.iter().cloned().collect();
+        create_own_directories(environment, self.roots.iter().chain(&writable));
         let ground = ProfileInput {
             openoxide_paths: &own,
             writable: &writable,
@@ -111,7 +113,8 @@ fn settings_profile(settings: &SandboxSettings, open: &BTreeSet<AbsPath>) -> San
     })
 }
 
-/// Returns a profile with links resolved. Writable and unreadable paths that do not exist are left out.
+/// Returns a profile with links resolved. Writable paths that do not exist are left out, and so are
+/// unreadable ones that a program could create itself.
 fn with_resolved_paths(profile: &SandboxRestrictions) -> Result<SandboxRestrictions, ProfileError> {
     let there =
         |paths: &BTreeSet<AbsPath>| paths.iter().filter_map(canonicalize_existing).collect();
@@ -119,14 +122,19 @@ fn with_resolved_paths(profile: &SandboxRestrictions) -> Result<SandboxRestricti
     if writable.contains(&AbsPath::root()) {
         return Err(ProfileError::WritableRoot);
     }
+    let unreadable = profile.unreadable.iter().filter_map(resolve_with_missing);
+    let unreadable = unreadable
+        .filter(|path| {
+            exists(path) || !writable.iter().any(|root| path.strip_prefix(root).is_some())
+        })
+        .collect();
     let mut protected = profile.protected.clone();
     protected.extend(profile.protected.iter().filter_map(canonicalize_parent));
-    Ok(SandboxRestrictions {
-        writable,
-        protected,
-        unreadable: there(&profile.unreadable),
-        ..profile.clone()
-    })
+    Ok(SandboxRestrictions { writable, protected, unreadable, ..profile.clone() })
+}
+
+fn exists(path: &AbsPath) -> bool {
+    fs::symlink_metadata(path.as_str()).is_ok()
 }
 
 /// Returns a path with links resolved, if it exists.

@@ -1,8 +1,9 @@
-//! Other names of what must not be read: a hard link is the same file, and no directory that is hidden hides it.
+//! Other places of what must not be read: a hard link is the same file, and the target of a link
+//! has a path of its own. No directory that is hidden hides them.
 
 use std::{
     collections::BTreeSet,
-    fs::Metadata,
+    fs::{self, Metadata},
     io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
@@ -10,45 +11,105 @@ use std::{
 
 use openoxide_protocol::{AbsPath, SandboxRestrictions};
 
-use crate::protected_paths::{
-    directory_walk::{DirectoryWalk, WARNING_SCAN_LIMIT},
-    mount_aliases,
-    repository::is_object_directory,
-    writable_roots::outermost_roots,
+use crate::{
+    interface::PostRunFinding,
+    protected_paths::{
+        directory_walk::{DirectoryWalk, WARNING_SCAN_LIMIT},
+        displayed_paths::unsearched_finding,
+        link_targets::hidden_target,
+        mount_aliases,
+        repository::is_object_directory,
+        writable_roots::outermost_roots,
+    },
 };
 
-/// Returns the profile with the aliases of its unreadable paths: their other mount points, and the
-/// other names that these files have in writable directories. The writable directories are searched
-/// only if one of the files has another name somewhere.
+/// The maximum number of times that the targets of links are searched for further links.
+const MAX_ROUNDS: usize = 8;
+
+/// A profile with all places where its unreadable files are.
+pub(crate) struct AliasedProfile {
+    /// The profile.
+    pub(crate) restrictions: SandboxRestrictions,
+    /// The unreadable directories that contain too much to find all links in them.
+    pub(crate) unsearched_findings: Vec<PostRunFinding>,
+}
+
+/// The files and links in unreadable directories that have other places.
+#[derive(Default)]
+struct UnreadableFiles {
+    hard_linked: BTreeSet<(u64, u64)>,
+    links: Vec<PathBuf>,
+}
+
+/// Returns the profile with the aliases of its unreadable paths: the targets of links in them, their
+/// other mount points, and the other names that these files have in writable directories. The
+/// writable directories are searched only if one of the files has another name somewhere.
 ///
 /// Names in other directories are not searched for, because that would mean the whole disk.
 ///
 /// # Errors
 /// Returns an error if the other mount points cannot be determined.
-pub(crate) fn with_aliases(profile: &SandboxRestrictions) -> io::Result<SandboxRestrictions> {
+pub(crate) fn with_aliases(
+    profile: &SandboxRestrictions,
+    cwd: &AbsPath,
+) -> io::Result<AliasedProfile> {
     let mut profile = profile.clone();
-    let unreadable = profile.unreadable.iter().map(|path| PathBuf::from(path.as_str())).collect();
+    let mut unsearched = Vec::new();
     let mut secrets = BTreeSet::new();
-    visit_hard_links(unreadable, &mut |_, file| {
-        secrets.insert(file);
-    });
+    let mut places = profile.unreadable.clone();
+    for _ in 0..MAX_ROUNDS {
+        let mut files = UnreadableFiles::default();
+        let left = visit_files(to_paths(&places), &mut |path, found| files.add(path, found));
+        // What this user cannot list, the program cannot list either.
+        unsearched.extend(left.into_iter().filter(|path| fs::read_dir(path).is_ok()));
+        secrets.append(&mut files.hard_linked);
+        let targets = files.links.iter().filter_map(|link| hidden_target(link, &profile, cwd));
+        places = targets.collect();
+        if places.is_empty() {
+            break;
+        }
+        profile.unreadable.extend(places.iter().cloned());
+    }
     if !secrets.is_empty() {
         let mut names = Vec::new();
-        visit_hard_links(outermost_roots(&profile.writable), &mut |path, file| {
-            names.extend(secrets.contains(&file).then(|| path.to_owned()));
+        visit_files(outermost_roots(&profile.writable), &mut |path, found| {
+            let is_secret = is_hard_linked(found) && secrets.contains(&(found.dev(), found.ino()));
+            names.extend(is_secret.then(|| path.to_owned()));
         });
         let said = names.iter().filter_map(|name| AbsPath::new(name.to_str()?).ok());
         profile.unreadable.extend(said);
     }
     mount_aliases::add_aliases(&mut profile.unreadable)?;
-    Ok(profile)
+    let unsearched_findings = unsearched.iter().filter_map(|path| unsearched_finding(path));
+    Ok(AliasedProfile { unsearched_findings: unsearched_findings.collect(), restrictions: profile })
 }
 
-/// Goes through all files at and below these places that have more than one name.
-fn visit_hard_links(places: Vec<PathBuf>, see: &mut dyn FnMut(&Path, (u64, u64))) {
-    for place in &places {
-        visit_if_linked(place, see);
+impl UnreadableFiles {
+    fn add(&mut self, path: &Path, found: &Metadata) {
+        if found.is_symlink() {
+            self.links.push(path.to_owned());
+        } else if is_hard_linked(found) {
+            self.hard_linked.insert((found.dev(), found.ino()));
+        }
     }
+}
+
+fn to_paths(paths: &BTreeSet<AbsPath>) -> Vec<PathBuf> {
+    paths.iter().map(|path| PathBuf::from(path.as_str())).collect()
+}
+
+fn is_hard_linked(found: &Metadata) -> bool {
+    found.is_file() && found.nlink() > 1
+}
+
+/// Goes through all files at and below these places. Returns the directories that it did not search.
+fn visit_files(places: Vec<PathBuf>, see: &mut dyn FnMut(&Path, &Metadata)) -> Vec<PathBuf> {
+    let mut visit = |path: &Path| {
+        if let Ok(found) = path.symlink_metadata() {
+            see(path, &found);
+        }
+    };
+    places.iter().for_each(|place| visit(place));
     let directories = places.into_iter().filter(|place| place.is_dir());
     let walk = DirectoryWalk {
         is_relevant: &|_| true,
@@ -57,15 +118,7 @@ fn visit_hard_links(places: Vec<PathBuf>, see: &mut dyn FnMut(&Path, (u64, u64))
         before_listing: &|_| {},
         max_names: WARNING_SCAN_LIMIT,
     };
-    // Directories with too many names are reported for the roots anyway.
-    drop(walk.run(directories, |listing| {
-        listing.names.iter().for_each(|name| visit_if_linked(&listing.path.join(name), see));
-    }));
-}
-
-fn visit_if_linked(path: &Path, see: &mut dyn FnMut(&Path, (u64, u64))) {
-    let linked = |found: &Metadata| found.is_file() && found.nlink() > 1;
-    if let Some(found) = path.symlink_metadata().ok().filter(linked) {
-        see(path, (found.dev(), found.ino()));
-    }
+    walk.run(directories, |listing| {
+        listing.names.iter().for_each(|name| visit(&listing.path.join(name)));
+    })
 }

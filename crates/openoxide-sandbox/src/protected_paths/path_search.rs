@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// The kernel gives up after as many symbolic links, too (`MAXSYMLINKS`).
-const MAX_SYMLINKS: usize = 40;
+pub(super) const MAX_SYMLINKS: usize = 40;
 
 impl ProtectedPaths {
     /// Finds the protected and unreadable paths of a profile on the disk, and the repositories
@@ -54,8 +54,11 @@ impl ProtectedPaths {
         let mut search = ProtectedPathSearch::new(profile);
         search.changeable_paths =
             changeable.iter().map(|path| PathBuf::from(path.as_str())).collect();
-        for path in profile.protected.iter().chain(&profile.unreadable) {
+        for path in &profile.protected {
             search.protect_with_targets(Path::new(path.as_str()))?;
+        }
+        for path in &profile.unreadable {
+            search.protect_unreadable(Path::new(path.as_str()))?;
         }
         search.protect_repositories()?;
         Ok(search.into_protected_paths())
@@ -98,6 +101,16 @@ impl ProtectedPathSearch {
 
     fn is_below_root(&self, path: &Path) -> bool {
         self.roots.iter().any(|root| path != root && path.starts_with(root))
+    }
+
+    /// Guards an unreadable path. Its links are resolved, so outside of the roots only the roots
+    /// below it matter.
+    fn protect_unreadable(&mut self, path: &Path) -> io::Result<()> {
+        if self.is_below_root(path) {
+            return self.protect_with_targets(path);
+        }
+        self.protect_roots_below(path);
+        Ok(())
     }
 
     /// Guards a path, and, if it is a repository's, what that leads to.
@@ -400,7 +413,7 @@ pub(super) fn choose_placeholder(path: &Path) -> PlaceholderKind {
     }
 }
 
-fn path_components(path: &Path) -> VecDeque<OsString> {
+pub(super) fn path_components(path: &Path) -> VecDeque<OsString> {
     let name = |part: Component<'_>| match part {
         Component::Normal(name) => Some(name.to_owned()),
         Component::ParentDir => Some("..".into()),
