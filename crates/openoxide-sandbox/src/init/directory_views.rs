@@ -1,5 +1,5 @@
-//! Views of directories in which something unreadable is missing: a file system in memory with the
-//! present entries, each mounted in its place.
+//! Views of directories that contain missing unreadable paths: a file system in memory with the
+//! existing entries, each mounted at its own path.
 
 use std::{
     ffi::OsStr,
@@ -58,7 +58,8 @@ fn create_directory(mode: u32) -> io::Result<OwnedFd> {
     Ok(fsmount(new.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, flags)?)
 }
 
-/// Shows one entry of the original directory. A link is made anew, and all else is mounted.
+/// Shows one entry of the original directory. A link is created again, and any other entry is
+/// mounted.
 fn show_entry(original: &OwnedFd, tree: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
     let found = statat(original, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode) {

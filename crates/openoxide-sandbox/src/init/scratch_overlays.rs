@@ -31,8 +31,8 @@ fn is_within(view: &DirectoryView, place: &AbsPath) -> bool {
     view.path.starts_with(place.as_str())
 }
 
-/// Puts an overlay over each of these that is a directory. One that cannot have any stays read-only.
-/// These views are of directories in them.
+/// Mounts an overlay over each of these paths that is a directory. If that is not possible, the
+/// directory stays read-only. `views` are the views of directories in them.
 pub(super) fn mount_overlays(
     places: &[AbsPath],
     views: &[&DirectoryView],
@@ -76,8 +76,8 @@ fn mount_overlay(
     Ok(move_mount(&tree, c"", CWD, place.as_str(), flags)?)
 }
 
-/// Creates whiteouts for the hidden names of a view: the overlay then shows nothing there, whatever
-/// appears below (overlayfs in the documentation of the kernel).
+/// Creates whiteouts for the hidden names of a view. The overlay then shows no entry there, even if
+/// one appears in the lower layer (overlayfs in the documentation of the kernel).
 fn create_whiteouts(view: &DirectoryView, lower: &Path, upper: &Path) -> io::Result<()> {
     let below = view.path.strip_prefix(lower).map_err(io::Error::other)?;
     let (mut original, mut copy) = (lower.to_owned(), upper.to_owned());

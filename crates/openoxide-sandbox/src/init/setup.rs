@@ -48,7 +48,7 @@ fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, Sandbo
     let terminal = launch.terminal.then(|| send_terminal(wire)).transpose()?;
     identity::set_not_dumpable().with_step(|| "making the process undumpable".to_owned())?;
     let ended = reaper::child_exit_descriptor().with_step(|| "waiting for processes".to_owned())?;
-    // What is missing has a view, in which it does not appear.
+    // A missing path has a view, in which it does not appear.
     let present = |path: &&AbsPath| fs::symlink_metadata(path.as_str()).is_ok();
     let unreadable = launch.profile.unreadable.iter().filter(present).cloned().collect();
     let kept =

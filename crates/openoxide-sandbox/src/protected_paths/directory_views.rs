@@ -1,7 +1,7 @@
-//! Directories in which something unreadable is missing.
+//! Views of directories that contain missing unreadable paths.
 //!
 //! A missing path cannot be covered, and it may appear while the program runs. So the program gets a
-//! view of the directory: only the entries that existed at the start are in it.
+//! view of the directory, which contains only the entries that existed at the start.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,7 @@ use openoxide_protocol::{AbsPath, SandboxRestrictions};
 /// Directories that the sandbox replaces or that contain no files.
 const KERNEL_DIRECTORIES: &[&str] = &["/proc", "/dev", "/sys"];
 
-/// A directory that is shown with its present entries only.
+/// A directory that is shown with only its existing entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DirectoryView {
     /// The directory.

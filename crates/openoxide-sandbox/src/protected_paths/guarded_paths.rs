@@ -67,7 +67,7 @@ pub(crate) struct MountPlan {
     /// Placeholders that are created only inside the sandbox, where nothing exists, before they are
     /// covered.
     pub(crate) placeholders: Vec<(PathBuf, PlaceholderKind)>,
-    /// The directories that show only what is in them now.
+    /// The directories that show only their existing entries.
     pub(crate) views: Vec<DirectoryView>,
 }
 

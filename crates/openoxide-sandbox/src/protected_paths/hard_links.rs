@@ -1,5 +1,5 @@
-//! Other places of what must not be read: a hard link is the same file, and the target of a link
-//! has a path of its own. No directory that is hidden hides them.
+//! Other paths of unreadable files. A hard link is the same file, and the target of a symbolic link
+//! has its own path. Hiding a directory does not hide them.
 
 use std::{
     collections::BTreeSet,
@@ -26,15 +26,15 @@ use crate::{
 /// The maximum number of times that the targets of links are searched for further links.
 const MAX_ROUNDS: usize = 8;
 
-/// A profile with all places where its unreadable files are.
+/// A profile with all paths of its unreadable files.
 pub(crate) struct AliasedProfile {
     /// The profile.
     pub(crate) restrictions: SandboxRestrictions,
-    /// The unreadable directories that contain too much to find all links in them.
+    /// The unreadable directories that contain too many entries to find all links in them.
     pub(crate) unsearched_findings: Vec<PostRunFinding>,
 }
 
-/// The files and links in unreadable directories that have other places.
+/// The files and links in unreadable directories that have other paths.
 #[derive(Default)]
 struct UnreadableFiles {
     hard_linked: BTreeSet<(u64, u64)>,
@@ -60,7 +60,7 @@ pub(crate) fn with_aliases(
     for _ in 0..MAX_ROUNDS {
         let mut files = UnreadableFiles::default();
         let left = visit_files(to_paths(&places), &mut |path, found| files.add(path, found));
-        // What this user cannot list, the program cannot list either.
+        // The program cannot list a directory that this user cannot list.
         unsearched.extend(left.into_iter().filter(|path| fs::read_dir(path).is_ok()));
         secrets.append(&mut files.hard_linked);
         let targets = files.links.iter().filter_map(|link| hidden_target(link, &profile, cwd));
@@ -102,7 +102,7 @@ fn is_hard_linked(found: &Metadata) -> bool {
     found.is_file() && found.nlink() > 1
 }
 
-/// Goes through all files at and below these places. Returns the directories that it did not search.
+/// Visits all files at and below these paths. Returns the directories that were not searched.
 fn visit_files(places: Vec<PathBuf>, see: &mut dyn FnMut(&Path, &Metadata)) -> Vec<PathBuf> {
     let mut visit = |path: &Path| {
         if let Ok(found) = path.symlink_metadata() {

@@ -1,5 +1,5 @@
-//! The targets of links in unreadable directories: a manager of settings keeps the real files
-//! elsewhere.
+//! The targets of links in unreadable directories. Dotfile managers keep the real files in another
+//! directory.
 
 use std::path::Path;
 
@@ -20,12 +20,12 @@ const PROGRAM_DIRECTORIES: &[&str] = &[
     "/sys",
     "/usr",
 ];
-/// Directories with file systems of containers. A link in them means another root.
+/// Directories with file systems of containers. A link in them is relative to another root.
 const CONTAINER_DIRECTORIES: &[&str] = &["/var"];
 
-/// Returns the place that must not be read because a link in an unreadable directory leads there.
-/// Places that a program cannot do without are left out: its working and writable directories, and
-/// the directory of the link.
+/// Returns the path that must not be read because a link in an unreadable directory leads to it.
+/// Paths that a program needs are left out: its working and writable directories, and the directory
+/// of the link.
 pub(super) fn hidden_target(
     link: &Path,
     profile: &SandboxRestrictions,
@@ -40,7 +40,7 @@ pub(super) fn hidden_target(
     let is_program = PROGRAM_DIRECTORIES.iter().any(|directory| place.starts_with(directory));
     let is_needed = link.starts_with(place)
         || profile.writable.iter().chain([cwd]).any(|path| path.strip_prefix(&target).is_some());
-    // A placeholder on the host would be in the way of programs outside.
+    // A placeholder on the host would obstruct programs outside.
     let is_created = is_missing && profile.may_write(&target);
     (profile.may_read(&target) && !is_program && !is_needed && !is_created).then_some(target)
 }

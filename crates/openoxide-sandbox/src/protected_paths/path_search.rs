@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// The kernel gives up after as many symbolic links, too (`MAXSYMLINKS`).
+/// The maximum number of symbolic links in a path, as in the kernel (`MAXSYMLINKS`).
 pub(super) const MAX_SYMLINKS: usize = 40;
 
 impl ProtectedPaths {
@@ -103,8 +103,8 @@ impl ProtectedPathSearch {
         self.roots.iter().any(|root| path != root && path.starts_with(root))
     }
 
-    /// Guards an unreadable path. Its links are resolved, so outside of the roots only the roots
-    /// below it matter.
+    /// Guards an unreadable path. Its links are already resolved, so for a path outside of the
+    /// roots, only the roots below it are guarded.
     fn protect_unreadable(&mut self, path: &Path) -> io::Result<()> {
         if self.is_below_root(path) {
             return self.protect_with_targets(path);
@@ -113,7 +113,7 @@ impl ProtectedPathSearch {
         Ok(())
     }
 
-    /// Guards a path, and, if it is a repository's, what that leads to.
+    /// Guards a path, and, if it belongs to a repository, the paths that it leads to.
     fn protect_with_targets(&mut self, path: &Path) -> io::Result<()> {
         let Some(end) = self.protect_path(path)? else { return Ok(()) };
         if path.file_name() != Some(OsStr::new(".git")) {

@@ -1,4 +1,4 @@
-//! The place that a path leads to, although its end may be missing.
+//! Resolution of paths whose last components may be missing.
 
 use std::{
     collections::VecDeque,
@@ -12,7 +12,7 @@ use openoxide_protocol::AbsPath;
 
 use crate::protected_paths::path_search::{MAX_SYMLINKS, path_components};
 
-/// Returns a path with all links resolved, dangling ones included. What is missing keeps its names.
+/// Returns a path with all links resolved, including dangling ones. Missing components are kept.
 ///
 /// Returns `None` if the path cannot be accessed or is not UTF-8.
 #[must_use]

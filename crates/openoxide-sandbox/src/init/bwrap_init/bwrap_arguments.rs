@@ -170,7 +170,8 @@ fn push_system_mounts(profile: &SandboxRestrictions, words: &mut BwrapArguments)
     }
 }
 
-/// Shows directories with their present entries only. One that cannot be listed stays.
+/// Shows directories with only their existing entries. A directory that cannot be listed is not
+/// changed.
 fn push_views(guards: &MountPlan, words: &mut BwrapArguments) {
     for view in &guards.views {
         let Ok(Some(names)) = view.list_names() else { continue };
