@@ -242,3 +242,27 @@ pub(super) fn write_unproved(path: &Path, outcomes: &[Result]) -> std::result::R
     names.sort();
     fs::write(path, names.concat()).map_err(|error| format!("{}: {error}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::{candidates::Candidates, table};
+
+    /// A row that was added after the last whole run has no result. Its programs are unproved.
+    #[test]
+    fn every_program_of_the_table_has_a_result_or_is_unproved() {
+        let file = |path: &Path| fs::read_to_string(path).unwrap();
+        let results = file(&workspace::root().join("corpus/programs/results.tsv"));
+        let unproved = file(&table::directory().join("unproved.txt"));
+        let proved = results.lines().filter_map(Result::parse);
+        let proved = proved.filter(|result| result.verdict != Verdict::Unproved);
+        let known: BTreeSet<String> = proved
+            .map(|result| result.program)
+            .chain(unproved.lines().map(str::to_owned))
+            .collect();
+        let candidates = Candidates::read(0).unwrap();
+        let missing: Vec<&str> =
+            candidates.programs().filter(|name| !known.contains(*name)).collect();
+        assert!(missing.is_empty(), "neither in results.tsv nor in unproved.txt: {missing:?}");
+    }
+}
