@@ -13,8 +13,9 @@ use std::{
 
 use openoxide_protocol::{AbsPath, SandboxRestrictions};
 
-/// Directories that the sandbox replaces or that contain no files.
-const KERNEL_DIRECTORIES: &[&str] = &["/proc", "/dev", "/sys"];
+/// Directories without views: those that the sandbox replaces or that contain no files, and `/etc`,
+/// which has many entries. A view mounts each entry, and secrets seldom appear there.
+const DIRECTORIES_WITHOUT_VIEWS: &[&str] = &["/proc", "/dev", "/sys", "/etc"];
 
 /// A directory that is shown with only its existing entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +80,7 @@ fn can_be_shown(profile: &SandboxRestrictions, directory: &Path) -> bool {
         paths.iter().any(|path| directory.starts_with(Path::new(path.as_str())))
     };
     directory != Path::new("/")
-        && !KERNEL_DIRECTORIES.iter().any(|place| directory.starts_with(place))
+        && !DIRECTORIES_WITHOUT_VIEWS.iter().any(|place| directory.starts_with(place))
         && !within(&profile.writable)
         && !within(&profile.unreadable)
 }
