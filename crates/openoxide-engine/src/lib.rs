@@ -37,6 +37,7 @@ mod name_pattern;
 mod not_permitted_error;
 mod operation_check;
 mod operation_facts;
+mod own_directories;
 mod patches;
 mod path_resolution;
 mod path_scan;
@@ -111,6 +112,7 @@ pub use operation_check::{
 pub use operation_facts::{
     CallLocation, collect_action_facts, collect_operation_facts, collect_question_facts,
 };
+pub use own_directories::create_own_directories;
 pub use path_scan::{RestrictedPaths, scan_restricted_paths};
 pub use policy_watcher::WatchedEngine;
 pub use presentation::{action_title, operation_title, present_operation};
@@ -124,7 +126,7 @@ pub use review_record::{ReviewOutcome, ReviewRecord, WaitError};
 pub use reviewer::{ReviewStatus, Reviewer};
 pub use run::{PlannedRun, PlannedRunError, RunReport};
 pub use run_host::{RunHost, RunOptions};
-pub use sandbox_directories::{cache_directories, create_own_directories, registry_directory};
+pub use sandbox_directories::{cache_directories, registry_directory};
 pub use sandbox_opt_out::{RUN_WITHOUT_SANDBOX, sandbox_opt_out_access};
 pub use sandbox_profile::{CallerRestriction, canonicalize_existing, canonicalize_or_keep};
 pub use shell_job::shell_job_task;

@@ -1,12 +1,7 @@
 //! Directories that a confined run uses in addition to the project: the registry and the caches of
 //! tools.
 
-use std::{
-    collections::BTreeSet,
-    fs::{self, DirBuilder},
-    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
-    path::Path,
-};
+use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, path::Path};
 
 use openoxide_protocol::{AbsPath, SandboxRestrictions};
 use openoxide_store::UserEnvironment;
@@ -33,20 +28,6 @@ pub fn registry_directory(environment: &UserEnvironment) -> Result<AbsPath, Sand
         None => std::env::temp_dir().join(format!("openoxide-{}", owner()?)),
     };
     absolute(&place).ok_or_else(|| SandboxRegistryError::NotUtf8(place.display().to_string()))
-}
-
-/// Creates the missing directories of `OpenOxide`'s own files in writable directories, so that they
-/// can be hidden there from the start. Elsewhere a missing directory stays hidden without that.
-pub fn create_own_directories<'a>(
-    environment: &UserEnvironment,
-    writable: impl IntoIterator<Item = &'a AbsPath>,
-) {
-    let writable: Vec<_> = writable.into_iter().collect();
-    let is_within = |path: &AbsPath| writable.iter().any(|root| path.strip_prefix(root).is_some());
-    for path in environment.openoxide_directories().into_iter().filter(is_within) {
-        // One that cannot be created here is not created by this user outside either.
-        drop(DirBuilder::new().recursive(true).mode(0o700).create(path.as_str()));
-    }
 }
 
 fn owner() -> Result<u32, SandboxRegistryError> {

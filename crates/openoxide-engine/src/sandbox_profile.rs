@@ -11,7 +11,7 @@ use openoxide_store::{NetworkSetting, SandboxSettings};
 
 use crate::{
     check_host::CheckHost, engine::Engine, engine_warning::EngineWarning, error::ProfileError,
-    path_scan::scan_restricted_paths, sandbox_directories::create_own_directories,
+    own_directories::create_own_directories, path_scan::scan_restricted_paths,
 };
 
 /// The restrictions of a caller beyond those of the decision.
