@@ -155,19 +155,6 @@ def p_userns_umount():
 @t
 def r_ssh_key(): return open(HOME + "/.ssh/id_rsa").read().strip()
 @t
-def r_link_target(): return open(HOME + "/dot/aws").read().strip()
-@t
-def r_later_secrets():
-    put(WS + "/ready"); end = time.time() + 20; seen = ""
-    while not os.path.exists(WS + "/go"):
-        if time.time() > end: raise OSError(errno.ETIMEDOUT, "nothing was planted")
-        time.sleep(.01)
-    for path in [HOME + "/" + p for p in (".npmrc", ".git-credentials", ".kube/config", ".docker/config.json", ".config/gh/hosts.yml", ".config/openoxide/policy.toml", ".local/state/openoxide/key", ".netrc", "dot/netrc")] + [OUT + "/later"]:
-        try: seen += open(path).read()
-        except OSError: pass
-    if not seen: raise OSError(errno.ENOENT, "none is there")
-    return seen.strip()
-@t
 def r_ssh_key_hardlink(): return open(WS + "/key_hl").read().strip()
 @t
 def r_env_secret(): return os.environ["SBX_SECRET"]

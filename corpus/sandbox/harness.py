@@ -13,7 +13,7 @@ OX, BASE, UID = sys.argv[1], sys.argv[2], int(sys.argv[3])
 PICK = sys.argv[4].split(",") if len(sys.argv) > 4 else []
 BY = ["--backend", sys.argv[5]] if len(sys.argv) > 5 else []
 WS, OUT, HOME = BASE + "/ws", BASE + "/outside", BASE + "/home"
-SECRETS = ("LATERSECRET", "LINKSECRET", "SSHKEYSECRET", "ENVSECRET", "SIBSECRET", "KEYSECRET", "SHMSECRET", "escaped ")
+SECRETS = ("SSHKEYSECRET", "ENVSECRET", "SIBSECRET", "KEYSECRET", "SHMSECRET", "escaped ")
 PROTECTED = (".git", ".codex", ".agents", ".claude", "pp/keep")
 # What no mount can hold: a file that had another name in the workspace before. It is warned of (Found::HardLink).
 HARD_LINKS = {"w_hardlink_preexisting": "hl_target"}
@@ -36,8 +36,7 @@ def build():
         os.link(OUT + "/hl_target", WS + "/hl_pre"); os.link(HOME + "/.ssh/id_rsa", WS + "/key_hl"); return
     os.makedirs(BASE + "/tpl")
     for d in ("/lib", "/src2", "/.codex", "/vendor/sub", "/pp/keep", "/linked"): os.makedirs(WS + d)
-    for d in (OUT + "/empty", HOME + "/.ssh", HOME + "/.aws", HOME + "/dot", HOME + "/.docker"): os.makedirs(d)
-    write(HOME + "/dot/aws", "LINKSECRET\n"); os.symlink("../dot/aws", HOME + "/.aws/credentials"); os.symlink("dot/netrc", HOME + "/.netrc")
+    for d in (OUT + "/empty", HOME + "/.ssh"): os.makedirs(d)
     for f in (WS + "/src.txt", WS + "/lib/mod.txt", WS + "/.codex/config.toml", WS + "/pp/keep/secret.cfg", OUT + "/file", OUT + "/hl_target", HOME + "/.bashrc"): write(f, "orig\n")
     write(HOME + "/.ssh/id_rsa", "SSHKEYSECRET\n", 0o600); os.mkdir(WS + "/.claude") if "bubblewrap" in BY else os.symlink("linked", WS + "/.claude"); os.symlink(OUT, WS + "/link_out")
     for d in (WS, WS + "/vendor/sub"): subprocess.run(["git", "init", "-q", d], check=True, env={"PATH": os.environ["PATH"], "HOME": HOME})
@@ -114,23 +113,6 @@ def listen(kind, where, heard, keep):
     threading.Thread(target=go, daemon=True).start()
     return s.getsockname()[1] if kind[0] != socket.AF_UNIX else where
 
-# Secrets that the host creates while the attempt runs, and the directories that are missing before.
-LATER = [HOME + "/" + p for p in (".npmrc", ".git-credentials", ".kube/config", ".docker/config.json", ".config/gh/hosts.yml", ".config/openoxide/policy.toml", ".local/state/openoxide/key", "dot/netrc")] + [OUT + "/later"]
-def plant(run):
-    while not os.path.exists(WS + "/ready"):
-        if run.poll() is not None: return []
-        time.sleep(.01)
-    made = []
-    for path in LATER:
-        d = os.path.dirname(path); missing = []
-        while not os.path.exists(d): missing.append(d); d = os.path.dirname(d)
-        for d in reversed(missing): os.mkdir(d); os.chown(d, UID, UID); made.append(d)
-        write(path, "LATERSECRET\n", 0o600); os.chown(path, UID, UID); made.append(path)
-    write(WS + "/go", ""); return made
-def unplant(made):
-    for p in reversed(made):
-        if ".local" not in p: os.rmdir(p) if os.path.isdir(p) else os.unlink(p)
-
 def start(name, A):
     "the command line, and what its standard input is"
     argv = ["/usr/bin/python3", "-B", BASE + "/battery.py", name, json.dumps(A)]
@@ -139,8 +121,7 @@ def start(name, A):
     peer = peers.COMMANDS.get(OX.split(":")[0])
     if peer: return peer(OX.partition(":")[2], argv, WS, HOME, PROTECTED, BASE)
     protect = [x for p in PROTECTED for x in ("--protect", WS + "/" + p)]
-    later = ["--deny-read", OUT + "/later"] if name.startswith("r_later") else []
-    return [OX, "sandbox", "run", *BY, *later, "--workspace-write", "--root", WS, "--deny-read", HOME + "/.ssh", *protect, "--net", "off", "--", *argv]
+    return [OX, "sandbox", "run", *BY, "--workspace-write", "--root", WS, "--deny-read", HOME + "/.ssh", *protect, "--net", "off", "--", *argv]
 
 def attempt(name):
     build()
@@ -177,7 +158,6 @@ def attempt(name):
             try: socket.create_connection(("127.0.0.1", A["bindport"]), .2).close(); heard.append("the host reached it"); break
             except OSError: time.sleep(.03)
             if run.poll() is not None: break
-    made = plant(run) if name.startswith("r_later") else []
     def drain():
         while True:
             try: d = os.read(mine, 65536)
@@ -194,7 +174,7 @@ def attempt(name):
     fcntl.fcntl(terminal, fcntl.F_SETFL, os.O_NONBLOCK); a = termios.tcgetattr(terminal); a[3] &= ~termios.ICANON; termios.tcsetattr(terminal, termios.TCSANOW, a)
     try: injected = os.read(terminal, 10)
     except OSError: pass
-    unplant(made); after = host(sib); diff = [k for k in sorted(set(before) | set(after)) if before.get(k) != after.get(k) and not ("_stdout" in name and k == OUT + "/out" and after[k] and after[k][0] == before[k][0])]
+    after = host(sib); diff = [k for k in sorted(set(before) | set(after)) if before.get(k) != after.get(k) and not ("_stdout" in name and k == OUT + "/out" and after[k] and after[k][0] == before[k][0])]
     if ctypes.string_at(p, 9) != b"SHMSECRET": diff.append("shared memory")
     if os.path.exists(ready + "/signalled"): diff.append("signalled")
     if injected: diff.append("typed %r" % injected)

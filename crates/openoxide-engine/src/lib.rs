@@ -112,7 +112,7 @@ pub use operation_check::{
 pub use operation_facts::{
     CallLocation, collect_action_facts, collect_operation_facts, collect_question_facts,
 };
-pub use own_directories::create_own_directories;
+pub use own_directories::create_state_directory;
 pub use path_scan::{RestrictedPaths, scan_restricted_paths};
 pub use policy_watcher::WatchedEngine;
 pub use presentation::{action_title, operation_title, present_operation};

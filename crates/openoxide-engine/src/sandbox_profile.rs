@@ -6,12 +6,11 @@ use openoxide_permission::{HomeDirectories, ProfileInput, derive_profile};
 use openoxide_protocol::{
     AbsPath, Decision, NetworkAccess, SandboxProfile, SandboxRestrictions, TempDirectories,
 };
-use openoxide_sandbox::resolve_with_missing;
 use openoxide_store::{NetworkSetting, SandboxSettings};
 
 use crate::{
     check_host::CheckHost, engine::Engine, engine_warning::EngineWarning, error::ProfileError,
-    own_directories::create_own_directories, path_scan::scan_restricted_paths,
+    own_directories::create_state_directory, path_scan::scan_restricted_paths,
 };
 
 /// The restrictions of a caller beyond those of the decision.
@@ -35,10 +34,10 @@ impl Engine {
         host: &dyn CheckHost,
     ) -> Result<Option<SandboxRestrictions>, ProfileError> {
         let environment = self.environment();
+        create_state_directory(environment);
         let (own, user) = (environment.openoxide_directories(), environment.home_directories());
         let settings = self.sandbox_settings();
         let writable: Vec<AbsPath> = settings.writable.iter().cloned().collect();
-        create_own_directories(environment, self.roots.iter().chain(&writable));
         let ground = ProfileInput {
             openoxide_paths: &own,
             writable: &writable,
@@ -113,8 +112,7 @@ fn settings_profile(settings: &SandboxSettings, open: &BTreeSet<AbsPath>) -> San
     })
 }
 
-/// Returns a profile with links resolved. Writable paths that do not exist are left out, and so are
-/// unreadable ones that a program could create itself.
+/// Returns a profile with links resolved. Writable and unreadable paths that do not exist are left out.
 fn with_resolved_paths(profile: &SandboxRestrictions) -> Result<SandboxRestrictions, ProfileError> {
     let there =
         |paths: &BTreeSet<AbsPath>| paths.iter().filter_map(canonicalize_existing).collect();
@@ -122,19 +120,14 @@ fn with_resolved_paths(profile: &SandboxRestrictions) -> Result<SandboxRestricti
     if writable.contains(&AbsPath::root()) {
         return Err(ProfileError::WritableRoot);
     }
-    let unreadable = profile.unreadable.iter().filter_map(resolve_with_missing);
-    let unreadable = unreadable
-        .filter(|path| {
-            exists(path) || !writable.iter().any(|root| path.strip_prefix(root).is_some())
-        })
-        .collect();
     let mut protected = profile.protected.clone();
     protected.extend(profile.protected.iter().filter_map(canonicalize_parent));
-    Ok(SandboxRestrictions { writable, protected, unreadable, ..profile.clone() })
-}
-
-fn exists(path: &AbsPath) -> bool {
-    fs::symlink_metadata(path.as_str()).is_ok()
+    Ok(SandboxRestrictions {
+        writable,
+        protected,
+        unreadable: there(&profile.unreadable),
+        ..profile.clone()
+    })
 }
 
 /// Returns a path with links resolved, if it exists.

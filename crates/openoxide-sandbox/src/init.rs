@@ -6,7 +6,6 @@
 
 pub(crate) mod bwrap_init;
 mod devices;
-mod directory_views;
 mod identity;
 mod init_context;
 mod landlock;

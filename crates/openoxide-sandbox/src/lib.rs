@@ -65,7 +65,6 @@ pub use interface::{
 };
 #[cfg(target_os = "linux")]
 pub use post_run::restore_quarantined_file;
-pub use protected_paths::resolve_with_missing;
 #[cfg(target_os = "linux")]
 pub use staging::{
     CommitResult, EntryKind, EntryState, SkippedChange, StagedChange, StagedChanges, StagingArea,

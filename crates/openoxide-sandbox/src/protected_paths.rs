@@ -6,14 +6,11 @@
 
 mod account;
 mod directory_scan;
-#[cfg(target_os = "linux")]
-mod directory_views;
 mod directory_walk;
 mod displayed_paths;
 pub(crate) mod git_config;
 mod guarded_paths;
 mod hard_links;
-mod link_targets;
 mod mount_aliases;
 mod named_programs;
 mod path_search;
@@ -22,7 +19,6 @@ mod placeholder_registry;
 mod program_sources;
 mod quarantine_suffix;
 mod repository;
-mod resolved_path;
 mod run_when_present;
 mod steering_files;
 mod temporary_permissions;
@@ -32,15 +28,13 @@ mod user_settings;
 mod writable_roots;
 
 pub(crate) use directory_scan::{FileStamp, ScanResult, is_git_name, read_stamp};
-#[cfg(target_os = "linux")]
-pub(crate) use directory_views::DirectoryView;
 pub(crate) use directory_walk::{DirectoryWalk, WARNING_SCAN_LIMIT};
 pub(crate) use displayed_paths::{to_display_path, unsearched_finding};
 pub(crate) use git_config::GitSetting;
 #[cfg(test)]
 pub(crate) use guarded_paths::GuardKind;
 pub(crate) use guarded_paths::{MountPlan, PlaceholderKind, ProtectedPaths};
-pub(crate) use hard_links::{AliasedProfile, with_aliases};
+pub(crate) use hard_links::with_aliases;
 #[cfg(target_os = "linux")]
 pub(crate) use placeholder_registry::{
     PlaceholderRegistry, create_placeholder, is_placeholder_stat, lock_directory,
@@ -50,7 +44,6 @@ pub(crate) use quarantine_suffix::QUARANTINE_SUFFIX;
 pub(crate) use repository::{
     common_directory, find_external_hooks, is_object_directory, read_gitdir_link,
 };
-pub use resolved_path::resolve_with_missing;
 pub(crate) use run_when_present::is_run_when_present;
 pub(crate) use temporary_permissions::{TemporaryPermissions, with_access};
 pub(crate) use writable_roots::outermost_roots;

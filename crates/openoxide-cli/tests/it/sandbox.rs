@@ -1,7 +1,6 @@
 //! Tests of complete sandboxes: the actions inside, and the state of the host afterwards.
 
 mod abrupt;
-mod appearing;
 mod battery;
 mod bubblewrap;
 mod leftovers;

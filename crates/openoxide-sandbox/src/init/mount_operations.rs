@@ -61,7 +61,6 @@ pub(super) fn set_path_attributes(path: &str, attributes: MountAttributes) -> io
     set_attributes(open_without_links(path)?.as_fd(), c"", attributes)
 }
 
-/// The flags to copy a tree of mounts.
-pub(super) fn clone_flags() -> OpenTreeFlags {
+fn clone_flags() -> OpenTreeFlags {
     OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE
 }

@@ -14,7 +14,7 @@ use rustix::mount::{MountFlags, mount};
 
 use crate::{
     init::{
-        devices, directory_views,
+        devices,
         mount_operations::{
             attach_tree, attach_tree_at, bind_over_itself, bind_read_only, clone_tree,
             open_without_links, set_path_attributes,
@@ -24,7 +24,7 @@ use crate::{
         temporary_directories::is_temporary,
     },
     interface::{LaunchConfig, SandboxError, SetupContext as _},
-    protected_paths::{DirectoryView, MountPlan},
+    protected_paths::MountPlan,
     sys::{MountAttributes, set_attributes},
 };
 
@@ -43,10 +43,7 @@ pub(super) fn mount_all(launch: &LaunchConfig, guards: &MountPlan) -> Result<(),
         ..MountAttributes::default()
     };
     set_path_attributes("/", everything).with_step(|| "making all files read-only".to_owned())?;
-    let (scratch_views, views): (Vec<_>, Vec<_>) =
-        guards.views.iter().partition(|view| scratch_overlays::is_scratch(launch, view));
-    directory_views::mount_views(views)?;
-    let shared = mount_private_directories(launch, &shown, &scratch_views)?;
+    let shared = mount_private_directories(launch, &shown)?;
     devices::mount_dev(devices, shared).with_step(|| "making devices".to_owned())?;
     mount_proc().with_step(|| "mounting /proc".to_owned())?;
     attach_trees(&writable)?;
@@ -69,14 +66,14 @@ pub(super) fn mount_all(launch: &LaunchConfig, guards: &MountPlan) -> Result<(),
 fn mount_private_directories(
     launch: &LaunchConfig,
     shown: &[(AbsPath, OwnedFd)],
-    views: &[&DirectoryView],
 ) -> Result<OwnedFd, SandboxError> {
     let making = || "creating directories for temporary files".to_owned();
     let memory = PrivateTmpfs::mount(launch.limits).with_step(making)?;
     if launch.profile.temp == TempDirectories::Private {
         memory.mount_temporary_directories().with_step(making)?;
         attach_trees(shown)?;
-        scratch_overlays::mount_overlays(&launch.scratch_directories, views, &memory)?;
+        let scratch = scratch_overlays::mount_overlays(&launch.scratch_directories, &memory);
+        scratch.with_step(|| "creating private caches".to_owned())?;
     }
     let shared = memory.create_shared_directory("shm").with_step(making)?;
     memory.detach().with_step(making)?;

@@ -1,8 +1,8 @@
 //! The setup of a sandbox by the first process inside.
 
-use std::{fs, io};
+use std::io;
 
-use openoxide_protocol::{AbsPath, NetworkAccess};
+use openoxide_protocol::NetworkAccess;
 
 use crate::{
     init::{
@@ -48,9 +48,7 @@ fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, Sandbo
     let terminal = launch.terminal.then(|| send_terminal(wire)).transpose()?;
     identity::set_not_dumpable().with_step(|| "making the process undumpable".to_owned())?;
     let ended = reaper::child_exit_descriptor().with_step(|| "waiting for processes".to_owned())?;
-    // A missing path has a view, in which it does not appear.
-    let present = |path: &&AbsPath| fs::symlink_metadata(path.as_str()).is_ok();
-    let unreadable = launch.profile.unreadable.iter().filter(present).cloned().collect();
+    let unreadable = launch.profile.unreadable.iter().cloned().collect();
     let kept =
         RemountState::new(&guards.guards, unreadable).with_step(|| "watching mounts".to_owned())?;
     let child = sys::fork_into_namespaces(sys::NamespaceFlags::NONE)

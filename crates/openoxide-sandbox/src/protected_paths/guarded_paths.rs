@@ -8,8 +8,8 @@ use std::{
 use crate::{
     interface::PostRunFinding,
     protected_paths::{
-        directory_scan::FileStamp, directory_views::DirectoryView,
-        displayed_paths::unsearched_finding, program_sources::ProgramSource,
+        directory_scan::FileStamp, displayed_paths::unsearched_finding,
+        program_sources::ProgramSource,
     },
 };
 
@@ -67,20 +67,13 @@ pub(crate) struct MountPlan {
     /// Placeholders that are created only inside the sandbox, where nothing exists, before they are
     /// covered.
     pub(crate) placeholders: Vec<(PathBuf, PlaceholderKind)>,
-    /// The directories that show only their existing entries.
-    pub(crate) views: Vec<DirectoryView>,
 }
 
 impl ProtectedPaths {
     /// Returns the mount plan without these paths, which do not exist and cannot be created.
     pub(crate) fn mount_plan_without(&self, missing: &[PathBuf]) -> MountPlan {
         let guards = self.guards.keys().filter(|path| !missing.contains(path)).cloned().collect();
-        MountPlan {
-            pins: self.pins.iter().cloned().collect(),
-            guards,
-            placeholders: Vec::new(),
-            views: Vec::new(),
-        }
+        MountPlan { pins: self.pins.iter().cloned().collect(), guards, placeholders: Vec::new() }
     }
 
     /// Returns the mount plan of a staged run, which creates nothing on the host.

@@ -29,9 +29,7 @@ pub(super) fn add_aliases(paths: &mut BTreeSet<AbsPath>) -> io::Result<()> {
         return Ok(());
     }
     let mounts = parse_mounts(&fs::read_to_string("/proc/self/mountinfo")?);
-    let present = |path: &PathBuf| path.symlink_metadata().is_ok();
-    let known = paths.iter().map(|path| PathBuf::from(path.as_str()));
-    let known: Vec<_> = known.filter(present).collect();
+    let known: Vec<_> = paths.iter().map(|path| PathBuf::from(path.as_str())).collect();
     for alias in known
         .iter()
         .flat_map(|path| find_aliases(&mounts, path))

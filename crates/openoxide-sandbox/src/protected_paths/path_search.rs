@@ -26,8 +26,8 @@ use crate::{
     },
 };
 
-/// The maximum number of symbolic links in a path, as in the kernel (`MAXSYMLINKS`).
-pub(super) const MAX_SYMLINKS: usize = 40;
+/// The kernel gives up after as many symbolic links, too (`MAXSYMLINKS`).
+const MAX_SYMLINKS: usize = 40;
 
 impl ProtectedPaths {
     /// Finds the protected and unreadable paths of a profile on the disk, and the repositories
@@ -54,11 +54,8 @@ impl ProtectedPaths {
         let mut search = ProtectedPathSearch::new(profile);
         search.changeable_paths =
             changeable.iter().map(|path| PathBuf::from(path.as_str())).collect();
-        for path in &profile.protected {
+        for path in profile.protected.iter().chain(&profile.unreadable) {
             search.protect_with_targets(Path::new(path.as_str()))?;
-        }
-        for path in &profile.unreadable {
-            search.protect_unreadable(Path::new(path.as_str()))?;
         }
         search.protect_repositories()?;
         Ok(search.into_protected_paths())
@@ -103,17 +100,7 @@ impl ProtectedPathSearch {
         self.roots.iter().any(|root| path != root && path.starts_with(root))
     }
 
-    /// Guards an unreadable path. Its links are already resolved, so for a path outside of the
-    /// roots, only the roots below it are guarded.
-    fn protect_unreadable(&mut self, path: &Path) -> io::Result<()> {
-        if self.is_below_root(path) {
-            return self.protect_with_targets(path);
-        }
-        self.protect_roots_below(path);
-        Ok(())
-    }
-
-    /// Guards a path, and, if it belongs to a repository, the paths that it leads to.
+    /// Guards a path, and, if it is a repository's, what that leads to.
     fn protect_with_targets(&mut self, path: &Path) -> io::Result<()> {
         let Some(end) = self.protect_path(path)? else { return Ok(()) };
         if path.file_name() != Some(OsStr::new(".git")) {
@@ -413,7 +400,7 @@ pub(super) fn choose_placeholder(path: &Path) -> PlaceholderKind {
     }
 }
 
-pub(super) fn path_components(path: &Path) -> VecDeque<OsString> {
+fn path_components(path: &Path) -> VecDeque<OsString> {
     let name = |part: Component<'_>| match part {
         Component::Normal(name) => Some(name.to_owned()),
         Component::ParentDir => Some("..".into()),

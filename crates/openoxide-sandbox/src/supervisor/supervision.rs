@@ -2,16 +2,11 @@
 
 use std::{path::Path, time::Duration};
 
-use openoxide_protocol::TempDirectories;
-
 use crate::{
     backend::{EnforcementPlan, SandboxBackend},
-    init::is_temporary,
     interface::{LaunchConfig, SandboxError, SandboxReport, SetupContext as _},
     ipc::{MessageSocket, ProgressWriter, create_pipe},
-    protected_paths::{
-        AliasedProfile, DirectoryView, MountPlan, PlaceholderRegistry, ProtectedPaths, with_aliases,
-    },
+    protected_paths::{PlaceholderRegistry, ProtectedPaths, with_aliases},
     resource_limits::ControlGroup,
     supervisor::{
         backend_attempt::BackendAttempt, cleanup_process::CleanupProcess, fallback, limit_report,
@@ -63,15 +58,12 @@ pub(crate) fn run_with_caller(
     caller: Option<MessageSocket>,
     progress: &ProgressWriter,
 ) -> Result<SandboxReport, SandboxError> {
-    let AliasedProfile { restrictions, unsearched_findings } =
-        with_aliases(&launch.profile, &launch.cwd)
-            .with_step(|| "searching for unreadable files".to_owned())?;
-    let launch = &LaunchConfig { profile: restrictions, ..launch.clone() };
+    let profile =
+        with_aliases(&launch.profile).with_step(|| "searching for unreadable files".to_owned())?;
+    let launch = &LaunchConfig { profile, ..launch.clone() };
     let wanted = by.map(|backend| fallback::check_backend(backend, launch)).transpose()?;
-    let mut guarded =
-        ProtectedPaths::find_with_changeable(&launch.profile, &launch.changeable_paths)
-            .with_step(|| "searching for protected files".to_owned())?;
-    guarded.unsearched_findings.extend(unsearched_findings);
+    let guarded = ProtectedPaths::find_with_changeable(&launch.profile, &launch.changeable_paths)
+        .with_step(|| "searching for protected files".to_owned())?;
     let registry = PlaceholderRegistry::open(Path::new(launch.registry.as_str()));
     let registry = registry.with_step(|| "opening the registry".to_owned())?;
     remove_stale(&registry).with_step(|| "cleaning up after killed runs".to_owned())?;
@@ -113,14 +105,10 @@ impl SupervisedRun<'_> {
         let placed = if launch.staging_directory.is_some() { &nothing } else { guarded };
         let placeholders =
             registry.create_placeholders(placed).with_step(|| "making placeholders".to_owned())?;
-        let plan = match launch.staging_directory {
+        let guards = match launch.staging_directory {
             Some(_) => guarded.staged_mount_plan(),
             None => guarded.mount_plan_without(placeholders.skipped_paths()),
         };
-        let views = DirectoryView::find_all(&launch.profile, |path| {
-            launch.profile.temp == TempDirectories::Private && is_temporary(path)
-        });
-        let guards = MountPlan { views, ..plan };
         let turn = TerminalLease::default();
         let questions = caller.and_then(|caller| ReviewRelay::new(caller, turn.clone()).ok());
         let mut attempt = BackendAttempt {

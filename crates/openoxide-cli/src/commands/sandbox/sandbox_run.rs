@@ -7,14 +7,14 @@ use std::{
 };
 
 use openoxide_engine::{
-    cache_directories, create_own_directories, registry_directory, sandbox_env,
+    cache_directories, create_state_directory, registry_directory, sandbox_env,
     visible_temporary_paths,
 };
 use openoxide_permission::{HomeDirectories, PROTECTED_ROOT_NAMES, hidden_secret_paths};
 use openoxide_protocol::{AbsPath, NetworkAccess, SandboxRestrictions, TempDirectories};
 use openoxide_sandbox::{
     CommandOutcome, LaunchConfig, ResourceLimits, SandboxError, SandboxReport, StagingArea,
-    has_terminal, resolve_with_missing, run_confined, supervise, supervise_with_backend,
+    has_terminal, run_confined, supervise, supervise_with_backend,
 };
 use openoxide_store::UserEnvironment;
 
@@ -167,20 +167,19 @@ fn unreadable_paths(
         open.into_iter().any(|path| path.strip_prefix(hidden).is_some())
     };
     let environment = UserEnvironment::from_process();
-    create_own_directories(&environment, writable);
+    create_state_directory(&environment);
     let program = args.command.first().and_then(|name| Path::new(name).file_name()?.to_str());
     let secrets = hidden_secret_paths(&environment.home_directories(), program);
-    let is_writable =
-        |path: &AbsPath| writable.iter().any(|root| path.strip_prefix(root).is_some());
-    // Where the program can write, a placeholder would hide a missing file from the host, too.
-    let place = |path: AbsPath| {
-        resolve_with_missing(&path)
-            .filter(|path| !is_writable(path) || fs::symlink_metadata(path.as_str()).is_ok())
-    };
-    let secrets = secrets.into_iter().filter_map(place);
-    let own = environment.openoxide_directories().into_iter().filter_map(place);
+    let secrets = secrets.into_iter().filter_map(|path| resolve_existing(&path));
+    let own =
+        environment.openoxide_directories().into_iter().filter_map(|path| resolve_existing(&path));
     let hidden = secrets.filter(|path| !needed(path)).chain(own);
     Ok(each(&args.deny_read)?.into_iter().chain(hidden).collect())
+}
+
+/// Returns the resolved path of an existing file.
+fn resolve_existing(path: &AbsPath) -> Option<AbsPath> {
+    to_absolute_path(&fs::canonicalize(path.as_str()).ok()?).ok()
 }
 
 /// Returns an unreadable path, and its target if it is a link.

@@ -145,8 +145,6 @@ fn unconfined_the_same_attempts_reach_the_host() {
         "p2_new_bare",
         "p2_link_target",
         "r_ssh_key",
-        "r_link_target",
-        "r_later_secrets",
         "r_env_secret",
         "r_sibling_environ",
         "n_tcp",

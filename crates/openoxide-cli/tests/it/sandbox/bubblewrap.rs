@@ -122,8 +122,8 @@ fn bwrap_is_the_reported_fallback_if_namespaces_are_refused() {
     let expected = "\"backend\":\"bubblewrap\",\"backends\"\nall of it\n7\nx\n125\n";
     let said = stderr(&output);
     assert_eq!(stdout(&output), expected, "{said}");
-    assert!(said.contains("by the backend `bubblewrap`; network: no host is reached"), "{said}");
-    assert!(said.contains("namespaces: writes-outside: there is no clone3(2)"), "{said}");
+    assert!(said.contains("by the backend `bubblewrap`; network: no host is reachable"), "{said}");
+    assert!(said.contains("namespaces: writes-outside: clone3(2) is not available"), "{said}");
 }
 
 /// Guards I31.

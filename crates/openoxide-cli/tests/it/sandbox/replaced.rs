@@ -62,3 +62,23 @@ fn a_protected_file_removed_from_outside_is_not_recreated() {
     assert!(!output.status.success());
     assert!(!settings.exists(), "something is left in its place");
 }
+
+/// The key that signs grants is in a directory that may not exist before the first run.
+#[test]
+fn a_state_directory_that_did_not_exist_is_hidden() {
+    let arena = Arena::new();
+    let (home, key) = (arena.path("new-home"), arena.path("new-home/.local/state/openoxide/key"));
+    fs::create_dir(&home).unwrap();
+    let script = "touch begun; while ! test -e go; do sleep 0.05; done; cat \"$1\"";
+    let mut run = arena.run(&[], &["sh", "-c", script, "sh", key.to_str().unwrap()]);
+    run.env("HOME", &home).env_remove("XDG_STATE_HOME");
+    let run = run.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let run = run.spawn().unwrap();
+    wait_for(&arena.path("w/begun"));
+    fs::create_dir_all(key.parent().unwrap()).unwrap();
+    fs::write(&key, "secret").unwrap();
+    fs::write(arena.path("w/go"), "").unwrap();
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "the key was read");
+    assert!(!output.status.success());
+}

@@ -85,7 +85,6 @@ pub(crate) fn build_arguments(
     let mut words = BwrapArguments::default();
     push_namespaces(&launch.profile, &mut words);
     push_system_mounts(&launch.profile, &mut words);
-    push_views(guards, &mut words);
     push_writable_binds(launch, &mut words);
     push_protected_binds(guards, &kind, &mut words)?;
     push_hidden_paths(&launch.profile, &kind, &mut words)?;
@@ -167,24 +166,6 @@ fn push_system_mounts(profile: &SandboxRestrictions, words: &mut BwrapArguments)
         for path in TEMPORARY.iter().chain(&["/dev/shm"]) {
             words.push_all(&["--perms", "1777", "--tmpfs", path]);
         }
-    }
-}
-
-/// Shows directories with only their existing entries. A directory that cannot be listed is not
-/// changed.
-fn push_views(guards: &MountPlan, words: &mut BwrapArguments) {
-    for view in &guards.views {
-        let Ok(Some(names)) = view.list_names() else { continue };
-        words.0.extend(["--perms", "755", "--tmpfs"].map(OsString::from));
-        words.0.push(view.path.clone().into());
-        for name in names {
-            let entry = view.path.join(name);
-            match std::fs::read_link(&entry) {
-                Ok(target) => words.0.extend(["--symlink".into(), target.into(), entry.into()]),
-                Err(_) => words.bind("--ro-bind-try", &entry),
-            }
-        }
-        words.0.extend(["--remount-ro".into(), view.path.clone().into()]);
     }
 }
 
