@@ -86,7 +86,7 @@ async fn each_hook_exit_follows_the_contract_of_claude_code_or_fails() {
         (format!("{allow}; exit 1"), Failed, "exit status 1"),
         (format!("{deny}; exit 1"), Deny, "so it is"),
         ("exit 127".to_owned(), Failed, "exit status 127"),
-        ("kill -9 $$".to_owned(), Failed, "signal 9 ended it"),
+        ("kill -9 $$".to_owned(), Failed, "killed by signal 9"),
         // Answers.
         (allow.clone(), Allow, "so it is"),
         (format!("echo; {allow}; echo"), Allow, "so it is"),
@@ -96,8 +96,7 @@ async fn each_hook_exit_follows_the_contract_of_claude_code_or_fails() {
         (
             decision("perhaps"),
             Failed,
-            "the decision is not one of `allow`, `deny`, `ask` and \
-                                       `defer`",
+            "the decision is not one of `allow`, `deny`, `ask` and `defer`",
         ),
         ("echo '{}'".to_owned(), Pass, ""),
         (r#"echo '{"continue":true,"suppressOutput":true}'"#.to_owned(), Pass, ""),
