@@ -1,7 +1,6 @@
 //! A search of a script's text for shell syntax that commands rarely use.
 //!
 //! Whether a script is read-only is the result of the parser and the walk. This search is a second,
-//! Whether a script is read-only is the result of the parser and the walk. This search is a second,
 //! independent check. It recognizes quotes and little else of the language. It finds the parts of
 //! bash whose meaning depends on values at run time: variables that are evaluated as arithmetic or
 //! as a name, subscripts, tilde prefixes of the directory stack, and similar ones. A script that

@@ -163,7 +163,7 @@ fn records_of_before_are_read_and_verified() {
     assert!(verified.starts_with("13 records, 1 to 13: all intact\n"), "{verified}");
     let log = stdout(&world.run(&["audit", "log"], b""));
     assert_eq!(log.matches("ask, approved").count(), 2, "{log}");
-    assert!(!log.contains("saved for"), "nobody wrote that down: {log}");
+    assert!(!log.contains("saved for"), "the records contain no scope: {log}");
     let counts = replay(&world, &["--allow", "Bash(touch *)", "--deny", "Bash(touch denied*)"]);
     assert_eq!((counts.0, &counts.2["same"], &counts.2["redacted"]), (0, &json!(9), &json!(1)));
     commands(&world, &["touch a"]);

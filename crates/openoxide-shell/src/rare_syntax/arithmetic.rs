@@ -62,7 +62,7 @@ impl<'s> NumericNames<'s> {
     /// variables.
     pub(super) fn is_plain_arithmetic(&self, text: &str, closer: &str) -> bool {
         let Some((expression, _)) = text.split_once(closer) else { return false };
-        let expression = replace_printed_numbers(expression);
+        let expression = replace_printed_numbers(expression).replace("$?", "1");
         let is_plain_byte = |byte: u8| {
             is_name_byte(byte)
                 || matches!(
@@ -100,10 +100,9 @@ impl<'s> NumericNames<'s> {
     /// Returns whether a word of arithmetic is a number or a numeric variable.
     fn is_plain_word(&self, word: &str) -> bool {
         let name = word.strip_prefix('$').unwrap_or(word);
-        if name.contains('$') {
-            return false;
-        }
-        is_digits(name) && !word.starts_with('$') || self.is_numeric(name)
+        // `$-`, `$0` and `$1` can be any text.
+        let is_name = !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit());
+        is_digits(word) || is_name && !name.contains('$') && self.is_numeric(name)
     }
 
     /// Returns whether an operand of a numeric comparison is a number or a numeric variable.

@@ -50,6 +50,8 @@ fn values_that_are_evaluated_are_rare_syntax() {
         "for x in $(cat f); do ((x)); done",
         "echo $((a[0]=1))",
         "echo $[1+1]",
+        "hBc=$(cat f); echo $(($-))",
+        "f() { echo $(($1)); }; f x",
         "echo $((OLDPWD))",
         "n=$(grep -c x f g); ((n))",
         "echo $(( $(cat f; date +%s) ))",
