@@ -235,7 +235,7 @@ fn a_state_directory_that_others_can_write_grants_and_trusts_nothing() {
     let open = granted();
     assert_eq!(effect(&open), "ask");
     assert!(
-        stderr(&open).contains("others than you can write this directory"),
+        stderr(&open).contains("the directory is writable by other users, so grants are not valid"),
         "{}",
         stderr(&open)
     );

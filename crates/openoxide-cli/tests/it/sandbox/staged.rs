@@ -333,7 +333,7 @@ fn files_changed_during_the_question_are_skipped_and_it_is_asked_again() {
     world.file("a.txt", "mine\n");
     terminal.press("y");
     terminal.wait_for("asking again");
-    terminal.wait_for("Let b.txt change");
+    terminal.wait_for("Apply the change to b.txt");
     terminal.press("y");
     let (code, text) = terminal.end();
     assert_eq!(code, 0, "{text}");
