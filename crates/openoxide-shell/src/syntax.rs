@@ -5,6 +5,7 @@
 //! with a `Fault`, and the walk makes the script opaque.
 
 mod arithmetic;
+pub(crate) mod brace_expansion;
 mod byte_classes;
 mod command_lists;
 mod common_operands;

@@ -7,7 +7,6 @@
 
 mod arithmetic;
 mod assignments;
-mod brace_expansion;
 mod builtins;
 mod carried_commands;
 mod command_call;

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
+use openoxide_protocol::Span;
+
 use super::{
+    brace_expansion,
     byte_classes::{is_metacharacter, is_plain_byte},
     parser_cursor::{ParseResult, ScriptParser},
     syntax_tree::{ShellWord, WordPiece},
@@ -35,6 +38,13 @@ impl<'a> ScriptParser<'a> {
         let pieces = self.parse_pieces(until)?;
         if pieces.is_empty() {
             return self.syntax_error();
+        }
+        let source = |span: Span| {
+            let bound = |at| usize::try_from(at).unwrap_or_default();
+            self.source_between(bound(span.start), bound(span.end))
+        };
+        if brace_expansion::may_form_expansion(&pieces, &source) {
+            self.note_unusual(start);
         }
         Ok(ShellWord { pieces, span: self.span_from(start) })
     }

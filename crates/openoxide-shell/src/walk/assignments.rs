@@ -3,7 +3,7 @@
 use openoxide_protocol::Span;
 
 use super::{
-    brace_expansion, environment_variables,
+    environment_variables,
     expanded_word::ExpandedWord,
     script_walk::{ScriptWalk, WalkSource},
     state::KnownValue,
@@ -12,7 +12,10 @@ use super::{
 use crate::{
     findings::FindingCode,
     programs::WordSource,
-    syntax::syntax_tree::{Assignment, ShellWord, WordPiece},
+    syntax::{
+        brace_expansion,
+        syntax_tree::{Assignment, ShellWord, WordPiece},
+    },
 };
 
 /// The maximum length of a value. Values that are appended to repeatedly would grow without limit.

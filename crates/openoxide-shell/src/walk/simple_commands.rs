@@ -4,7 +4,6 @@ use openoxide_protocol::{CommandWords, Span};
 
 use super::{
     assignments::AssignedValue,
-    brace_expansion,
     command_call::{CommandCall, StdinSource, WordMask},
     environment_variables,
     expanded_word::ExpandedWord,
@@ -15,7 +14,7 @@ use super::{
 use crate::{
     findings::FindingCode,
     syntax::{
-        is_name,
+        brace_expansion, is_name,
         syntax_tree::{RedirectionTarget, ShellRedirection, ShellWord, SimpleCommand, WordPiece},
     },
 };

@@ -1,7 +1,6 @@
 //! The expansion of a word to the words that a program gets.
 
 use super::{
-    brace_expansion,
     expanded_word::{ExpandedWord, ParameterValue},
     numeric_output,
     script_walk::ScriptWalk,
@@ -10,7 +9,7 @@ use super::{
 use crate::{
     programs::WordSource,
     syntax::{
-        is_name,
+        brace_expansion, is_name,
         syntax_tree::{
             ArraySubscript, CommandList, ExpansionForm, ParameterExpansion, ShellWord, WordPiece,
         },

@@ -238,8 +238,9 @@ fn words_are_known_as_far_as_they_are_certain() {
         ("x \"$@\" \"$*\" \"${a[@]}\"", &["exec x <*> <*> <*>"]),
         ("x * a?b [ab] '*' \\*", &["exec x <*> <*> <*> * *"]),
         ("x {a,b}c {1..3} {} {a} a{b", &["exec x ac bc 1 2 3 {} {a} a{b"]),
-        ("y=1; x $y{a,b} ${y}{a,b} {a,$y}c", &["exec x <*> 1a 1b <*>"]),
-        ("x {a,$}c", &["opaque x {a,$}c", "exec x <*>"]),
+        ("y=1; x ${y}{a,b} $y{,.c}", &["exec x 1a 1b 1 1.c"]),
+        ("y=1; x $y{a,b} {a,$y}c", &["exec x <*> <*>", "opaque y=1; x $y{a,b} {a,$y}c"]),
+        ("x {a,$}c", &["opaque x {a,$}c", "exec x <*>", "opaque x {a,$}c"]),
         ("x ~ ~/a ~root/b a~ '~'", &["exec x /home/me /home/me/a <?> a~ ~"]),
         ("x $HOME \"$PWD/a\" $((1+1)) $#", &["exec x /home/me /home/me/project/a <?> <?>"]),
         (

@@ -1,6 +1,11 @@
 //! Brace expansion: `a{b,c}` and `{1..3}`.
+//!
+//! Braces expand first and as text. The shell reads the resulting words once more, so braces can
+//! form an expansion that the script does not show: `{$,b}NAME` expands `$NAME`.
 
-use crate::syntax::syntax_tree::{ArraySubscript, WordPiece};
+use openoxide_protocol::Span;
+
+use super::syntax_tree::{ArraySubscript, WordPiece};
 
 /// The maximum number of words that one word expands to. A larger expansion counts as any number of
 /// words.
@@ -9,13 +14,13 @@ const MAX_GROUPS: usize = 16;
 
 /// A part of a word: one unquoted letter, or a piece that brace expansion treats as a unit.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum BracePart<'p, 'a> {
+pub(crate) enum BracePart<'p, 'a> {
     Letter(char),
     Piece(&'p WordPiece<'a>),
 }
 
 /// Returns whether braces in these pieces may expand.
-pub(super) fn may_expand(pieces: &[WordPiece<'_>]) -> bool {
+pub(crate) fn may_expand(pieces: &[WordPiece<'_>]) -> bool {
     let plain = |mark: &str| {
         pieces.iter().any(|piece| matches!(piece, WordPiece::Unquoted(text) if text.contains(mark)))
     };
@@ -24,7 +29,7 @@ pub(super) fn may_expand(pieces: &[WordPiece<'_>]) -> bool {
 
 /// Returns whether these pieces, which are not expanded here, may name files that are determined
 /// only by their text.
-pub(super) fn are_obscure(pieces: &[WordPiece<'_>]) -> bool {
+pub(crate) fn are_obscure(pieces: &[WordPiece<'_>]) -> bool {
     !is_made_of_numbers(pieces) && !names_parameter(pieces)
 }
 
@@ -44,19 +49,19 @@ fn names_parameter(pieces: &[WordPiece<'_>]) -> bool {
 }
 
 /// Returns how many words these pieces expand to, or one if that is not certain.
-pub(super) fn count_words(pieces: &[WordPiece<'_>]) -> usize {
+pub(crate) fn count_words(pieces: &[WordPiece<'_>]) -> usize {
     if may_expand(pieces) { expand_pieces(pieces).map_or(1, |words| words.len()) } else { 1 }
 }
 
 /// Returns the words that these pieces expand to, or `None` if that is not certain.
-pub(super) fn expand_pieces<'p, 'a>(
+pub(crate) fn expand_pieces<'p, 'a>(
     pieces: &'p [WordPiece<'a>],
 ) -> Option<Vec<Vec<BracePart<'p, 'a>>>> {
     let mut parts = Vec::new();
     for piece in pieces {
         match piece {
             WordPiece::Unquoted(text) => parts.extend(text.chars().map(BracePart::Letter)),
-            piece if absorbs_following_text(piece) || has_ambiguous_braces(piece) => return None,
+            piece if has_ambiguous_braces(piece) => return None,
             piece => parts.push(BracePart::Piece(piece)),
         }
     }
@@ -65,13 +70,82 @@ pub(super) fn expand_pieces<'p, 'a>(
     }
     // Each group is one level of recursion and at least doubles the number of words.
     let groups = parts.iter().filter(|part| is_letter_part(part, '{')).count();
-    if groups > MAX_GROUPS { None } else { expand_parts(&parts, 0) }
+    let words = if groups > MAX_GROUPS { None } else { expand_parts(&parts, 0) };
+    words.filter(|words| !words.iter().any(|word| extends_piece(word)))
 }
 
-/// Returns whether text that braces append may change a piece: `$x{1,2}` is `$x1 $x2`.
+/// Returns whether braces may form an expansion or quotes that the pieces do not show. `source`
+/// returns the text of a span of the script.
+pub(super) fn may_form_expansion<'s>(
+    pieces: &[WordPiece<'_>],
+    source: &dyn Fn(Span) -> &'s str,
+) -> bool {
+    if !may_expand(pieces) {
+        return false;
+    }
+    let is_hazard = |piece: &WordPiece<'_>| match piece {
+        WordPiece::Unquoted(text) => has_mixed_sequence(text),
+        WordPiece::Literal(text) => text == "$",
+        piece => hides_quotes(piece, source) || has_ambiguous_braces(piece),
+    };
+    pieces.iter().any(is_hazard) || precedes_brace_syntax(pieces) && expand_pieces(pieces).is_none()
+}
+
+/// Returns whether text contains a sequence between an uppercase and a lowercase letter. Between
+/// these, ASCII has the backquote, the backslash and brackets: `{Z..a}`. A letter that is not ASCII
+/// can be one character or several, depending on the locale.
+fn has_mixed_sequence(text: &str) -> bool {
+    let is_mixed = |from: char, to: char| {
+        !from.is_ascii()
+            || !to.is_ascii()
+            || from.is_ascii_alphabetic()
+                && to.is_ascii_alphabetic()
+                && from.is_ascii_lowercase() != to.is_ascii_lowercase()
+    };
+    text.match_indices("..").any(|(at, dots)| {
+        let from = text.get(..at).and_then(|text| text.chars().next_back());
+        let to = text.get(at + dots.len()..).and_then(|text| text.chars().next());
+        from.zip(to).is_some_and(|(from, to)| is_mixed(from, to))
+    })
+}
+
+/// Returns whether there may be quotes in a piece which brace expansion pairs differently: the
+/// inner quotes of `"${x:-"a,b"}"`, and those in backquotes.
+fn hides_quotes<'s>(piece: &WordPiece<'_>, source: &dyn Fn(Span) -> &'s str) -> bool {
+    match piece {
+        WordPiece::Quoted(pieces) => pieces.iter().any(|piece| hides_quotes(piece, source)),
+        WordPiece::Parameter(parameter) => source(parameter.span).contains(['"', '\'', '`', '\\']),
+        WordPiece::Backquote(..) | WordPiece::Translated(_) => true,
+        _ => false,
+    }
+}
+
+/// Returns whether a piece that absorbs the text after it is next to a brace or a comma.
+fn precedes_brace_syntax(pieces: &[WordPiece<'_>]) -> bool {
+    pieces.windows(2).any(|pair| match pair {
+        [piece, WordPiece::Unquoted(text)] => {
+            absorbs_following_text(piece) && text.starts_with(['{', '}', ','])
+        }
+        _ => false,
+    })
+}
+
+/// Returns whether a piece changes because of the text after it: `$x{1,2}` is `$x1 $x2`.
+fn extends_piece(word: &[BracePart<'_, '_>]) -> bool {
+    word.windows(2).any(|pair| match pair {
+        [BracePart::Piece(WordPiece::Literal(text)), _] => text == "$",
+        [BracePart::Piece(piece), BracePart::Letter(next)] => {
+            absorbs_following_text(piece)
+                && (next.is_ascii_alphanumeric() || matches!(next, '_' | '['))
+        }
+        _ => false,
+    })
+}
+
+/// Returns whether letters after a piece may become a part of it. This is so for `$x`, but not for
+/// `${x}`.
 fn absorbs_following_text(piece: &WordPiece<'_>) -> bool {
     match piece {
-        WordPiece::Literal(text) => text == "$",
         WordPiece::Parameter(parameter) => {
             let length = parameter.span.end.saturating_sub(parameter.span.start);
             usize::try_from(length).is_ok_and(|length| length == parameter.name.len() + 1)
@@ -84,7 +158,11 @@ fn absorbs_following_text(piece: &WordPiece<'_>) -> bool {
 /// the end of the parameter, so the brace of `{a,b${x:-,{c,d}}` never closes.
 fn has_ambiguous_braces(piece: &WordPiece<'_>) -> bool {
     let holds = |text: &str| text.contains(['{', '}']);
-    let WordPiece::Parameter(parameter) = piece else { return false };
+    let parameter = match piece {
+        WordPiece::Quoted(pieces) => return pieces.iter().any(has_ambiguous_braces),
+        WordPiece::Parameter(parameter) => parameter,
+        _ => return false,
+    };
     let inside = match &parameter.subscript {
         Some(ArraySubscript::Text(pieces)) => pieces.as_slice(),
         _ => &[],
