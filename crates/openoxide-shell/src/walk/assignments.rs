@@ -156,12 +156,12 @@ impl ScriptWalk<'_> {
         }
         let unknown = match value {
             AssignedValue::Known(locale) => {
-                !environment_variables::is_ascii_compatible_locale(locale)
+                !environment_variables::is_harmless_locale(name, locale)
             }
             AssignedValue::Number | AssignedValue::Digits | AssignedValue::PossibleDigits => false,
             AssignedValue::Text | AssignedValue::Files(_) => true,
         };
-        if environment_variables::chooses_encoding(name) && unknown {
+        if environment_variables::names_locale(name) && unknown {
             self.add_opaque_access(text, span, FindingCode::Environment);
         }
         // The values of these variables are evaluated, including the commands in their subscripts.

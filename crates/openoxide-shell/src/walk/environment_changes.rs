@@ -32,11 +32,11 @@ impl ScriptWalk<'_> {
                 self.add_finding(FindingCode::Environment, call.span);
             }
             self.note_alteration(variable, call.span);
-            let encodes = environment_variables::chooses_encoding(variable)
-                && !(whole && environment_variables::is_ascii_compatible_locale(value));
+            let selects_files = environment_variables::names_locale(variable)
+                && !(whole && environment_variables::is_harmless_locale(variable, value));
             if environment_variables::is_shell_startup_variable(variable)
                 || environment_variables::names_place(variable)
-                || encodes
+                || selects_files
             {
                 self.add_opaque_access(call.text, call.span, FindingCode::Environment);
             }

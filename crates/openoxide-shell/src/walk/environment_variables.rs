@@ -172,9 +172,22 @@ pub(super) fn names_place(name: &str) -> bool {
     name == "PWD"
 }
 
-/// Returns whether `name` determines which bytes are one character for the shell.
-pub(super) fn chooses_encoding(name: &str) -> bool {
-    matches!(name, "LANG" | "LC_ALL" | "LC_CTYPE")
+/// Returns whether the value of `name` is the name of a locale or of a time zone.
+pub(super) fn names_locale(name: &str) -> bool {
+    matches!(name, "LANG" | "LANGUAGE" | "TZ") || name.starts_with("LC_")
+}
+
+/// Returns whether `value` names a locale or a time zone that leaves programs unchanged.
+///
+/// A value with a path selects files outside of the system directories. gettext reads translations
+/// from `$LANGUAGE/LC_MESSAGES`, and programs use them as formats of `printf`. bash expands the
+/// translation of `$"…"`.
+pub(super) fn is_harmless_locale(name: &str, value: &str) -> bool {
+    match name {
+        "LANG" | "LC_ALL" | "LC_CTYPE" => is_ascii_compatible_locale(value),
+        "TZ" => !value.starts_with(['/', ':']) && !value.contains(".."),
+        _ => !value.contains('/'),
+    }
 }
 
 /// Returns whether each ASCII byte is a separate character in this locale. In GBK and similar
