@@ -31,6 +31,15 @@ impl NamePattern {
         self.may_match_with_dots(name, steps)
     }
 
+    /// Returns whether the pattern may match `..`. This is so in dash and in bash before 5.2. The
+    /// common `.[!.]*` excludes it in every shell.
+    pub(crate) fn may_match_parent(&self, steps: &StepBudget) -> Option<bool> {
+        if self.chars.starts_with(&['.', '[', '!', '.', ']']) {
+            return Some(false);
+        }
+        self.may_match("..", steps)
+    }
+
     /// Like [`Self::may_match`], but a dot at the beginning of a name is an ordinary character.
     ///
     /// In the locale `C`, bash treats each byte as a character. The locale is not known. A name

@@ -215,6 +215,9 @@ fn collect_matching_entries(
 ) -> Option<()> {
     steps.take_directory().then_some(())?;
     let Ok(entries) = fs::read_dir(place.as_str()) else { return Some(()) };
+    if pattern.may_match_parent(steps)? {
+        found.extend(parent(place, steps)?);
+    }
     for entry in entries.filter_map(Result::ok) {
         steps.take_steps(1).then_some(())?;
         let name = entry.file_name();
