@@ -187,18 +187,25 @@ impl CommandMeaning {
         self.effects.extend(whole);
     }
 
-    /// Records that a program reads `FILE.gz` or similar if there is no `FILE`.
+    /// Records that a program reads `FILE.gz`, `FILE-z` or similar if there is no `FILE`. A program
+    /// that does not know the extension of `FILE.xz` tries `FILE.xz.gz`.
     pub(crate) fn add_compressed_names(&mut self) {
-        const ENDINGS: [&str; 8] = [".gz", ".Z", ".tgz", ".bz2", ".xz", ".lzma", ".lz4", ".zst"];
+        self.add_names_with_endings(&[".*", "-*z"]);
+    }
+
+    /// Records that a program reads a file whose name is the one that it is given and one of
+    /// `endings`, which are patterns.
+    pub(crate) fn add_names_with_endings(&mut self, endings: &[&str]) {
         let read = self.effects.iter().filter_map(|effect| match effect {
             CommandEffect::Reads(EffectTarget::File(file) | EffectTarget::Printed(file)) => {
-                let is_compressed = ENDINGS.iter().any(|ending| file.ends_with(ending));
-                (!is_compressed).then(|| format!("{file}.*"))
+                Some(file)
             }
             _ => None,
         });
-        let named: Vec<_> =
-            read.map(|pattern| CommandEffect::Reads(EffectTarget::Pattern(pattern))).collect();
+        let named: Vec<_> = read
+            .flat_map(|file| endings.iter().map(move |ending| format!("{file}{ending}")))
+            .map(|pattern| CommandEffect::Reads(EffectTarget::Pattern(pattern)))
+            .collect();
         self.effects.extend(named);
     }
 

@@ -150,6 +150,11 @@ pub(in super::super) fn read_dd(arguments: CommandArguments<'_>) -> CommandMeani
     meaning
 }
 
+/// Returns whether an item is the option that chooses the extension of compressed files.
+fn is_suffix_option(item: CommandItem<'_>) -> bool {
+    matches!(item, CommandItem::Option { option: OptionSpec { name: "S" | "suffix", .. }, .. })
+}
+
 /// Reads commands of compressors. For each file, they create a file with an extension added or
 /// removed.
 pub(in super::super) fn read_compressor(arguments: CommandArguments<'_>) -> CommandMeaning {
@@ -161,6 +166,9 @@ pub(in super::super) fn read_compressor(arguments: CommandArguments<'_>) -> Comm
             follow_recursive_links(&mut meaning, arguments);
             if unpacks(arguments) {
                 meaning.add_compressed_names();
+                if arguments.items().any(is_suffix_option) {
+                    meaning.add_names_with_endings(&["*"]);
+                }
             }
             return meaning;
         }
@@ -244,9 +252,34 @@ fn mark_files_changed(meaning: &mut CommandMeaning) {
     }
 }
 
+/// Reads a program that lists the contents of an archive.
+///
+/// unzip expands patterns in the name of an archive itself. Without such a file, it tries the name
+/// with an extension.
+pub(in super::super) fn read_archive_lister(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    add_archive_names(&mut meaning, arguments);
+    meaning
+}
+
+fn add_archive_names(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
+    if let Some(ArgumentWord::Known(archive)) = arguments.operands().next() {
+        if archive.contains(['*', '?', '[']) {
+            let pattern = EffectTarget::Pattern(archive.to_owned());
+            meaning.effects.push(CommandEffect::Reads(pattern));
+        }
+        for ending in [".zip", ".ZIP"] {
+            meaning.add_read(ArgumentWord::Known(&format!("{archive}{ending}")), false);
+        }
+    }
+}
+
 /// Reads programs that write the contents of an archive, by default to the working directory.
 pub(in super::super) fn read_unpacker(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
+    if arguments.called_name() == "unzip" {
+        add_archive_names(&mut meaning, arguments);
+    }
     let ends = arguments.items()
         .any(|item| matches!(item, CommandItem::Option { option, .. } if option.effect == OptionEffect::Ends));
     let writes = meaning.effects.iter().any(|effect| matches!(effect, CommandEffect::Writes(_)));

@@ -41,20 +41,42 @@ pub(in super::super) fn read_pager_script(arguments: CommandArguments<'_>) -> Co
 }
 
 /// Reads `zdiff`, `bzcmp` and similar scripts. With one operand, they compare it with the file of
-/// the same name without its last extension.
+/// the same name without its extension.
 pub(in super::super) fn read_diff_script(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_diff(arguments);
     check_script_words(&mut meaning, arguments);
     meaning.add_compressed_names();
     let mut operands = arguments.operands();
-    if let (Some(ArgumentWord::Known(file)), None) = (operands.next(), operands.next())
-        && let Some((stem, _)) = file.rsplit_once('.')
-        && !stem.is_empty()
-        && !stem.ends_with('/')
-    {
-        meaning.add_read(ArgumentWord::Known(stem), false);
+    if let (Some(ArgumentWord::Known(file)), None) = (operands.next(), operands.next()) {
+        for name in names_without_extension(file) {
+            meaning.add_read(ArgumentWord::Known(&name), false);
+        }
     }
     meaning
+}
+
+/// Returns the names with which `zdiff`, `xzdiff` and `bzdiff` compare a compressed file. The
+/// extension begins with a dot or a hyphen. `xzdiff` replaces `.txz` by `.tar`, and `bzdiff`
+/// removes any character before `bz2`.
+fn names_without_extension(file: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    if let Some(at) = file.rfind(['.', '-'])
+        && let Some((stem, extension)) = file.split_at_checked(at)
+        && !extension.contains('/')
+    {
+        names.push(stem.to_owned());
+        if let Some(mark) = extension.get(..1).filter(|_| extension.get(1..2) == Some("t")) {
+            names.push(format!("{stem}{mark}tar"));
+        }
+    }
+    if let Some(stem) = file.strip_suffix("bz2") {
+        let mut letters = stem.chars();
+        letters.next_back();
+        names.push(letters.as_str().to_owned());
+        names.push(format!("{}.bz2", letters.as_str()));
+    }
+    names.retain(|name| !name.is_empty() && !name.ends_with('/'));
+    names
 }
 
 /// Adds an unknown effect unless all words are plain and no option has a value.
