@@ -119,10 +119,12 @@ fn is_info_only(arguments: CommandArguments<'_>) -> bool {
         ) || text.starts_with("-print-file-name=")
             || text.starts_with("-print-prog-name=")
     };
+    // `cpp -v` and `as -v` print a version and then process standard input.
+    let reads_input = matches!(arguments.called_name(), "cpp" | "as" | "gas" | "yasm");
     let alone = arguments.len() == 1;
     alone
         && (arguments.known_argument(0).is_some_and(telling)
-            || arguments.known_argument(0) == Some("-v"))
+            || !reads_input && arguments.known_argument(0) == Some("-v"))
 }
 
 /// Variables of make that name the programs of its rules.
