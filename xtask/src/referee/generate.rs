@@ -151,7 +151,8 @@ mod tests {
         heredoc-quoted heredoc-tabs heredoc-substitution here-string process-in process-out substitution backquote \
         assigned-substitution write-substitution arithmetic-substitution element-substitution default trim-front \
         trim-back replace slice length indirect-operator condition-variable prompt-operator array associative \
-        ansi-quoted locale-quoted brace tilde glob-program alias export declare readonly local typeset read mapfile \
+        ansi-quoted locale-quoted brace brace-expansion tilde \
+        glob-program alias export declare readonly local typeset read mapfile \
         printf-variable getopts path-before preload-before git-before bash-env-before env-before pager-before \
         ifs-before set shopt ifs hash enable trap-exit trap-debug trap-err eval source exec command builtin \
         continuation carriage-return tab vertical-tab no-break-space comment history constants wait jobs pushd cd \
