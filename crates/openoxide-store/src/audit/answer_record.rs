@@ -86,4 +86,6 @@ pub enum AnswerChannel {
     Terminal,
     /// `openoxide approve` or `deny`.
     Command,
+    /// The user interface of the program that asked, or its settings.
+    Application,
 }

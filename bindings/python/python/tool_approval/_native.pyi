@@ -1,0 +1,91 @@
+"""The native module. The package documents it; import from `tool_approval` instead."""
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, Literal, final
+
+@final
+class Decision:
+    """A decision of the policy about a call."""
+
+    @property
+    def effect(self) -> Literal["allow", "ask", "deny"]: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def rule(self) -> dict[str, Any] | None: ...
+    @property
+    def is_explicit(self) -> bool: ...
+    @property
+    def parts(self) -> list[dict[str, Any]]: ...
+    @property
+    def findings(self) -> list[dict[str, Any]]: ...
+    @property
+    def suggested_rules(self) -> list[str]: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+@final
+class Engine:
+    def __init__(
+        self,
+        *,
+        cwd: str | PathLike[str] | None = None,
+        project: str | PathLike[str] | None = None,
+        policy_files: Sequence[str | PathLike[str]] = ...,
+        rules: Sequence[tuple[str, str]] = ...,
+        mode: str | None = None,
+        directories: Sequence[str | PathLike[str]] = ...,
+        explain: bool = False,
+    ) -> None: ...
+    def evaluate(
+        self, tool: str, args: dict[str, Any], *, cwd: str | PathLike[str] | None = None
+    ) -> Decision: ...
+    def check(
+        self, tool: str, args: dict[str, Any], *, cwd: str | PathLike[str] | None = None
+    ) -> Decision: ...
+    def ask(
+        self,
+        tool: str,
+        args: dict[str, Any],
+        *,
+        cwd: str | PathLike[str] | None = None,
+        title: str | None = None,
+        presentation: dict[str, Any] | None = None,
+        requires_answer: bool = False,
+        requester: str = "python",
+        timeout: float | None = None,
+    ) -> Question: ...
+    @property
+    def mode(self) -> str: ...
+    @property
+    def cwd(self) -> str: ...
+    @property
+    def roots(self) -> list[str]: ...
+    @property
+    def notes(self) -> list[str]: ...
+
+@final
+class Question:
+    def fileno(self) -> int: ...
+    def next_event(self) -> dict[str, Any]: ...
+    def answer(
+        self,
+        approved: bool,
+        *,
+        scope: str = "once",
+        message: str | None = None,
+        channel: str = "application",
+    ) -> None: ...
+    def cancel(self) -> None: ...
+
+@final
+class SessionApprovals:
+    """The requests that were approved for a session."""
+
+    def __init__(self) -> None: ...
+    def contains(self, tool_name: str, payload: dict[str, Any]) -> bool: ...
+    def add(self, tool_name: str, payload: dict[str, Any]) -> None: ...
+    def clear(self) -> None: ...
+    def __len__(self) -> int: ...

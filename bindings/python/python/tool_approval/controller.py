@@ -1,0 +1,406 @@
+"""The controller: it decides about requests, asks a reviewer, and remembers session approvals."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import AsyncIterator, Iterable
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from ._native import SessionApprovals
+from .decorator import simple_approval_request
+from .errors import (
+    ApprovalDeniedError,
+    ForkedProcessError,
+    OperationBlockedError,
+)
+from .request_groups import RequestGroups
+from .types import ApprovalContext, ApprovalDecision, ApprovalRequest, ApprovalScope
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from .engine import Engine
+
+__all__ = ["ApprovalController", "ControllerMode"]
+
+ControllerMode = Literal["interactive", "approve_all", "strict"]
+"""The modes of a controller."""
+
+STRICT_NOTE = "Strict mode: approval required"
+
+
+class ApprovalController:
+    """Decides about requests for approval.
+
+    | `check_approval` | `interactive` | `approve_all` | `strict` |
+    | --- | --- | --- | --- |
+    | returns `None` | run | run | run |
+    | returns a request | ask a reviewer | run | deny |
+    | raises `PermissionError` | block | block | block |
+
+    A controller may be used by several threads and event loops. A subclass that has another user
+    interface overrides `_prompt_user`.
+
+    Args:
+        mode: The handling of requests.
+        engine: The policy to consult. It can allow or deny a call without a question, it records
+            each decision, and other terminals can answer its questions with `openoxide approve`.
+        wait: The seconds to wait for an answer from another terminal if this process has no
+            terminal. With `None`, such a request raises `ApprovalUnavailableError` at once. It
+            needs an engine.
+    """
+
+    def __init__(
+        self,
+        mode: ControllerMode = "interactive",
+        *,
+        engine: Engine | None = None,
+        wait: float | None = None,
+    ) -> None:
+        if mode not in get_args(ControllerMode):
+            names = ", ".join(f"`{name}`" for name in get_args(ControllerMode))
+            raise ValueError(f"`mode` must be one of {names}, not {mode!r}")
+        if wait is not None and engine is None:
+            raise ValueError("`wait` needs an engine, whose queue other terminals can answer")
+        self.mode: ControllerMode = mode
+        self.engine = engine
+        self.wait = wait
+        self.session_approvals = SessionApprovals()
+        self._process = os.getpid()
+        self._groups = RequestGroups(self._ask)
+        self._asking = threading.Lock()
+
+    # --- Session approvals -----------------------------------------------------------------------
+
+    def is_session_approved(self, request: ApprovalRequest) -> bool:
+        """Return whether an equal request was approved for the session.
+
+        Raises:
+            UncomparablePayloadError: If the payload has a value that cannot be compared.
+        """
+        return self.session_approvals.contains(request.tool_name, request.payload)
+
+    def add_session_approval(self, request: ApprovalRequest) -> None:
+        """Approve this request and equal ones for the session.
+
+        The payload is copied, so later changes of it do not extend the approval.
+
+        Raises:
+            UncomparablePayloadError: If the payload has a value that cannot be compared or copied.
+        """
+        self._check_process()
+        self.session_approvals.add(request.tool_name, request.payload)
+
+    def clear_session_approvals(self) -> None:
+        """Forget every session approval."""
+        self.session_approvals.clear()
+
+    # --- Requests --------------------------------------------------------------------------------
+
+    async def request_approval(self, request: ApprovalRequest) -> ApprovalDecision:
+        """Decide about a request, and ask a reviewer if necessary.
+
+        Requests with the same `group_id` that are made at the same time are shown together, and
+        one answer applies to all of them.
+
+        Raises:
+            ApprovalUnavailableError: If a reviewer has to be asked and none can be reached.
+            UncomparablePayloadError: If the payload has a value that cannot be compared.
+            ForkedProcessError: If the controller was created before a fork.
+        """
+        decision = self._decide_without_question(request)
+        if decision is not None:
+            return decision
+        if request.group_id is not None:
+            return await self._groups.ask(request, request.group_id)
+        return await self._ask([request])
+
+    async def request_approvals(
+        self, requests: Iterable[ApprovalRequest]
+    ) -> list[ApprovalDecision]:
+        """Decide about several requests. Those with the same `group_id` are asked together.
+
+        Returns:
+            The decisions, in the order of the requests.
+        """
+        tasks = [asyncio.ensure_future(self.request_approval(request)) for request in requests]
+        try:
+            return list(await asyncio.gather(*tasks))
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+
+    def request_approval_sync(self, request: ApprovalRequest) -> ApprovalDecision:
+        """Do the same as `request_approval`, and block until there is a decision.
+
+        Raises:
+            RuntimeError: If this thread runs an event loop. Use `request_approval` there.
+        """
+        decision = self._decide_without_question(request)
+        return decision if decision is not None else _run(self.request_approval(request))
+
+    # --- Calls -----------------------------------------------------------------------------------
+
+    async def approve_call(
+        self,
+        tool_name: str,
+        args: dict[str, Any],
+        *,
+        tool: object = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> ApprovalDecision:
+        """Decide about a call of a tool: by the tool itself, the policy, and a reviewer.
+
+        1. If the tool is approval-aware, its `check_approval` is called.
+        2. If there is an engine, its policy is consulted. A deny blocks the call. A rule that
+           allows the call answers the request of the tool. If the policy asks, a reviewer is asked.
+        3. Otherwise, a request of the tool goes to `request_approval`.
+
+        A tool that is not approval-aware runs without approval if there is no engine.
+
+        Args:
+            tool_name: The name of the tool, as the model sees it.
+            args: The arguments of the call.
+            tool: The tool, if it may have a `check_approval` method.
+            metadata: Data of the framework, for `ApprovalContext.metadata`.
+
+        Raises:
+            OperationBlockedError: If the policy denies the call.
+            PermissionError: If the tool blocks the call.
+            ApprovalUnavailableError: If a reviewer has to be asked and none can be reached.
+        """
+        request = self._check_tool(tool_name, args, tool, metadata)
+        if self.engine is None:
+            if request is None:
+                return ApprovalDecision(True)
+            return await self.request_approval(request)
+        return await self._approve_with_engine(self.engine, tool_name, args, request)
+
+    async def require_approval(
+        self,
+        tool_name: str,
+        args: dict[str, Any],
+        *,
+        tool: object = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> ApprovalDecision:
+        """Do the same as `approve_call`, and raise an exception unless the call is approved.
+
+        Raises:
+            ApprovalDeniedError: If the call was denied.
+        """
+        decision = await self.approve_call(tool_name, args, tool=tool, metadata=metadata)
+        if not decision.approved:
+            raise ApprovalDeniedError(decision.note)
+        return decision
+
+    def approve_call_sync(
+        self,
+        tool_name: str,
+        args: dict[str, Any],
+        *,
+        tool: object = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> ApprovalDecision:
+        """Do the same as `approve_call`, and block until there is a decision.
+
+        Raises:
+            RuntimeError: If this thread runs an event loop. Use `approve_call` there.
+        """
+        return _run(self.approve_call(tool_name, args, tool=tool, metadata=metadata))
+
+    def require_approval_sync(
+        self,
+        tool_name: str,
+        args: dict[str, Any],
+        *,
+        tool: object = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> ApprovalDecision:
+        """Do the same as `require_approval`, and block until there is a decision.
+
+        Raises:
+            RuntimeError: If this thread runs an event loop. Use `require_approval` there.
+        """
+        return _run(self.require_approval(tool_name, args, tool=tool, metadata=metadata))
+
+    # --- For subclasses --------------------------------------------------------------------------
+
+    async def _enrich_presentation(self, request: ApprovalRequest) -> ApprovalRequest:
+        """Return the request with a presentation. This is only called if somebody is asked."""
+        from .presentation import with_presentation
+
+        return await asyncio.to_thread(with_presentation, request)
+
+    async def _prompt_user(self, request: ApprovalRequest) -> ApprovalDecision:
+        """Show a request and wait for the answer. The default asks in the terminal.
+
+        Cancelling this coroutine closes the question.
+
+        Raises:
+            ApprovalUnavailableError: If there is no terminal.
+        """
+        from .terminal import TerminalPrompt
+
+        return await TerminalPrompt().ask(request)
+
+    # --- Implementation --------------------------------------------------------------------------
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise ForkedProcessError(
+                "this controller was created before a fork; create another one in the child process"
+            )
+
+    def _decide_without_question(self, request: ApprovalRequest) -> ApprovalDecision | None:
+        self._check_process()
+        if self.mode == "approve_all":
+            return ApprovalDecision(True)
+        if self.mode == "strict":
+            return ApprovalDecision(False, note=STRICT_NOTE)
+        if self.is_session_approved(request):
+            return ApprovalDecision(True, ApprovalScope.SESSION)
+        return None
+
+    def _check_tool(
+        self,
+        tool_name: str,
+        args: dict[str, Any],
+        tool: object,
+        metadata: dict[str, Any] | None,
+    ) -> ApprovalRequest | None:
+        self._check_process()
+        check = getattr(tool, "check_approval", None)
+        if check is None:
+            return None
+        context = ApprovalContext(tool_name=tool_name, args=args, metadata=metadata or {})
+        request = check(context)
+        if request is not None and not isinstance(request, ApprovalRequest):
+            raise TypeError(
+                "`check_approval` must return an `ApprovalRequest` or `None`, "
+                f"not {type(request).__name__}"
+            )
+        return request
+
+    async def _ask(self, requests: list[ApprovalRequest]) -> ApprovalDecision:
+        """Ask a reviewer one question about these requests. Questions are asked one by one."""
+        async with _locked(self._asking):
+            remaining = [one for one in requests if not self.is_session_approved(one)]
+            if not remaining:
+                return ApprovalDecision(True, ApprovalScope.SESSION)
+            decision = await self._prompt(await self._combine(remaining))
+            for request in remaining:
+                self._remember(request, decision)
+            return decision
+
+    async def _combine(self, requests: list[ApprovalRequest]) -> ApprovalRequest:
+        """Return one request, with a presentation, that stands for several."""
+        enriched = [await self._enrich_presentation(request) for request in requests]
+        if len(enriched) == 1:
+            return enriched[0]
+        from .presentation import group_presentation
+
+        return ApprovalRequest(
+            tool_name=", ".join(sorted({request.tool_name for request in requests})),
+            description=f"{len(requests)} related calls",
+            payload={"calls": [request.payload for request in requests]},
+            presentation=group_presentation(enriched),
+            group_id=requests[0].group_id,
+        )
+
+    async def _prompt(self, request: ApprovalRequest) -> ApprovalDecision:
+        decision = await self._prompt_user(request)
+        if not isinstance(decision, ApprovalDecision):
+            raise TypeError(
+                "`_prompt_user` must return an `ApprovalDecision`, "
+                f"not {type(decision).__name__}"
+            )
+        return decision
+
+    def _remember(self, request: ApprovalRequest, decision: ApprovalDecision) -> None:
+        if decision.approved and decision.scope is ApprovalScope.SESSION:
+            self.add_session_approval(request)
+
+    # --- With an engine --------------------------------------------------------------------------
+
+    async def _approve_with_engine(
+        self,
+        engine: Engine,
+        tool_name: str,
+        args: dict[str, Any],
+        request: ApprovalRequest | None,
+    ) -> ApprovalDecision:
+        preview = engine.evaluate(tool_name, args)
+        is_answered = preview.effect == "allow" and (request is None or preview.is_explicit)
+        if is_answered or preview.effect == "deny":
+            checked = engine.check(tool_name, args)
+            if checked.effect == "deny":
+                raise OperationBlockedError(f"Blocked by the policy: {checked.reason}")
+            if checked.effect == "allow":
+                return ApprovalDecision(True, note=checked.reason)
+        if request is None:
+            request = simple_approval_request(tool_name, args)
+        requires_answer = preview.effect == "allow"
+        return await self._ask_with_engine(engine, tool_name, args, request, requires_answer)
+
+    async def _ask_with_engine(
+        self,
+        engine: Engine,
+        tool_name: str,
+        args: dict[str, Any],
+        request: ApprovalRequest,
+        requires_answer: bool,
+    ) -> ApprovalDecision:
+        """Ask here and in the queue of the engine. The first answer applies."""
+        async with _locked(self._asking):
+            direct = self._decide_without_question(request)
+            if direct is None:
+                request = await self._enrich_presentation(request)
+            call = engine.begin(
+                tool_name,
+                args,
+                title=request.description,
+                presentation=request.presentation and request.presentation.model_dump(),
+                requires_answer=requires_answer,
+                timeout=self.wait,
+            )
+            question = await call.question()
+            if question is None:
+                return await call.wait()
+            if direct is not None and (requires_answer or not question.requires_explicit_approval):
+                call.answer(direct)
+                decision = await call.wait()
+                return direct if decision.approved == direct.approved else decision
+            if direct is not None and not direct.approved:
+                call.cancel()
+                return direct
+            decision = await call.answer_with(
+                lambda: self._prompt(request), has_queue=self.wait is not None
+            )
+            self._remember(request, decision)
+            return decision
+
+
+@contextlib.asynccontextmanager
+async def _locked(lock: threading.Lock) -> AsyncIterator[None]:
+    """Hold a lock that other threads and event loops may hold, without blocking this loop."""
+    while not lock.acquire(blocking=False):
+        await asyncio.sleep(0.01)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _run(coroutine: Coroutine[Any, Any, ApprovalDecision]) -> ApprovalDecision:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    coroutine.close()
+    raise RuntimeError("this thread runs an event loop: await the method without `_sync` instead")

@@ -1,0 +1,1 @@
+"""Integrations with agent frameworks. Each module imports its framework when it is imported."""
