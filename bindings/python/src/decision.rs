@@ -1,6 +1,7 @@
 //! A decision of the policy, for Python.
 
-use openoxide_protocol::Decision as PolicyDecision;
+use openoxide_permission::LayerKind;
+use openoxide_protocol::{Access, AccessRoute, Decision as PolicyDecision, RuleRef};
 use pyo3::{exceptions::PyValueError, prelude::*, sync::PyOnceLock};
 
 use crate::json_value::to_python;
@@ -50,12 +51,15 @@ impl Decision {
         self.fields(py)?.get_item("rule")
     }
 
-    /// True if rules of the user, and no default, decided every part.
+    /// True if rules of a policy file or of the program, and no default, decided about each access
+    /// that the call makes itself.
     #[getter]
     fn is_explicit(&self) -> bool {
-        let parts = &self.decision.parts;
-        let is_own = |rule: &openoxide_protocol::RuleRef| rule.layer != "built-in";
-        !parts.is_empty() && parts.iter().all(|part| part.rule.as_ref().is_some_and(is_own))
+        let mut direct =
+            self.decision.parts.iter().filter(|part| is_direct(&part.access)).peekable();
+        let has_parts = direct.peek().is_some();
+        let is_own = |rule: &RuleRef| rule.layer != LayerKind::Default.as_str();
+        has_parts && direct.all(|part| part.rule.as_ref().is_some_and(is_own))
     }
 
     /// The decision on each access.
@@ -91,4 +95,19 @@ impl Decision {
     fn __repr__(&self) -> String {
         format!("<Decision {}: {}>", self.decision.effect.as_str(), self.decision.reason)
     }
+}
+
+/// Returns whether the call makes this access itself. The accesses of a program that it runs are
+/// decided together with the program.
+fn is_direct(access: &Access) -> bool {
+    let route = match access {
+        Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) => path.route,
+        Access::Fetch { route, .. } => *route,
+        Access::Exec(_)
+        | Access::CallTool { .. }
+        | Access::Delegate { .. }
+        | Access::Repetition { .. }
+        | Access::Opaque { .. } => AccessRoute::Direct,
+    };
+    route == AccessRoute::Direct
 }

@@ -10,13 +10,12 @@ use openoxide_engine::{
     CheckOptions, CheckOutcome, EngineCall, EngineOptions, RecordOrigin, WatchedEngine,
     absolute_directory, new_session_id,
 };
+use openoxide_formats::named_policy_source;
 use openoxide_permission::OperationRefusal;
 use openoxide_protocol::{
     AbsPath, CallId, Effect, Operation, PermissionMode, Principal, RequestPresentation, SessionId,
 };
-use openoxide_store::{
-    BrokenFile, PolicySource, UserEnvironment, audit::RequestedConfinement,
-};
+use openoxide_store::{BrokenFile, UserEnvironment, audit::RequestedConfinement};
 use pyo3::{
     exceptions::{PyKeyboardInterrupt, PyValueError},
     prelude::*,
@@ -67,7 +66,11 @@ impl Engine {
         let mut options =
             EngineOptions::new(UserEnvironment::from_process(), directory(cwd.as_deref())?);
         options.project = project.map(|path| directory(Some(&path))).transpose()?;
-        options.policy_files = policy_files.iter().map(|path| policy_source(path)).collect();
+        let source = |path: &PathBuf| {
+            named_policy_source(path, None, &options.cwd)
+                .map_err(|error| policy_error(error.to_string()))
+        };
+        options.policy_files = policy_files.iter().map(source).collect::<PyResult<_>>()?;
         options.extra_rules =
             rules.into_iter().map(parse_rule_effect).collect::<PyResult<Vec<_>>>()?;
         options.mode = mode.as_deref().map(parse_mode).transpose()?;
@@ -125,11 +128,13 @@ impl Engine {
         cwd: Option<PathBuf>,
     ) -> PyResult<Decision> {
         self.guard.check(py)?;
-        let operation = self.operation(tool, to_json(args.as_any())?, self.call_directory(py, cwd)?);
+        let operation =
+            self.operation(tool, to_json(args.as_any())?, self.call_directory(py, cwd)?);
         let host = CallHost::default();
         let checked = py.detach(|| {
             let engine = self.current();
-            let options = CheckOptions::new(RecordOrigin::PYTHON, RequestedConfinement::NotConfined);
+            let options =
+                CheckOptions::new(RecordOrigin::PYTHON, RequestedConfinement::NotConfined);
             Ok(match engine.engine().check(operation.clone(), options, &host)? {
                 CheckOutcome::Allowed(permit) => {
                     let decision = permit.decision().clone();
@@ -137,9 +142,7 @@ impl Engine {
                 }
                 CheckOutcome::Denied(OperationRefusal::Denied(decision)) => Some(*decision),
                 CheckOutcome::Denied(_) => None,
-                CheckOutcome::NeedsApproval(pending) => {
-                    Some(pending.abandon(&host).decision)
-                }
+                CheckOutcome::NeedsApproval(pending) => Some(pending.abandon(&host).decision),
             })
         });
         let decision = checked.map_err(|error: openoxide_engine::InterruptedError| {
@@ -171,9 +174,11 @@ impl Engine {
         timeout: Option<f64>,
     ) -> PyResult<Question> {
         self.guard.check(py)?;
-        let operation = self.operation(tool, to_json(args.as_any())?, self.call_directory(py, cwd)?);
+        let operation =
+            self.operation(tool, to_json(args.as_any())?, self.call_directory(py, cwd)?);
         let presentation = presentation.map(parse_presentation).transpose()?;
-        let mut options = CheckOptions::new(RecordOrigin::PYTHON, RequestedConfinement::NotConfined);
+        let mut options =
+            CheckOptions::new(RecordOrigin::PYTHON, RequestedConfinement::NotConfined);
         options.title = title;
         options.presentation = presentation;
         options.requires_explicit_approval = requires_answer;
@@ -239,10 +244,6 @@ impl Engine {
     }
 }
 
-fn policy_source(path: &Path) -> PolicySource {
-    PolicySource::from_command_line(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
-}
-
 fn parse_rule_effect((effect, rule): (String, String)) -> PyResult<(Effect, String)> {
     let effects = [Effect::Allow, Effect::Ask, Effect::Deny];
     let found = effects.into_iter().find(|one| one.as_str() == effect);
@@ -255,9 +256,8 @@ fn parse_rule_effect((effect, rule): (String, String)) -> PyResult<(Effect, Stri
 }
 
 fn parse_mode(mode: &str) -> PyResult<PermissionMode> {
-    serde_json::from_value(Value::from(mode)).map_err(|_| {
-        PyValueError::new_err(format!("unknown mode `{mode}`"))
-    })
+    serde_json::from_value(Value::from(mode))
+        .map_err(|_| PyValueError::new_err(format!("unknown mode `{mode}`")))
 }
 
 fn parse_presentation(fields: &Bound<'_, PyDict>) -> PyResult<RequestPresentation> {

@@ -1,10 +1,6 @@
 //! The exceptions of the package, which Python defines.
 
-use pyo3::{
-    prelude::*,
-    sync::PyOnceLock,
-    types::PyType,
-};
+use pyo3::{prelude::*, sync::PyOnceLock, types::PyType};
 
 /// An exception class of `tool_approval.errors`.
 #[derive(Clone, Copy)]

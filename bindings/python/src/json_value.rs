@@ -3,10 +3,7 @@
 use pyo3::{
     exceptions::{PyRecursionError, PyTypeError, PyValueError},
     prelude::*,
-    types::{
-        PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyNone, PyString,
-        PyTuple,
-    },
+    types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyNone, PyString, PyTuple},
 };
 use serde_json::{Map, Number, Value, json};
 

@@ -114,15 +114,8 @@ impl Question {
     /// Answer the question. The first answer applies: this one, or that of another process.
     ///
     /// `scope` is `once`, `session` or `project`. `channel` is `terminal` or `application`.
-    #[pyo3(signature = (approved, *, scope="once", message=None, channel="application"))]
-    fn answer(
-        &self,
-        py: Python<'_>,
-        approved: bool,
-        scope: &str,
-        message: Option<String>,
-        channel: &str,
-    ) -> PyResult<()> {
+    #[pyo3(signature = (approved, *, scope="once", channel="application"))]
+    fn answer(&self, py: Python<'_>, approved: bool, scope: &str, channel: &str) -> PyResult<()> {
         self.guard.check(py)?;
         let scope = match scope {
             "once" => GrantScope::Once,
@@ -137,7 +130,8 @@ impl Question {
         };
         let response = match approved {
             true => ApprovalResponse::Approved { scope, terms: None },
-            false => ApprovalResponse::Rejected { message },
+            // Other requests of the session are not affected.
+            false => ApprovalResponse::Denied,
         };
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answers) = answers.as_ref() {

@@ -12,10 +12,7 @@ use std::{
 
 use pyo3::{
     prelude::*,
-    types::{
-        PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyNone, PyString,
-        PyTuple,
-    },
+    types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyNone, PyString, PyTuple},
 };
 
 use crate::{error::ErrorClass, fork_guard::ForkGuard};
@@ -67,14 +64,17 @@ impl SessionApprovals {
         Ok(false)
     }
 
+    /// Return a copy of a payload that nothing else refers to.
+    fn copy_payload<'py>(&self, payload: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+        self.guard.check(payload.py())?;
+        copy_payload(payload)
+    }
+
     /// Approve equal requests.
     fn add(&self, py: Python<'_>, tool_name: &str, payload: &Bound<'_, PyDict>) -> PyResult<()> {
         self.guard.check(py)?;
-        let copied = deep_copy(payload)?;
+        let copied = copy_payload(payload)?;
         let key = hash_request(tool_name, &copied)?;
-        if key != hash_request(tool_name, payload)? || !are_equal(copied.as_any(), payload, 0)? {
-            return Err(uncomparable(py, "a copy of it is not equal to it"));
-        }
         let approval = Approval { tool_name: tool_name.to_owned(), payload: copied.unbind() };
         self.lock().entry(key).or_default().push(approval);
         Ok(())
@@ -114,11 +114,16 @@ fn uncomparable_because(py: Python<'_>, error: PyErr) -> PyErr {
     wrapped
 }
 
-fn deep_copy<'py>(payload: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+/// Returns a deep copy of a payload, which is equal to it.
+fn copy_payload<'py>(payload: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
     let py = payload.py();
     let copied = py.import("copy")?.call_method1("deepcopy", (payload,));
     let copied = copied.map_err(|error| uncomparable_because(py, error))?;
-    Ok(copied.cast_into::<PyDict>()?)
+    let copied = copied.cast_into::<PyDict>()?;
+    if hash_value(&copied, 0)? != hash_value(payload, 0)? || !are_equal(&copied, payload, 0)? {
+        return Err(uncomparable(py, "a copy of it is not equal to it"));
+    }
+    Ok(copied)
 }
 
 fn hash_request(tool_name: &str, payload: &Bound<'_, PyDict>) -> PyResult<u64> {

@@ -9,7 +9,7 @@ use std::{
 
 use openoxide_codex::exact_semantics::{ExecPolicy, LaunchContext, MAX_RULE_FILE_SIZE};
 
-use crate::{error::codex_error::CodexPolicyError, starlark_process};
+use crate::error::codex_error::CodexPolicyError;
 
 /// Returns the absolute path of a directory, and the home directory.
 pub(crate) fn absolute_directory_and_home(
@@ -43,7 +43,7 @@ fn add_rule_file(
         &path.to_string_lossy(),
         &text,
         place,
-        starlark_process::evaluate_rule_file,
+        openoxide_formats::evaluate_rule_file,
     );
     read.map_err(|error| CodexPolicyError::InvalidRules { path: path.to_owned(), error })
 }

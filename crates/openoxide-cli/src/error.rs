@@ -27,6 +27,7 @@ use file_error::FileError;
 use grant_args_error::GrantArgsError;
 use hook_error::HookArgsError;
 use init_error::InitError;
+use openoxide_formats::NamedPolicyError;
 use policy_file_error::PolicyFileError;
 use rules_error::RulesError;
 use run_args_error::RunArgsError;
@@ -85,6 +86,9 @@ pub(crate) enum CliError {
     /// A policy file cannot be used.
     #[error(transparent)]
     PolicyFile(#[from] PolicyFileError),
+    /// A policy file that a person named cannot be used.
+    #[error(transparent)]
+    NamedPolicy(#[from] NamedPolicyError),
     /// Rules cannot be added, compared or imported.
     #[error(transparent)]
     Rules(#[from] RulesError),
@@ -124,6 +128,7 @@ impl CliError {
             | Self::GrantFile(_)
             | Self::Init(_)
             | Self::PolicyFile(_)
+            | Self::NamedPolicy(_)
             | Self::Rules(_)
             | Self::Lock(_)
             | Self::UnknownCommand(_) => ProgramExit::Usage,
@@ -144,6 +149,9 @@ impl CliError {
             Self::GrantArgs(error) => error.hint(),
             Self::Init(error) => error.hint(),
             Self::PolicyFile(error) => error.hint(),
+            Self::NamedPolicy(NamedPolicyError::UnknownFormat(_)) => {
+                Some("specify it with --format")
+            }
             Self::Rules(error) => error.hint(),
             Self::File(error) => error.hint(),
             Self::Audit(_)
@@ -153,6 +161,7 @@ impl CliError {
             | Self::Trust(_)
             | Self::Lock(_)
             | Self::Stream(_)
+            | Self::NamedPolicy(NamedPolicyError::NotAbsolute { .. })
             | Self::UnknownCommand(_) => None,
         }
     }

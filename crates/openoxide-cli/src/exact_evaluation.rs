@@ -10,6 +10,9 @@ use openoxide_adapters::{
     tool_input_error::ToolInputError,
 };
 use openoxide_engine::absolute_directory;
+use openoxide_formats::{
+    PolicyProgram, find_worktree, settings_base_directory, to_policy_problems,
+};
 use openoxide_protocol::{AbsPath, Decision};
 use openoxide_store::{BrokenFile, UserEnvironment, read_text};
 use serde_json::Value;
@@ -17,9 +20,7 @@ use serde_json::Value;
 use crate::{
     args::{CallArgs, GlobalArgs, PolicyArgs},
     error::{CliError, exact_policy_error::ExactPolicyError, file_error::FileError},
-    policy_formats::{self, PolicyProgram},
     user_messages,
-    worktree::find_worktree,
 };
 
 /// The maximum size of a policy file.
@@ -141,12 +142,12 @@ impl NamedFile {
     fn base_directory(&self) -> AbsPath {
         let path = std::path::absolute(&self.path).ok();
         let path = path.and_then(|path| AbsPath::new(path.to_str()?).ok());
-        path.as_ref().map_or_else(AbsPath::root, policy_formats::settings_base_directory)
+        path.as_ref().map_or_else(AbsPath::root, settings_base_directory)
     }
 
     fn to_broken_file(&self, faults: Vec<PolicyTextError>) -> BrokenFile {
         let (path, text) = (self.path.clone(), self.text.clone());
-        BrokenFile { path, text, problems: policy_formats::faults_to_problems(faults) }
+        BrokenFile { path, text, problems: to_policy_problems(faults) }
     }
 }
 

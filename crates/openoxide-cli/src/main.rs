@@ -13,16 +13,13 @@ mod hook_display;
 mod json_lines;
 mod live_edits;
 mod policy_args;
-mod policy_formats;
 mod program_exit;
 mod prompt_options;
 mod signal_watch;
 mod staged_changes;
-mod starlark_process;
 mod terminal_color;
 mod terminal_host;
 mod user_messages;
-mod worktree;
 
 use std::{ffi::OsString, process::ExitCode};
 

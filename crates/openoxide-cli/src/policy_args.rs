@@ -1,18 +1,17 @@
 //! Conversion of the arguments into an engine, and of policy problems into messages.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use openoxide_engine::{Engine, EngineOptions, TaskSource, absolute_directory};
+use openoxide_formats::{NamedPolicyError, named_policy_source};
 use openoxide_protocol::{AbsPath, Effect, SessionId};
 use openoxide_store::{PolicySource, UserEnvironment};
 
 use crate::{
     args::{GlobalArgs, PolicyArgs},
-    error::{CliError, policy_file_error::PolicyFileError},
-    policy_formats::PolicyProgram,
+    error::CliError,
     program_exit::ProgramExit,
     user_messages,
-    worktree::find_worktree,
 };
 
 /// Opens the engine for commands that execute nothing.
@@ -77,40 +76,7 @@ pub(crate) fn check_policy(engine: &Engine, global: GlobalArgs) -> Result<(), Pr
 pub(crate) fn named_sources(
     args: &PolicyArgs,
     cwd: &AbsPath,
-) -> Result<Vec<PolicySource>, PolicyFileError> {
-    args.policy.iter().map(|path| named_source(path, args.format, cwd)).collect()
-}
-
-/// Returns the policy source for one file that a person named. The hooks of a settings file are
-/// programs of the project that contains it, except for the file in the person's own home.
-pub(crate) fn named_source(
-    path: &Path,
-    format: Option<PolicyProgram>,
-    cwd: &AbsPath,
-) -> Result<PolicySource, PolicyFileError> {
-    let program = PolicyProgram::detect(path, format)?;
-    let path = std::path::absolute(path)
-        .map_err(|error| PolicyFileError::NotAbsolute { path: path.to_owned(), error })?;
-    let mut source =
-        PolicySource { format: program.policy_format(), ..PolicySource::from_command_line(path) };
-    // OpenCode resolves paths from the root of the repository, Claude Code from the directory that
-    // contains `.claude`.
-    match program {
-        PolicyProgram::Native | PolicyProgram::Codex | PolicyProgram::LlmDo => {}
-        PolicyProgram::Opencode => source.base = find_worktree(cwd).unwrap_or_else(AbsPath::root),
-        PolicyProgram::Claude => {
-            let own = user_settings_directory();
-            if source.base.file_name() == Some(".claude") {
-                source.base = source.base.parent().unwrap_or_else(AbsPath::root);
-            }
-            source.hook_project =
-                (source.path.parent() != own.as_deref()).then(|| source.base.clone());
-        }
-    }
-    Ok(source)
-}
-
-/// Returns the directory of a person's own settings of Claude Code.
-fn user_settings_directory() -> Option<std::path::PathBuf> {
-    UserEnvironment::from_process().home.map(|home| Path::new(home.as_str()).join(".claude"))
+) -> Result<Vec<PolicySource>, NamedPolicyError> {
+    let source = |path: &PathBuf| named_policy_source(path, args.format, cwd);
+    args.policy.iter().map(source).collect()
 }

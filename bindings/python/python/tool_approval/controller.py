@@ -22,7 +22,7 @@ from .types import ApprovalContext, ApprovalDecision, ApprovalRequest, ApprovalS
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from .engine import Engine
+    from .engine import AnswerChannel, Engine
 
 __all__ = ["ApprovalController", "ControllerMode"]
 
@@ -289,6 +289,7 @@ class ApprovalController:
 
     async def _ask(self, requests: list[ApprovalRequest]) -> ApprovalDecision:
         """Ask a reviewer one question about these requests. Questions are asked one by one."""
+        requests = [self._with_own_payload(request) for request in requests]
         async with _locked(self._asking):
             remaining = [one for one in requests if not self.is_session_approved(one)]
             if not remaining:
@@ -297,6 +298,11 @@ class ApprovalController:
             for request in remaining:
                 self._remember(request, decision)
             return decision
+
+    def _with_own_payload(self, request: ApprovalRequest) -> ApprovalRequest:
+        """Return the request with a copy of its payload, so that what is shown is remembered."""
+        payload = self.session_approvals.copy_payload(request.payload)
+        return request.model_copy(update={"payload": payload})
 
     async def _combine(self, requests: list[ApprovalRequest]) -> ApprovalRequest:
         """Return one request, with a presentation, that stands for several."""
@@ -323,7 +329,8 @@ class ApprovalController:
         return decision
 
     def _remember(self, request: ApprovalRequest, decision: ApprovalDecision) -> None:
-        if decision.approved and decision.scope is ApprovalScope.SESSION:
+        is_remembered = decision.approved and decision.scope is ApprovalScope.SESSION
+        if is_remembered and not self.is_session_approved(request):
             self.add_session_approval(request)
 
     # --- With an engine --------------------------------------------------------------------------
@@ -357,33 +364,40 @@ class ApprovalController:
         requires_answer: bool,
     ) -> ApprovalDecision:
         """Ask here and in the queue of the engine. The first answer applies."""
-        async with _locked(self._asking):
-            direct = self._decide_without_question(request)
-            if direct is None:
-                request = await self._enrich_presentation(request)
-            call = engine.begin(
-                tool_name,
-                args,
-                title=request.description,
-                presentation=request.presentation and request.presentation.model_dump(),
-                requires_answer=requires_answer,
-                timeout=self.wait,
-            )
-            question = await call.question()
-            if question is None:
-                return await call.wait()
-            if direct is not None and (requires_answer or not question.requires_explicit_approval):
-                call.answer(direct)
-                decision = await call.wait()
-                return direct if decision.approved == direct.approved else decision
-            if direct is not None and not direct.approved:
-                call.cancel()
-                return direct
-            decision = await call.answer_with(
-                lambda: self._prompt(request), has_queue=self.wait is not None
-            )
-            self._remember(request, decision)
-            return decision
+        direct = self._decide_without_question(request)
+        if direct is None:
+            request = await self._enrich_presentation(self._with_own_payload(request))
+        call = engine.begin(
+            tool_name,
+            args,
+            title=request.description,
+            presentation=_presentation_fields(request),
+            requires_answer=requires_answer,
+            timeout=self.wait,
+        )
+        question = await call.question()
+        if question is None:
+            return await call.wait()
+        needs_person = question.requires_explicit_approval and not requires_answer
+        if direct is not None and not (direct.approved and needs_person):
+            call.answer(direct)
+            return await call.wait()
+        decision = await call.answer_with(
+            lambda: self._ask([request]),
+            has_queue=self.wait is not None,
+            channel=self._channel(),
+        )
+        self._remember(request, decision)
+        return decision
+
+    def _channel(self) -> AnswerChannel:
+        """Return the channel of the answers of `_prompt_user`, for the audit log."""
+        is_default = type(self)._prompt_user is ApprovalController._prompt_user
+        return "terminal" if is_default else "application"
+
+
+def _presentation_fields(request: ApprovalRequest) -> dict[str, Any] | None:
+    return None if request.presentation is None else request.presentation.model_dump()
 
 
 @contextlib.asynccontextmanager

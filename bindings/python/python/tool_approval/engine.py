@@ -14,7 +14,16 @@ from ._native import Decision
 from .errors import ApprovalUnavailableError, OperationBlockedError
 from .types import ApprovalDecision, ApprovalScope
 
-__all__ = ["Decision", "Effect", "Engine", "PendingCall", "PermissionMode", "Policy"]
+__all__ = [
+    "AnswerChannel",
+    "Decision",
+    "Effect",
+    "Engine",
+    "PendingCall",
+    "PermissionMode",
+    "Policy",
+    "ReviewQuestion",
+]
 
 Effect = Literal["allow", "ask", "deny"]
 """The effects of a rule."""
@@ -23,6 +32,9 @@ PermissionMode = Literal[
     "default", "plan", "accept_edits", "dont_ask", "bypass_permissions", "auto"
 ]
 """The modes of the engine."""
+
+AnswerChannel = Literal["terminal", "application"]
+"""The ways in which this process asks a reviewer."""
 
 _Path = str | PathLike[str]
 
@@ -78,7 +90,8 @@ class Policy:
 class Engine:
     """Decides about calls under a policy. It may be used by several threads.
 
-    The policy files are watched: a change applies to the next call.
+    The files of the user and the project are watched: a change applies within 0.2 seconds. Files
+    that the policy names are read once.
 
     Args:
         policy: The policy. Without one, the files of the user and the project apply.
@@ -237,12 +250,13 @@ class PendingCall:
     def __init__(self, question: _native.Question) -> None:
         self._question = question
         self._decision: ApprovalDecision | None = None
+        self._own_answer: ApprovalDecision | None = None
 
     async def question(self) -> ReviewQuestion | None:
         """Return the question, or `None` if the policy has decided without one."""
         event = await self._next_event()
         if event["event"] != "question":
-            self._decision = _to_decision(event)
+            self._decision = self._to_decision(event)
             return None
         return ReviewQuestion(
             id=str(event["id"]),
@@ -262,29 +276,25 @@ class PendingCall:
         while self._decision is None:
             event = await self._next_event()
             if event["event"] != "question":
-                self._decision = _to_decision(event)
+                self._decision = self._to_decision(event)
         return self._decision
 
     def answer(
         self,
         decision: ApprovalDecision,
         *,
-        channel: Literal["terminal", "application"] = "application",
+        channel: AnswerChannel = "application",
     ) -> None:
         """Answer the question. The first answer applies: this one, or that of another process."""
-        self._question.answer(
-            decision.approved,
-            scope=decision.scope.value,
-            message=decision.note,
-            channel=channel,
-        )
+        self._own_answer = decision
+        self._question.answer(decision.approved, scope=decision.scope.value, channel=channel)
 
     async def answer_with(
         self,
         prompt: Callable[[], Awaitable[ApprovalDecision]],
         *,
         has_queue: bool,
-        channel: Literal["terminal", "application"] = "application",
+        channel: AnswerChannel = "application",
     ) -> ApprovalDecision:
         """Ask with `prompt` while other processes may answer, too. The first answer applies.
 
@@ -311,7 +321,7 @@ class PendingCall:
         self,
         asking: asyncio.Future[ApprovalDecision],
         has_queue: bool,
-        channel: Literal["terminal", "application"],
+        channel: AnswerChannel,
     ) -> None:
         try:
             decision = await asking
@@ -324,6 +334,27 @@ class PendingCall:
     def cancel(self) -> None:
         """Withdraw the question. The call must not run."""
         self._question.cancel()
+
+    def _to_decision(self, event: dict[str, Any]) -> ApprovalDecision:
+        """Return the decision of the last event of a call."""
+        kind, own, answered_by = event["event"], self._own_answer, event.get("answered_by")
+        note = own.note if own is not None else None
+        if answered_by:
+            note = f"answered by {answered_by}"
+        if kind == "approved":
+            # A grant for the project is saved by the engine. For this process, it is a session.
+            is_once = event.get("scope", "once") == "once"
+            scope = ApprovalScope.ONCE if is_once else ApprovalScope.SESSION
+            return ApprovalDecision(True, scope, note)
+        if kind == "denied":
+            return ApprovalDecision(False, note=event.get("message") or note)
+        if kind == "blocked":
+            raise OperationBlockedError(f"Blocked by the policy: {event['reason']}")
+        if kind == "expired":
+            raise ApprovalUnavailableError("the request expired without an answer")
+        if kind == "cancelled":
+            raise asyncio.CancelledError("the request was withdrawn")
+        raise ApprovalUnavailableError(f"the request has no answer: {event.get('reason', kind)}")
 
     async def _next_event(self) -> dict[str, Any]:
         try:
@@ -351,29 +382,6 @@ async def _readable(descriptor: int) -> None:
         await ready
     finally:
         loop.remove_reader(descriptor)
-
-
-def _to_decision(event: dict[str, Any]) -> ApprovalDecision:
-    """Return the decision of the last event of a call."""
-    kind = event["event"]
-    if kind == "approved":
-        # A grant for the project is saved by the engine. For this process, it is a session.
-        scope = ApprovalScope.ONCE if event.get("scope", "once") == "once" else ApprovalScope.SESSION
-        return ApprovalDecision(True, scope, _answer_note(event))
-    if kind == "denied":
-        return ApprovalDecision(False, note=event.get("message") or _answer_note(event))
-    if kind == "blocked":
-        raise OperationBlockedError(f"Blocked by the policy: {event['reason']}")
-    if kind == "expired":
-        raise ApprovalUnavailableError("the request expired without an answer")
-    if kind == "cancelled":
-        raise asyncio.CancelledError("the request was withdrawn")
-    raise ApprovalUnavailableError(f"the request has no answer: {event.get('reason', kind)}")
-
-
-def _answer_note(event: dict[str, Any]) -> str | None:
-    answered_by = event.get("answered_by")
-    return f"answered by {answered_by}" if answered_by else None
 
 
 def _log_warnings(warnings: Iterable[str]) -> None:

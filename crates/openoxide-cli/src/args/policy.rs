@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use openoxide_protocol::PermissionMode;
 
 use super::values::parse_mode;
-use crate::policy_formats::PolicyProgram;
+use openoxide_formats::PolicyProgram;
 
 /// Options that select the policy and its directory.
 #[derive(Clone, Debug, Default, clap::Args)]

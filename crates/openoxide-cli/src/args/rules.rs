@@ -10,7 +10,7 @@ use super::{
     policy::PolicyArgs,
     values::{parse_effect, parse_since},
 };
-use crate::policy_formats::PolicyProgram;
+use openoxide_formats::PolicyProgram;
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum RulesCommand {

@@ -3,6 +3,7 @@
 use std::{fs, io, path::Path};
 
 use openoxide_engine::{absolute_directory, new_approval_id, new_session_id};
+use openoxide_formats::named_policy_source;
 use openoxide_protocol::{
     AbsPath, ApprovalRequest, ApprovalResponse, Decision, Effect, OperationDigest,
     PresentationKind, RequestPresentation, SCHEMA,
@@ -71,7 +72,7 @@ fn find_target(args: &TrustArgs, environment: &UserEnvironment) -> Result<TrustT
         return Ok(TrustTarget { project: place.clone(), directory: place, sources: Vec::new() });
     }
     if !is_readable_directory(path)? {
-        let source = policy_args::named_source(place.as_str().as_ref(), None, &AbsPath::root())?;
+        let source = named_policy_source(place.as_str().as_ref(), None, &AbsPath::root())?;
         return Ok(TrustTarget { project: place.clone(), directory: place, sources: vec![source] });
     }
     let project = find_project_root(&place, environment.home.as_ref());

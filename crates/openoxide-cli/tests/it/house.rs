@@ -25,12 +25,15 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     // Every command uses the engine. It reads policies (store) and calls of agents (adapters),
     // decides (permission), and runs commands (sandbox). It draws nothing and parses no arguments.
     ("engine", &["adapters", "permission", "protocol", "sandbox", "shell", "store"]),
+    // The formats of policy files, for every program that lets a person name one.
+    ("formats", &["adapters", "codex", "permission", "protocol", "store"]),
     (
         "cli",
         &[
             "adapters",
             "codex",
             "engine",
+            "formats",
             "permission",
             "protocol",
             "sandbox",
@@ -46,7 +49,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("tokio", &["engine"]),
     ("crossterm", &["tui"]),
-    ("clap", &["cli"]),
+    ("clap", &["cli", "formats"]),
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
     ("annotate-snippets", &["cli"]),
@@ -203,10 +206,12 @@ fn only_the_engine_decides_uses_grants_up_and_writes_records() {
 fn only_the_engine_starts_permitted_programs() {
     let starters = ["starlark_process.rs", "commands/sandbox/sandbox_run.rs"];
     let starts = ["Command::new(", "run_confined(", "supervise(", "supervise_with_backend("];
-    let root = workspace().join("crates/openoxide-cli/src");
+    let roots = ["crates/openoxide-cli/src", "crates/openoxide-formats/src", "bindings/python/src"];
+    let roots = roots.map(|root| workspace().join(root));
     let (mut wrong, mut found) = (Vec::new(), BTreeSet::new());
     for (path, text) in sources() {
-        let Ok(inner) = path.strip_prefix(&root) else { continue };
+        let inner = roots.iter().find_map(|root| path.strip_prefix(root).ok());
+        let Some(inner) = inner else { continue };
         let text = text.replace("clap::Command::new(", "");
         if starts.iter().any(|start| text.contains(start)) {
             match starters.iter().find(|starter| inner.ends_with(starter)) {
@@ -219,9 +224,9 @@ fn only_the_engine_starts_permitted_programs() {
     assert_eq!(found.len(), starters.len(), "nothing is looked for");
 }
 
-/// Returns the source files of the crates and of the development tasks.
+/// Returns the source files of the crates, the bindings and the development tasks.
 fn sources() -> Vec<(PathBuf, String)> {
-    let mut open = vec![workspace().join("crates"), workspace().join("xtask")];
+    let mut open = ["crates", "xtask", "bindings"].map(|name| workspace().join(name)).to_vec();
     let mut found = Vec::new();
     while let Some(directory) = open.pop() {
         for entry in fs::read_dir(directory).unwrap() {

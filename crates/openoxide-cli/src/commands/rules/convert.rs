@@ -6,6 +6,7 @@ use openoxide_adapters::{
     policy_export::{PolicyExport, UnsupportedRule},
 };
 use openoxide_codex as codex;
+use openoxide_formats::PolicyProgram;
 use openoxide_permission::{CombiningAlgorithm, LayerKind};
 use openoxide_protocol::{Effect, SCHEMA};
 use openoxide_store::{PolicyFile, SandboxSettings, policy_edit, read_policy};
@@ -25,7 +26,6 @@ use crate::{
         policy_file_error::PolicyFileError,
         rules_error::RulesError,
     },
-    policy_formats::PolicyProgram,
     program_exit::ProgramExit,
     user_messages,
 };

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use openoxide_engine::{EngineOpenError, absolute_directory};
+use openoxide_formats::{PolicyProgram, named_policy_source};
 use openoxide_permission::PathAnchors;
 use openoxide_store::{
     BrokenFile, PolicyFile, PolicySource, UserEnvironment, find_policy_sources, find_project_root,
@@ -13,7 +14,6 @@ use crate::{
     args::GlobalArgs,
     error::{CliError, file_error::FileError, policy_file_error::PolicyFileError},
     policy_args,
-    policy_formats::PolicyProgram,
     program_exit::ProgramExit,
     user_messages,
 };
@@ -106,7 +106,7 @@ pub(super) fn read_policy_file(
     file: &Path,
     format: Option<PolicyProgram>,
 ) -> Result<PolicyText, CliError> {
-    let source = policy_args::named_source(file, format, &absolute_directory(None)?)?;
+    let source = named_policy_source(file, format, &absolute_directory(None)?)?;
     // In a policy file of a project, `/` means the project, also when the file is named on the
     // command line.
     let known = sources_in_force()?.into_iter().find(|known| known.path == source.path);

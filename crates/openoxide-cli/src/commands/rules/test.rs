@@ -1,6 +1,7 @@
 //! `rules test`: the tests and examples in policy files.
 
 use openoxide_engine::{Engine, EngineCall};
+use openoxide_formats::PolicyProgram;
 use openoxide_store::{PolicyTestCase, read_cases};
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::Value;
@@ -10,7 +11,6 @@ use crate::{
     args::{GlobalArgs, PolicyArgs, TestArgs},
     error::CliError,
     policy_args,
-    policy_formats::PolicyProgram,
     program_exit::ProgramExit,
     user_messages,
 };

@@ -2,7 +2,6 @@
 
 use std::{ops::Range, path::Path};
 
-use clap::ValueEnum;
 use openoxide_adapters::{
     claude_code, llm_do, opencode,
     policy_translation::{PolicyTextError, PolicyTranslation},
@@ -12,11 +11,12 @@ use openoxide_permission::{CombiningAlgorithm, Layer, LayerKind, PathAnchors, Ru
 use openoxide_protocol::{AbsPath, Effect};
 use openoxide_store::{ManagedSettings, PolicyFile, PolicyFormat, PolicyProblem, SandboxSettings};
 
-use crate::{error::policy_file_error::PolicyFileError, starlark_process};
+use crate::{error::NamedPolicyError, starlark_process};
 
 /// A program whose policies can be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PolicyProgram {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum PolicyProgram {
     /// OpenOxide: `*.toml`.
     Native,
     /// Claude Code: `settings.json`, `settings.local.json`.
@@ -34,9 +34,8 @@ impl PolicyProgram {
     /// one that the file name indicates.
     ///
     /// # Errors
-    ///
     /// If the format is unknown. No file is skipped silently.
-    pub(crate) fn detect(path: &Path, named: Option<Self>) -> Result<Self, PolicyFileError> {
+    pub fn detect(path: &Path, named: Option<Self>) -> Result<Self, NamedPolicyError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         match named {
             Some(program) => Ok(program),
@@ -45,12 +44,13 @@ impl PolicyProgram {
             None if name.ends_with(".rules") => Ok(Self::Codex),
             None if name.ends_with(".yaml") || name.ends_with(".yml") => Ok(Self::LlmDo),
             None if name.ends_with(".toml") || !name.contains('.') => Ok(Self::Native),
-            None => Err(PolicyFileError::UnknownFormat(path.to_owned())),
+            None => Err(NamedPolicyError::UnknownFormat(path.to_owned())),
         }
     }
 
     /// Returns the format of its policy files.
-    pub(crate) const fn policy_format(self) -> PolicyFormat {
+    #[must_use]
+    pub const fn policy_format(self) -> PolicyFormat {
         match self {
             Self::Native => PolicyFormat::NATIVE,
             Self::Claude => PolicyFormat { name: "claude", read: read_claude },
@@ -107,7 +107,7 @@ fn to_policy_file(
         allow_managed_hooks_only: managed_hooks_only,
         ..ManagedSettings::default()
     };
-    let problems = faults_to_problems(faults);
+    let problems = to_policy_problems(faults);
     let (sandbox, writable) = (SandboxSettings::default(), Vec::new());
     let audit = None;
     PolicyFile {
@@ -130,7 +130,8 @@ fn empty_layer(kind: LayerKind, name: &str) -> Layer {
 }
 
 /// Returns errors of a policy text as problems of a policy file.
-pub(crate) fn faults_to_problems(faults: Vec<PolicyTextError>) -> Vec<PolicyProblem> {
+#[must_use]
+pub fn to_policy_problems(faults: Vec<PolicyTextError>) -> Vec<PolicyProblem> {
     let problem = |fault: PolicyTextError| {
         let PolicyTextError { message, help, span, loses_restriction: loses_restraint } = fault;
         PolicyProblem {
@@ -145,7 +146,8 @@ pub(crate) fn faults_to_problems(faults: Vec<PolicyTextError>) -> Vec<PolicyProb
 
 /// Returns the directory that `/` stands for in a settings file of Claude Code: the project or home
 /// directory that contains `.claude`.
-pub(crate) fn settings_base_directory(file: &AbsPath) -> AbsPath {
+#[must_use]
+pub fn settings_base_directory(file: &AbsPath) -> AbsPath {
     let directory = file.parent().unwrap_or_else(AbsPath::root);
     match directory.file_name() {
         Some(".claude") => directory.parent().unwrap_or_else(AbsPath::root),

@@ -22,11 +22,8 @@ const MAX_ANSWER_BYTES: u64 = 256 << 20;
 /// Evaluates a rule file.
 ///
 /// # Errors
-///
 /// If Codex would reject the file, or if the evaluator is missing or fails.
-pub(crate) fn evaluate_rule_file(
-    source: RuleFileSource<'_>,
-) -> Result<ParsedRuleFile, RuleFileError> {
+pub fn evaluate_rule_file(source: RuleFileSource<'_>) -> Result<ParsedRuleFile, RuleFileError> {
     let answer = query_evaluator(source)
         .map_err(|error| RuleFileError::limit_exceeded(&unavailable_message(&error)))?;
     serde_json::from_slice(&answer).unwrap_or_else(|_| {
