@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .controller import ApprovalController, ControllerMode
+from .controller import ApprovalController, CallPreview, ControllerMode
 from .decorator import requires_approval, simple_approval_request
 from .engine import Decision, Effect, Engine, PendingCall, PermissionMode, Policy
 from .errors import (
@@ -43,6 +43,7 @@ __all__ = [
     "ApprovalRequest",
     "ApprovalScope",
     "ApprovalUnavailableError",
+    "CallPreview",
     "ControllerMode",
     "Decision",
     "Effect",

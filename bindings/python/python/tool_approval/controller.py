@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import os
 import threading
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ._native import SessionApprovals
@@ -22,14 +24,30 @@ from .types import ApprovalContext, ApprovalDecision, ApprovalRequest, ApprovalS
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from .engine import AnswerChannel, Engine
+    from .engine import AnswerChannel, Effect, Engine
 
-__all__ = ["ApprovalController", "ControllerMode"]
+__all__ = ["ApprovalController", "CallPreview", "ControllerMode"]
 
 ControllerMode = Literal["interactive", "approve_all", "strict"]
 """The modes of a controller."""
 
 STRICT_NOTE = "Strict mode: approval required"
+
+
+@dataclass(frozen=True, slots=True)
+class CallPreview:
+    """The decision about a call that a controller would make now.
+
+    Attributes:
+        effect: `allow` if the call would run, `deny` if it would not, and `ask` if a reviewer
+            would be asked.
+        reason: The reason of the tool, the policy or the mode, if there is one.
+        request: The request that the reviewer would see, if the effect is `ask`.
+    """
+
+    effect: Effect
+    reason: str | None = None
+    request: ApprovalRequest | None = None
 
 
 class ApprovalController:
@@ -229,6 +247,130 @@ class ApprovalController:
         """
         return _run(self.require_approval(tool_name, args, tool=tool, metadata=metadata))
 
+    # --- Calls that are asked about elsewhere ----------------------------------------------------
+
+    def preview_call(
+        self,
+        tool_name: str,
+        args: dict[str, Any],
+        *,
+        tool: object = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> CallPreview:
+        """Return what would happen to a call, without effects.
+
+        Nobody is asked, no hook of the policy runs, and nothing is recorded. A call whose effect is
+        `allow` still needs `check_call` or `approve_call` before it runs.
+        """
+        try:
+            request = self._check_tool(tool_name, args, tool, metadata)
+        except PermissionError as error:
+            return CallPreview("deny", str(error))
+        reason = None
+        if self.engine is not None:
+            decision = self.engine.evaluate(tool_name, args)
+            reason = decision.reason
+            if decision.effect == "deny":
+                return CallPreview("deny", f"Blocked by the policy: {reason}")
+            if decision.effect == "allow" and (request is None or decision.is_explicit):
+                return CallPreview("allow", reason)
+            request = request or simple_approval_request(tool_name, args)
+        if request is None:
+            return CallPreview("allow")
+        direct = self._decide_without_question(request)
+        if direct is None or (direct.approved and self.engine is not None):
+            return CallPreview("ask", reason, request)
+        return CallPreview("allow" if direct.approved else "deny", direct.note)
+
+    def check_call(
+        self,
+        tool_name: str,
+        args: dict[str, Any],
+        *,
+        tool: object = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> ApprovalDecision | None:
+        """Decide about a call without asking anybody.
+
+        This is for programs that ask in another way, such as a framework that pauses its run. They
+        pass the answer to `apply_answer`.
+
+        Returns:
+            The decision, or `None` if a reviewer has to be asked. With an engine, this includes
+            calls that the mode or a session approval would approve: `approve_call` does so.
+
+        Raises:
+            OperationBlockedError: If the policy denies the call.
+            PermissionError: If the tool blocks the call.
+        """
+        request = self._check_tool(tool_name, args, tool, metadata)
+        if self.engine is None:
+            if request is None:
+                return ApprovalDecision(True)
+            return self._decide_without_question(request)
+        decision, _ = self._check_policy(self.engine, tool_name, args, request)
+        if decision is None and self.mode == "strict":
+            return _strict_denial()
+        return decision
+
+    async def apply_answer(
+        self,
+        answer: ApprovalDecision,
+        tool_name: str,
+        args: dict[str, Any],
+        *,
+        tool: object = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> ApprovalDecision:
+        """Decide about a call that a reviewer has answered elsewhere.
+
+        The tool and the policy are consulted again, and a deny of theirs applies whatever the
+        answer is. So does the mode `strict`. The policy records the answer.
+
+        Args:
+            answer: The answer of the reviewer.
+            tool_name: The name of the tool.
+            args: The arguments of the call, as they were approved.
+            tool: The tool, if it may have a `check_approval` method.
+            metadata: Data of the framework, for `ApprovalContext.metadata`.
+
+        Raises:
+            OperationBlockedError: If the policy denies the call.
+            PermissionError: If the tool blocks the call.
+        """
+        if self.mode == "strict" and answer.approved:
+            checked = self.check_call(tool_name, args, tool=tool, metadata=metadata)
+            return checked or _strict_denial()
+        request = self._check_tool(tool_name, args, tool, metadata)
+        decision = answer
+        if self.engine is not None:
+            title = (request or simple_approval_request(tool_name, args)).description
+            call = self.engine.begin(tool_name, args, title=title, requires_answer=True)
+            if await call.question() is not None:
+                call.answer(answer)
+            decision = await call.wait()
+            if not answer.approved:
+                return answer
+        if request is not None:
+            self._remember(request, decision)
+        return decision
+
+    def apply_answer_sync(
+        self,
+        answer: ApprovalDecision,
+        tool_name: str,
+        args: dict[str, Any],
+        *,
+        tool: object = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> ApprovalDecision:
+        """Do the same as `apply_answer`, and block until there is a decision.
+
+        Raises:
+            RuntimeError: If this thread runs an event loop. Use `apply_answer` there.
+        """
+        return _run(self.apply_answer(answer, tool_name, args, tool=tool, metadata=metadata))
+
     # --- For subclasses --------------------------------------------------------------------------
 
     async def _enrich_presentation(self, request: ApprovalRequest) -> ApprovalRequest:
@@ -260,11 +402,11 @@ class ApprovalController:
     def _decide_without_question(self, request: ApprovalRequest) -> ApprovalDecision | None:
         self._check_process()
         if self.mode == "approve_all":
-            return ApprovalDecision(True)
+            return ApprovalDecision(True, answered_by="approve_all")
         if self.mode == "strict":
-            return ApprovalDecision(False, note=STRICT_NOTE)
+            return _strict_denial()
         if self.is_session_approved(request):
-            return ApprovalDecision(True, ApprovalScope.SESSION)
+            return _session_approval()
         return None
 
     def _check_tool(
@@ -277,8 +419,14 @@ class ApprovalController:
         self._check_process()
         check = getattr(tool, "check_approval", None)
         if check is None:
+            # A method of an approval-aware object.
+            check = getattr(getattr(tool, "__self__", None), "check_approval", None)
+        if check is None:
             return None
-        context = ApprovalContext(tool_name=tool_name, args=args, metadata=metadata or {})
+        # The tool gets a copy: it cannot change the arguments that the policy sees.
+        context = ApprovalContext(
+            tool_name=tool_name, args=copy.deepcopy(args), metadata=metadata or {}
+        )
         request = check(context)
         if request is not None and not isinstance(request, ApprovalRequest):
             raise TypeError(
@@ -293,7 +441,7 @@ class ApprovalController:
         async with _locked(self._asking):
             remaining = [one for one in requests if not self.is_session_approved(one)]
             if not remaining:
-                return ApprovalDecision(True, ApprovalScope.SESSION)
+                return _session_approval()
             decision = await self._prompt(await self._combine(remaining))
             for request in remaining:
                 self._remember(request, decision)
@@ -342,6 +490,21 @@ class ApprovalController:
         args: dict[str, Any],
         request: ApprovalRequest | None,
     ) -> ApprovalDecision:
+        decision, requires_answer = self._check_policy(engine, tool_name, args, request)
+        if decision is not None:
+            return decision
+        if request is None:
+            request = simple_approval_request(tool_name, args)
+        return await self._ask_with_engine(engine, tool_name, args, request, requires_answer)
+
+    def _check_policy(
+        self,
+        engine: Engine,
+        tool_name: str,
+        args: dict[str, Any],
+        request: ApprovalRequest | None,
+    ) -> tuple[ApprovalDecision | None, bool]:
+        """Return the decision of the policy if it needs no question, and whether the tool asks."""
         preview = engine.evaluate(tool_name, args)
         is_answered = preview.effect == "allow" and (request is None or preview.is_explicit)
         if is_answered or preview.effect == "deny":
@@ -349,11 +512,8 @@ class ApprovalController:
             if checked.effect == "deny":
                 raise OperationBlockedError(f"Blocked by the policy: {checked.reason}")
             if checked.effect == "allow":
-                return ApprovalDecision(True, note=checked.reason)
-        if request is None:
-            request = simple_approval_request(tool_name, args)
-        requires_answer = preview.effect == "allow"
-        return await self._ask_with_engine(engine, tool_name, args, request, requires_answer)
+                return ApprovalDecision(True, note=checked.reason, answered_by="policy"), False
+        return None, preview.effect == "allow"
 
     async def _ask_with_engine(
         self,
@@ -394,6 +554,14 @@ class ApprovalController:
         """Return the channel of the answers of `_prompt_user`, for the audit log."""
         is_default = type(self)._prompt_user is ApprovalController._prompt_user
         return "terminal" if is_default else "application"
+
+
+def _session_approval() -> ApprovalDecision:
+    return ApprovalDecision(True, ApprovalScope.SESSION, answered_by="session approval")
+
+
+def _strict_denial() -> ApprovalDecision:
+    return ApprovalDecision(False, note=STRICT_NOTE, answered_by="strict")
 
 
 def _presentation_fields(request: ApprovalRequest) -> dict[str, Any] | None:

@@ -345,9 +345,10 @@ class PendingCall:
             # A grant for the project is saved by the engine. For this process, it is a session.
             is_once = event.get("scope", "once") == "once"
             scope = ApprovalScope.ONCE if is_once else ApprovalScope.SESSION
-            return ApprovalDecision(True, scope, note)
+            return ApprovalDecision(True, scope, note, answered_by)
         if kind == "denied":
-            return ApprovalDecision(False, note=event.get("message") or note)
+            note = event.get("message") or note
+            return ApprovalDecision(False, note=note, answered_by=answered_by)
         if kind == "blocked":
             raise OperationBlockedError(f"Blocked by the policy: {event['reason']}")
         if kind == "expired":

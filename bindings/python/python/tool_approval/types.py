@@ -199,11 +199,15 @@ class ApprovalDecision(_Record):
         approved: True if the call may run.
         scope: The calls that the approval applies to.
         note: The reason, or the reviewer's message to the model.
+        answered_by: The origin of the answer, if it is known: a reviewer, `policy`,
+            `session approval`, or the mode of the controller. Decisions that differ only in it
+            are equal.
     """
 
     approved: bool
     scope: ApprovalScope = ApprovalScope.ONCE
     note: str | None = None
+    answered_by: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.approved is not True and self.approved is not False:
