@@ -19,6 +19,7 @@ mod mutants;
 mod naming;
 mod precision;
 mod programs;
+mod python;
 mod referee;
 mod setup;
 mod slowness;
@@ -51,10 +52,10 @@ impl From<String> for Failure {
     }
 }
 
-const COMMANDS: [TaskCommand; 16] = [
+const COMMANDS: [TaskCommand; 17] = [
     TaskCommand {
         name: "test",
-        arguments: "[fmt|clippy|naming|modules|test|referee|dash|languages|crash|programs|precision|doc]…",
+        arguments: "[fmt|clippy|naming|modules|test|referee|dash|languages|crash|programs|python|precision|doc]…",
         description: "install missing programs, then check format and lints, run all tests, and build the documentation",
         run: suite::run,
     },
@@ -81,6 +82,12 @@ const COMMANDS: [TaskCommand; 16] = [
         arguments: programs::ARGUMENTS,
         description: "run the real programs that the table marks as harmless in a hostile project (docs/programs.md)",
         run: programs::run,
+    },
+    TaskCommand {
+        name: "python",
+        arguments: python::ARGUMENTS,
+        description: "build the Python package, install it into a clean environment, and run its tests",
+        run: python::run,
     },
     TaskCommand {
         name: "bench",

@@ -54,6 +54,24 @@ pub(crate) const LANGUAGES: &[Need] = &[
 pub(crate) const SLOWNESS: &[Need] =
     &[("fusermount3", "fuse3 python3-fusepy"), ("python3", "python3")];
 
+/// The programs that the Python package needs.
+pub(crate) const PYTHON: &[Need] =
+    &[("cc", "gcc libc6-dev"), ("python3", "python3"), ("less", "less"), ("tmux", "tmux")];
+
+/// The modules of Python that Debian leaves out of the package `python3`.
+const VENV_MODULES: &str = "import ensurepip, venv";
+
+/// Checks that `python3` can create virtual environments, and installs the package for it.
+pub(crate) fn python_environments() -> Result<(), String> {
+    let usable = || quiet(Command::new("python3").args(["-c", VENV_MODULES]));
+    if usable() {
+        return Ok(());
+    }
+    let packages = ["python3-venv"];
+    install(&packages)?;
+    if usable() { Ok(()) } else { Err(by_hand("installed in vain", &packages)) }
+}
+
 /// The programs that are needed to run the real agents.
 pub(crate) const AGENTS: &[Need] = &[
     ("bash", "bash"),

@@ -23,7 +23,7 @@ const PRECISION: &[&str] = &[
 ];
 
 /// The steps in their order, cheapest first: name and arguments of cargo.
-const STEPS: [(&str, &[&str]); 12] = [
+const STEPS: [(&str, &[&str]); 13] = [
     ("fmt", &["fmt", "--all", "--check"]),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     ("naming", &["xtask", "naming", "--check"]),
@@ -34,6 +34,7 @@ const STEPS: [(&str, &[&str]); 12] = [
     ("languages", &["xtask", "languages", "--cases", "2000", "--seed", "1"]),
     ("crash", &["xtask", "crash", "--kills", "200", "--seed", "1"]),
     ("programs", &["xtask", "programs", "--sample", "--each", "4"]),
+    ("python", &["xtask", "python"]),
     ("precision", PRECISION),
     ("doc", &["doc", "--workspace", "--no-deps", "--document-private-items"]),
 ];
@@ -87,6 +88,7 @@ mod tests {
             "languages",
             "crash",
             "programs",
+            "python",
             "precision",
             "doc",
         ];
