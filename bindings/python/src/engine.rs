@@ -1,8 +1,10 @@
 //! The engine, for Python: the policy that applies to a directory.
 
 use std::{
+    hint::black_box,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+    time::Instant,
 };
 
 use openoxide_adapters::tool_action;
@@ -115,6 +117,26 @@ impl Engine {
                 false => engine.engine().evaluate(&call),
             };
             Decision::new(evaluation.decision, Vec::new())
+        }))
+    }
+
+    /// Decide about a call several times, and return the seconds that it took: the cost without
+    /// Python, for the benchmark.
+    fn _time_evaluations(
+        &self,
+        py: Python<'_>,
+        tool: &str,
+        args: &Bound<'_, PyDict>,
+        count: u32,
+    ) -> PyResult<f64> {
+        let (input, cwd) = (to_json(args.as_any())?, self.options.cwd.clone());
+        Ok(py.detach(|| {
+            let start = Instant::now();
+            for _ in 0..count {
+                let call = EngineCall::from_tool(tool, &input, cwd.clone());
+                black_box(self.current().engine().evaluate(&call));
+            }
+            start.elapsed().as_secs_f64()
         }))
     }
 

@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::{
-        decision::Decision, engine::Engine, question::Question, session_approvals::SessionApprovals,
+        decision::Decision, engine::Engine, fork_guard::note_fork, question::Question,
+        session_approvals::SessionApprovals,
     };
 }

@@ -152,6 +152,9 @@ fn hash_value(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<u64> {
         }
         return Ok(mix(2, sum));
     }
+    if value.is_none() {
+        return Ok(8);
+    }
     if let Ok(list) = value.cast_exact::<PyList>() {
         return list.iter().try_fold(3, |sum, one| Ok(mix(sum, hash_value(&one, depth + 1)?)));
     }
@@ -184,6 +187,9 @@ fn are_equal(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>, depth: usize) 
     if depth > MAX_DEPTH {
         let message = format!("it is nested more than {MAX_DEPTH} levels deep");
         return Err(uncomparable(py, &message));
+    }
+    if first.is_exact_instance_of::<PyString>() && first.is(second) {
+        return Ok(true);
     }
     if let (Ok(first), Ok(second)) = (first.cast_exact::<PyDict>(), second.cast_exact::<PyDict>()) {
         return are_maps_equal(first, second, depth);

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from ._native import SessionApprovals
+from ._native import SessionApprovals, note_fork
 from .decorator import simple_approval_request
 from .errors import (
     ApprovalDeniedError,
@@ -30,6 +30,8 @@ __all__ = ["ApprovalController", "CallPreview", "ControllerMode"]
 
 ControllerMode = Literal["interactive", "approve_all", "strict"]
 """The modes of a controller."""
+
+os.register_at_fork(after_in_child=note_fork)
 
 STRICT_NOTE = "Strict mode: approval required"
 
