@@ -7,7 +7,7 @@ import contextlib
 import copy
 import os
 import threading
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -24,12 +24,17 @@ from .types import ApprovalContext, ApprovalDecision, ApprovalRequest, ApprovalS
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from typing_extensions import Self
+
     from .engine import AnswerChannel, Effect, Engine
 
-__all__ = ["ApprovalController", "CallPreview", "ControllerMode"]
+__all__ = ["ApprovalController", "CallPreview", "ControllerMode", "Reviewer"]
 
 ControllerMode = Literal["interactive", "approve_all", "strict"]
 """The modes of a controller."""
+
+Reviewer = Callable[[ApprovalRequest], Awaitable[ApprovalDecision]]
+"""A function that shows a request to a person and returns the answer."""
 
 os.register_at_fork(after_in_child=note_fork)
 
@@ -92,6 +97,42 @@ class ApprovalController:
         self._process = os.getpid()
         self._groups = RequestGroups(self._ask)
         self._asking = threading.Lock()
+        self._reviewer: Reviewer | None = None
+        self._cwd: str | None = None
+
+    def with_options(
+        self,
+        *,
+        reviewer: Reviewer | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Return a controller with other options for a call.
+
+        It has the same policy, mode and session approvals.
+
+        Args:
+            reviewer: Asks instead of `_prompt_user`. Its questions do not wait for those of others.
+            cwd: The working directory of the call, if it is not that of the engine.
+        """
+        self._check_process()
+        copied = copy.copy(self)
+        if reviewer is not None:
+            copied._reviewer = reviewer
+            copied._asking = threading.Lock()
+        if cwd is not None:
+            copied._cwd = os.fspath(cwd)
+        copied._groups = RequestGroups(copied._ask)
+        return copied
+
+    def new_session(self) -> Self:
+        """Return a controller with the same options and no session approvals.
+
+        A server with several clients uses one for each client, so that "approve for session" does
+        not apply to the calls of other clients.
+        """
+        copied = self.with_options()
+        copied.session_approvals = SessionApprovals()
+        return copied
 
     # --- Session approvals -----------------------------------------------------------------------
 
@@ -270,7 +311,7 @@ class ApprovalController:
             return CallPreview("deny", str(error))
         reason = None
         if self.engine is not None:
-            decision = self.engine.evaluate(tool_name, args)
+            decision = self.engine.evaluate(tool_name, args, cwd=self._cwd)
             reason = decision.reason
             if decision.effect == "deny":
                 return CallPreview("deny", f"Blocked by the policy: {reason}")
@@ -347,7 +388,9 @@ class ApprovalController:
         decision = answer
         if self.engine is not None:
             title = (request or simple_approval_request(tool_name, args)).description
-            call = self.engine.begin(tool_name, args, title=title, requires_answer=True)
+            call = self.engine.begin(
+                tool_name, args, title=title, requires_answer=True, cwd=self._cwd
+            )
             if await call.question() is not None:
                 call.answer(answer)
             decision = await call.wait()
@@ -470,10 +513,11 @@ class ApprovalController:
         )
 
     async def _prompt(self, request: ApprovalRequest) -> ApprovalDecision:
-        decision = await self._prompt_user(request)
+        decision = await (self._reviewer or self._prompt_user)(request)
         if not isinstance(decision, ApprovalDecision):
+            name = "_prompt_user" if self._reviewer is None else "reviewer"
             raise TypeError(
-                "`_prompt_user` must return an `ApprovalDecision`, "
+                f"`{name}` must return an `ApprovalDecision`, "
                 f"not {type(decision).__name__}"
             )
         return decision
@@ -497,7 +541,14 @@ class ApprovalController:
             return decision
         if request is None:
             request = simple_approval_request(tool_name, args)
-        return await self._ask_with_engine(engine, tool_name, args, request, requires_answer)
+        decision = await self._ask_with_engine(engine, tool_name, args, request, requires_answer)
+        if decision.approved:
+            # The policy may have changed since the question was asked.
+            current = engine.evaluate(tool_name, args, cwd=self._cwd)
+            if current.effect == "deny":
+                current = engine.check(tool_name, args, cwd=self._cwd)
+                raise OperationBlockedError(f"Blocked by the policy: {current.reason}")
+        return decision
 
     def _check_policy(
         self,
@@ -507,10 +558,10 @@ class ApprovalController:
         request: ApprovalRequest | None,
     ) -> tuple[ApprovalDecision | None, bool]:
         """Return the decision of the policy if it needs no question, and whether the tool asks."""
-        preview = engine.evaluate(tool_name, args)
+        preview = engine.evaluate(tool_name, args, cwd=self._cwd)
         is_answered = preview.effect == "allow" and (request is None or preview.is_explicit)
         if is_answered or preview.effect == "deny":
-            checked = engine.check(tool_name, args)
+            checked = engine.check(tool_name, args, cwd=self._cwd)
             if checked.effect == "deny":
                 raise OperationBlockedError(f"Blocked by the policy: {checked.reason}")
             if checked.effect == "allow":
@@ -535,6 +586,7 @@ class ApprovalController:
             title=request.description,
             presentation=_presentation_fields(request),
             requires_answer=requires_answer,
+            cwd=self._cwd,
             timeout=self.wait,
         )
         question = await call.question()
@@ -553,9 +605,9 @@ class ApprovalController:
         return decision
 
     def _channel(self) -> AnswerChannel:
-        """Return the channel of the answers of `_prompt_user`, for the audit log."""
+        """Return the channel of the answers, for the audit log."""
         is_default = type(self)._prompt_user is ApprovalController._prompt_user
-        return "terminal" if is_default else "application"
+        return "terminal" if is_default and self._reviewer is None else "application"
 
 
 def _session_approval() -> ApprovalDecision:
