@@ -13,7 +13,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     """An empty home directory, so that no policy of the machine's user applies."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
-        if name.startswith(("XDG_", "OPENOXIDE_")):
+        is_setting = name.startswith(("XDG_", "OPENOXIDE_")) and name != "OPENOXIDE_PROGRAM"
+        if is_setting:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     return home

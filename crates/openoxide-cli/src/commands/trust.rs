@@ -17,7 +17,6 @@ use openoxide_tui::{LineMode, ask, can_ask, escape_text};
 use crate::{
     args::{GlobalArgs, TrustArgs},
     error::{CliError, trust_error::TrustCommandError},
-    policy_args,
     program_exit::ProgramExit,
     prompt_options::ask_options,
     user_messages,

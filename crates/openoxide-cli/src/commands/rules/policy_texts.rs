@@ -13,7 +13,6 @@ use openoxide_store::{
 use crate::{
     args::GlobalArgs,
     error::{CliError, file_error::FileError, policy_file_error::PolicyFileError},
-    policy_args,
     program_exit::ProgramExit,
     user_messages,
 };
