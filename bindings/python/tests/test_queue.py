@@ -106,11 +106,11 @@ async def test_an_approval_for_the_session_is_remembered(project: Path, openoxid
 
 
 async def test_an_approval_for_the_project_is_saved(project: Path, openoxide: str) -> None:
-    asking = asyncio.create_task(Engine().ask("send_email", {"to": "x"}))
+    asking = asyncio.create_task(Engine().ask("Bash", {"command": "make check"}))
     await answer(openoxide, "approve", "--scope", "project")
     assert (await asking).approved
-    assert Engine().evaluate("send_email", {"to": "y"}).effect == "allow"
-    assert "send_email" in await asyncio.to_thread(run, openoxide, "grants", "list")
+    assert Engine().evaluate("Bash", {"command": "make check"}).effect == "allow"
+    assert "make" in await asyncio.to_thread(run, openoxide, "grants", "list")
 
 
 async def test_without_a_terminal_the_question_waits_for_others(
