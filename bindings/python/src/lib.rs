@@ -1,6 +1,7 @@
 //! The native module of the Python package `tool_approval`.
 //!
 //! It converts values, releases the interpreter while the engine works, and decides nothing itself.
+#![forbid(unsafe_code)]
 
 mod decision;
 mod engine;

@@ -317,7 +317,7 @@ fn outcome_event(
     if let Some(review) = review {
         add_answer(&mut event, review);
     }
-    event["warnings"] = Value::from(host.take_warnings());
+    set_field(&mut event, "warnings", Value::from(host.take_warnings()));
     event
 }
 
@@ -348,9 +348,15 @@ fn refusal_event(refusal: &OperationRefusal, review: Option<&ReviewRecord>) -> V
 fn add_answer(event: &mut Value, review: &ReviewRecord) {
     let ReviewOutcome::Answered { response, answered_by, .. } = review.outcome() else { return };
     if let ApprovalResponse::Approved { scope, .. } = response {
-        event["scope"] = json!(scope);
+        set_field(event, "scope", json!(scope));
     }
     if let Some(by) = answered_by {
-        event["answered_by"] = Value::from(by.as_str());
+        set_field(event, "answered_by", Value::from(by.as_str()));
+    }
+}
+
+fn set_field(event: &mut Value, name: &str, value: Value) {
+    if let Value::Object(fields) = event {
+        fields.insert(name.to_owned(), value);
     }
 }

@@ -201,7 +201,8 @@ fn are_equal(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>, depth: usize) 
     {
         return are_sequences_equal(first.iter(), second.iter(), depth);
     }
-    if !first.get_type().is(second.get_type()) && !(is_number(first) && is_number(second)) {
+    let are_numbers = is_number(first) && is_number(second);
+    if !are_numbers && !first.get_type().is(second.get_type()) {
         return Ok(false);
     }
     if first.is_instance_of::<PyNone>() {
