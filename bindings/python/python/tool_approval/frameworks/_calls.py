@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
+import logging
 from collections import OrderedDict
+from collections.abc import Coroutine
 from typing import Any, cast
 
-from ..types import ApprovalContext, ApprovalRequest
+from ..types import ApprovalContext, ApprovalDecision, ApprovalRequest
 
-__all__ = ["ApprovedCalls", "RenamedTool", "UncheckedTool", "call_signature"]
+__all__ = ["ApprovedCalls", "RenamedTool", "UncheckedTool", "call_signature", "find_denial"]
+
+_log = logging.getLogger("tool_approval")
 
 _MAX_APPROVED_CALLS = 4096
 """The number of approved calls that are remembered until they run."""
@@ -23,6 +28,42 @@ def call_signature(tool_name: str, args: dict[str, Any]) -> str:
         ValueError: If the arguments contain themselves.
     """
     return json.dumps([tool_name, args], sort_keys=True)
+
+
+async def find_denial(
+    tool_name: str, deciding: Coroutine[Any, Any, ApprovalDecision]
+) -> str | None:
+    """Wait for the decision about a call. Returns the reason if the call must not run.
+
+    Whatever goes wrong is a denial. Only the cancellation of the caller is raised: then nobody
+    waits for the decision any more, and the call does not run.
+    """
+    try:
+        task = asyncio.get_running_loop().create_task(deciding)
+    except RuntimeError:
+        deciding.close()
+        return "Approval denied: approval needs an event loop of asyncio"
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        raise
+    if task.cancelled():
+        return "Approval denied: the request was withdrawn"
+    error = task.exception()
+    if error is None:
+        decision = task.result()
+        if decision.approved is True:
+            return None
+        return f"Approval denied: {decision.note}" if decision.note else "Approval denied"
+    if isinstance(error, PermissionError):
+        return str(error)
+    # The text of the exception may contain arguments of the call, and those may be secret.
+    name = type(error).__name__
+    _log.error("the approval check of `%s` failed with %s; the call is denied", tool_name, name)
+    _log.debug("the approval check failed", exc_info=error)
+    return f"Approval denied: the approval check failed with {name}"
 
 
 class ApprovedCalls:
@@ -59,7 +100,9 @@ class RenamedTool:
     """
 
     def __init__(self, tool: object, tool_name: str) -> None:
-        self._check = getattr(tool, "check_approval", None)
+        # A method is checked by its object.
+        owner = tool if hasattr(tool, "check_approval") else getattr(tool, "__self__", None)
+        self._check = getattr(owner, "check_approval", None)
         self._tool_name = tool_name
 
     def check_approval(self, ctx: ApprovalContext) -> ApprovalRequest | None:
