@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tool_approval import (
     CallPreview,
     Engine,
     OperationBlockedError,
+    PendingCall,
     Policy,
     requires_approval,
 )
@@ -43,7 +45,7 @@ def engine(*rules: tuple[Any, str]) -> Engine:
     return Engine(Policy(rules=rules))
 
 
-# --- Without an engine -----------------------------------------------------------------------------
+# --- Without an engine ----------------------------------------------------------------------------
 
 
 def test_a_preview_without_an_engine() -> None:
@@ -117,7 +119,7 @@ def test_a_synchronous_answer() -> None:
     assert decision.approved
 
 
-# --- With an engine --------------------------------------------------------------------------------
+# --- With an engine -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -147,12 +149,27 @@ def test_the_policy_decides(
         assert checked.answered_by == "policy"
 
 
-async def test_the_policy_records_an_answer(project: Path) -> None:
+@pytest.mark.parametrize("effect", ["allow", "ask"])
+async def test_the_policy_records_an_answer(project: Path, home: Path, effect: Any) -> None:
+    controller = UnaskingController(engine=engine((effect, "delete_file")))
+    assert (await controller.apply_answer(YES, "delete_file", {"path": "a"})).approved
+    assert await controller.apply_answer(NO, "delete_file", {"path": "a"}) == NO
+    journal = home / ".local/state/openoxide/audit/journal.ndjson"
+    records = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [record["answer"]["decision"] for record in records] == ["approved", "denied"]
+
+
+async def test_a_denial_wins_over_an_answer_of_another_process(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     controller = UnaskingController(engine=engine(("ask", "delete_file")))
-    decision = await controller.apply_answer(YES, "delete_file", {"path": "a"})
-    assert decision.approved
-    decision = await controller.apply_answer(NO, "delete_file", {"path": "a"})
-    assert decision == NO
+
+    async def answered_elsewhere(call: PendingCall) -> ApprovalDecision:
+        call.cancel()
+        return YES
+
+    monkeypatch.setattr(PendingCall, "wait", answered_elsewhere)
+    assert await controller.apply_answer(NO, "delete_file", {"path": "a"}) == NO
 
 
 @pytest.mark.parametrize("answer", [YES, NO])
@@ -184,7 +201,7 @@ async def test_approve_all_with_an_engine_leaves_the_answer_to_approve_call(proj
     assert (await controller.approve_call("delete_file", {"path": "a"})).approved
 
 
-# --- Tools -----------------------------------------------------------------------------------------
+# --- Tools ----------------------------------------------------------------------------------------
 
 
 class Files:
@@ -196,7 +213,8 @@ class Files:
 
 
 def test_a_method_is_checked_by_its_object() -> None:
-    preview = UnaskingController().preview_call("write_file", {"path": "a"}, tool=Files().write_file)
+    write_file = Files().write_file
+    preview = UnaskingController().preview_call("write_file", {"path": "a"}, tool=write_file)
     assert preview.effect == "ask"
 
 

@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from ._native import SessionApprovals, note_fork
 from .decorator import simple_approval_request
@@ -38,7 +38,17 @@ Reviewer = Callable[[ApprovalRequest], Awaitable[ApprovalDecision]]
 
 os.register_at_fork(after_in_child=note_fork)
 
+_Result = TypeVar("_Result")
+
 STRICT_NOTE = "Strict mode: approval required"
+
+
+def find_check_approval(tool: object) -> Callable[[ApprovalContext], object] | None:
+    """Return the `check_approval` of a tool, or of the object whose method it is."""
+    check = getattr(tool, "check_approval", None)
+    if check is None:
+        check = getattr(getattr(tool, "__self__", None), "check_approval", None)
+    return check
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +213,7 @@ class ApprovalController:
             RuntimeError: If this thread runs an event loop. Use `request_approval` there.
         """
         decision = self._decide_without_question(request)
-        return decision if decision is not None else _run(self.request_approval(request))
+        return decision if decision is not None else run_sync(self.request_approval(request))
 
     # --- Calls -----------------------------------------------------------------------------------
 
@@ -273,7 +283,7 @@ class ApprovalController:
         Raises:
             RuntimeError: If this thread runs an event loop. Use `approve_call` there.
         """
-        return _run(self.approve_call(tool_name, args, tool=tool, metadata=metadata))
+        return run_sync(self.approve_call(tool_name, args, tool=tool, metadata=metadata))
 
     def require_approval_sync(
         self,
@@ -288,7 +298,7 @@ class ApprovalController:
         Raises:
             RuntimeError: If this thread runs an event loop. Use `require_approval` there.
         """
-        return _run(self.require_approval(tool_name, args, tool=tool, metadata=metadata))
+        return run_sync(self.require_approval(tool_name, args, tool=tool, metadata=metadata))
 
     # --- Calls that are asked about elsewhere ----------------------------------------------------
 
@@ -414,7 +424,7 @@ class ApprovalController:
         Raises:
             RuntimeError: If this thread runs an event loop. Use `apply_answer` there.
         """
-        return _run(self.apply_answer(answer, tool_name, args, tool=tool, metadata=metadata))
+        return run_sync(self.apply_answer(answer, tool_name, args, tool=tool, metadata=metadata))
 
     # --- For subclasses --------------------------------------------------------------------------
 
@@ -462,10 +472,7 @@ class ApprovalController:
         metadata: dict[str, Any] | None,
     ) -> ApprovalRequest | None:
         self._check_process()
-        check = getattr(tool, "check_approval", None)
-        if check is None:
-            # A method of an approval-aware object.
-            check = getattr(getattr(tool, "__self__", None), "check_approval", None)
+        check = find_check_approval(tool)
         if check is None:
             return None
         # The tool gets a copy: it cannot change the arguments that the policy sees.
@@ -633,7 +640,12 @@ async def _locked(lock: threading.Lock) -> AsyncIterator[None]:
         lock.release()
 
 
-def _run(coroutine: Coroutine[Any, Any, ApprovalDecision]) -> ApprovalDecision:
+def run_sync(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run a coroutine in a thread that runs no event loop.
+
+    Raises:
+        RuntimeError: If this thread runs an event loop.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
