@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -1111,3 +1113,19 @@ async def test_a_wrapper_that_is_written_by_hand(tools: Tools) -> None:
     unaware = ApprovalToolWrapper(tools.read_file, Reviewer())
     assert await unaware.invoke({"path": "c"}) == "content of c"
     assert tools.ran == ["a", ("read_file", "c")]
+
+
+# --- The example ----------------------------------------------------------------------------------
+
+
+def test_the_example_runs(home: Path) -> None:
+    example = Path(__file__).parents[1] / "examples" / "langchain_approval.py"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(example)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for address in ("alice@example.com", "bob@example.com"):
+        assert f"> sent report.txt to {address}" in done.stdout
+    assert "> sent report.txt to mallory" not in done.stdout
+    assert "> deleted" not in done.stdout
+    assert done.stdout.endswith("All files are handled.\n")

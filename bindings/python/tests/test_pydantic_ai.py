@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,6 +25,7 @@ from pydantic_ai import (
     ToolDenied,
 )
 from pydantic_ai.capabilities import AbstractCapability, HandleDeferredToolCalls
+from pydantic_ai.capabilities import Toolset as ToolsetCapability
 from pydantic_ai.messages import (
     DeferredToolResultsEvent,
     ModelMessage,
@@ -731,6 +734,29 @@ async def test_the_context_of_a_check(tools: Tools) -> None:
     ]
 
 
+async def test_the_tools_of_the_framework_are_not_asked_about(tools: Tools, project: Path) -> None:
+    controller = Reviewer(YES, engine=Engine(Policy()))
+    files = ToolsetCapability(tools.toolset(), id="files", description="x", defer_loading=True)
+    load = ToolCallPart("load_capability", {"id": "files"}, tool_call_id="1")
+    agent = Agent(model([load], [delete("a", "2")]), capabilities=[ToolApproval(controller), files])
+    await run(agent)
+    assert [one.tool_name for one in controller.asked] == ["delete_file"]
+    assert tools.ran == [("delete_file", "a", None)]
+
+
+async def test_the_policy_knows_a_tool_by_the_name_that_the_model_uses(
+    tools: Tools, project: Path
+) -> None:
+    engine = Engine(Policy(rules=(("deny", "mcp__files__delete_*"),)))
+    agent = Agent(
+        model([ToolCallPart("mcp__files__delete_file", {"path": "a"}, tool_call_id="1")]),
+        toolsets=[tools.toolset().prefixed("mcp__files_")],
+        capabilities=[ToolApproval(Reviewer(YES, engine=engine))],
+    )
+    assert "Blocked by the policy" in (await run(agent))["1"]
+    assert tools.ran == []
+
+
 def test_a_capability_that_the_model_loads_is_an_error() -> None:
     with pytest.raises(ValueError, match="cannot be loaded by the model"):
         ToolApproval(Reviewer(), id="approval", defer_loading=True)
@@ -1062,3 +1088,18 @@ async def test_a_wrapper_that_is_written_by_hand(tools: Tools) -> None:
     with pytest.raises(PermissionError, match="Approval denied: not now"):
         await agent.run("Work")
     assert tools.ran == [("delete_file", "a", None), ("read_file", "b")]
+
+
+# --- The example ----------------------------------------------------------------------------------
+
+
+def test_the_example_runs(home: Path) -> None:
+    example = Path(__file__).parents[1] / "examples" / "pydantic_ai_approval.py"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(example)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "sent report.txt to alice@example.com" in done.stdout
+    assert "sent report.txt to mallory@example.net" not in done.stdout
+    assert "> deleted" not in done.stdout
+    assert done.stdout.endswith("All files are handled.\n")
