@@ -5,34 +5,88 @@ use serde_json::Value;
 
 use crate::{patch_files, quote_words};
 
+/// A tool that agents have, as its input is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KnownTool {
+    Shell,
+    FileReader,
+    FileEditor,
+    Patch,
+    Search,
+    WebFetch,
+    Subagent,
+}
+
+/// The names of the known tools: those of OpenOxide and those of the agents.
+const KNOWN_TOOLS: &[(&str, KnownTool)] = &[
+    ("Bash", KnownTool::Shell),
+    ("bash", KnownTool::Shell),
+    ("shell", KnownTool::Shell),
+    ("local_shell", KnownTool::Shell),
+    ("exec", KnownTool::Shell),
+    ("exec_command", KnownTool::Shell),
+    ("container.exec", KnownTool::Shell),
+    ("run_shell_command", KnownTool::Shell),
+    ("Read", KnownTool::FileReader),
+    ("read", KnownTool::FileReader),
+    ("read_file", KnownTool::FileReader),
+    ("view", KnownTool::FileReader),
+    ("NotebookRead", KnownTool::FileReader),
+    ("Edit", KnownTool::FileEditor),
+    ("edit", KnownTool::FileEditor),
+    ("MultiEdit", KnownTool::FileEditor),
+    ("multiedit", KnownTool::FileEditor),
+    ("Write", KnownTool::FileEditor),
+    ("write", KnownTool::FileEditor),
+    ("write_file", KnownTool::FileEditor),
+    ("NotebookEdit", KnownTool::FileEditor),
+    ("replace", KnownTool::FileEditor),
+    ("str_replace_editor", KnownTool::FileEditor),
+    ("create", KnownTool::FileEditor),
+    ("apply_patch", KnownTool::Patch),
+    ("patch", KnownTool::Patch),
+    ("Glob", KnownTool::Search),
+    ("glob", KnownTool::Search),
+    ("Grep", KnownTool::Search),
+    ("grep", KnownTool::Search),
+    ("LS", KnownTool::Search),
+    ("ls", KnownTool::Search),
+    ("list", KnownTool::Search),
+    ("list_directory", KnownTool::Search),
+    ("WebFetch", KnownTool::WebFetch),
+    ("webfetch", KnownTool::WebFetch),
+    ("web_fetch", KnownTool::WebFetch),
+    ("Task", KnownTool::Subagent),
+    ("task", KnownTool::Subagent),
+    ("Agent", KnownTool::Subagent),
+    ("agent", KnownTool::Subagent),
+];
+
+/// Returns the names of the tools whose input is understood. Any other tool is a generic one.
+pub fn known_tool_names() -> impl Iterator<Item = &'static str> {
+    KNOWN_TOOLS.iter().map(|(name, _)| *name)
+}
+
 /// Returns the action of a tool call. Tools may have OpenOxide's names or those of the agents. An
 /// unknown tool is a generic tool call. An input that does not fit its tool is opaque.
 #[must_use]
 pub fn parse_action(tool: &str, input: &Value) -> Action {
-    match tool {
-        "Bash" | "bash" | "shell" | "local_shell" | "exec" | "exec_command" | "container.exec"
-        | "run_shell_command" => command_action(input),
-        "Read" | "read" | "read_file" | "view" | "NotebookRead" => {
-            path_action(tool, input, |paths| Action::Read { paths })
-        }
-        "Edit" | "edit" | "MultiEdit" | "multiedit" | "Write" | "write" | "write_file"
-        | "NotebookEdit" | "replace" | "str_replace_editor" | "create" => {
-            path_action(tool, input, |paths| Action::Edit { paths })
-        }
-        "apply_patch" | "patch" => patch_action(input),
-        "Glob" | "glob" | "Grep" | "grep" | "LS" | "ls" | "list" | "list_directory" => {
-            search_action(tool, input)
-        }
-        "WebFetch" | "webfetch" | "web_fetch" => match text_field(input, &["url"]) {
+    let known = KNOWN_TOOLS.iter().find(|(name, _)| *name == tool);
+    let Some((_, known)) = known else { return Action::CallTool };
+    match known {
+        KnownTool::Shell => command_action(input),
+        KnownTool::FileReader => path_action(tool, input, |paths| Action::Read { paths }),
+        KnownTool::FileEditor => path_action(tool, input, |paths| Action::Edit { paths }),
+        KnownTool::Patch => patch_action(input),
+        KnownTool::Search => search_action(tool, input),
+        KnownTool::WebFetch => match text_field(input, &["url"]) {
             Some(url) => Action::Fetch { url: url.to_owned() },
             None => opaque_input(tool, "names no address"),
         },
-        "Task" | "task" | "Agent" | "agent" => match text_field(input, &["subagent_type", "agent"])
-        {
-            Some(agent) => Action::Delegate { agent: agent.to_owned() },
-            None => Action::Delegate { agent: "general-purpose".to_owned() },
-        },
-        _ => Action::CallTool,
+        KnownTool::Subagent => {
+            let agent = text_field(input, &["subagent_type", "agent"]);
+            Action::Delegate { agent: agent.unwrap_or("general-purpose").to_owned() }
+        }
     }
 }
 

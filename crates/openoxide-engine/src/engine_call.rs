@@ -89,3 +89,33 @@ impl EngineCall {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use openoxide_protocol::Effect;
+    use openoxide_store::UserEnvironment;
+    use serde_json::json;
+
+    use super::*;
+    use crate::engine::{Engine, EngineOptions};
+
+    /// Otherwise a rule with the name of a tool would have no effect on its calls.
+    #[test]
+    fn a_deny_with_the_name_of_a_tool_denies_its_calls() {
+        let project = AbsPath::new("/work/project").unwrap();
+        let input = json!({
+            "command": "git status", "file_path": "a.txt", "url": "https://example.org/",
+            "pattern": "*.rs",
+        });
+        let patch = json!("*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch\n");
+        let others = ["send_email", "mcp__server__tool"];
+        for tool in tool_action::known_tool_names().chain(others) {
+            let mut options = EngineOptions::new(UserEnvironment::default(), project.clone());
+            options.extra_rules = vec![(Effect::Deny, tool.to_owned())];
+            let engine = Engine::open(options).unwrap();
+            let input = if tool.ends_with("patch") { &patch } else { &input };
+            let call = EngineCall::from_tool(tool, input, project.clone());
+            assert_eq!(engine.evaluate(&call).decision.effect, Effect::Deny, "{tool}");
+        }
+    }
+}

@@ -22,7 +22,8 @@ enum RuleSubject {
 }
 
 /// The tool names that rules use, from OpenOxide and from agents, and the permission names of the
-/// long form.
+/// long form. Every name that `openoxide_adapters::tool_action` knows is here: a rule with the name
+/// of a tool is about the calls of that tool.
 const NAMES: &[(&str, RuleSubject)] = &[
     ("*", RuleSubject::Everything),
     ("Agent", RuleSubject::Delegate),
@@ -40,18 +41,36 @@ const NAMES: &[(&str, RuleSubject)] = &[
     ("Task", RuleSubject::Delegate),
     ("WebFetch", RuleSubject::Fetch),
     ("Write", RuleSubject::Edit),
+    ("agent", RuleSubject::Delegate),
+    ("apply_patch", RuleSubject::Edit),
     ("bash", RuleSubject::Command),
+    ("container.exec", RuleSubject::Command),
+    ("create", RuleSubject::Edit),
     ("doom_loop", RuleSubject::DoomLoop),
     ("edit", RuleSubject::Edit),
+    ("exec", RuleSubject::Command),
+    ("exec_command", RuleSubject::Command),
     ("external_directory", RuleSubject::External),
     ("glob", RuleSubject::Read),
     ("grep", RuleSubject::Read),
     ("list", RuleSubject::Read),
+    ("list_directory", RuleSubject::Read),
+    ("local_shell", RuleSubject::Command),
+    ("ls", RuleSubject::Read),
+    ("multiedit", RuleSubject::Edit),
+    ("patch", RuleSubject::Edit),
     ("read", RuleSubject::Read),
+    ("read_file", RuleSubject::Read),
+    ("replace", RuleSubject::Edit),
+    ("run_shell_command", RuleSubject::Command),
     ("shell", RuleSubject::Command),
+    ("str_replace_editor", RuleSubject::Edit),
     ("task", RuleSubject::Delegate),
+    ("view", RuleSubject::Read),
+    ("web_fetch", RuleSubject::Fetch),
     ("webfetch", RuleSubject::Fetch),
     ("write", RuleSubject::Edit),
+    ("write_file", RuleSubject::Edit),
 ];
 
 /// Parses the short form of a rule.
