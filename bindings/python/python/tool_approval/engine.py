@@ -15,6 +15,7 @@ from .errors import ApprovalUnavailableError, OperationBlockedError
 from .types import ApprovalDecision, ApprovalScope
 
 __all__ = [
+    "ANSWERED_ELSEWHERE",
     "AnswerChannel",
     "Decision",
     "Effect",
@@ -35,6 +36,9 @@ PermissionMode = Literal[
 
 AnswerChannel = Literal["terminal", "application"]
 """The ways in which this process asks a reviewer."""
+
+ANSWERED_ELSEWHERE = "answered elsewhere"
+"""The message with which a question is cancelled if somebody else has answered it."""
 
 _Path = str | PathLike[str]
 
@@ -299,7 +303,8 @@ class PendingCall:
         """Ask with `prompt` while other processes may answer, too. The first answer applies.
 
         Args:
-            prompt: Asks a reviewer. It is cancelled if another process answers.
+            prompt: Asks a reviewer. It is cancelled with the message `ANSWERED_ELSEWHERE` if
+                another process answers.
             has_queue: True if the question waits for another process when `prompt` raises
                 `ApprovalUnavailableError`.
             channel: The channel of the answers of `prompt`, for the audit log.
@@ -312,9 +317,11 @@ class PendingCall:
                 await self._pass_answer(asking, has_queue, channel)
             return await deciding
         finally:
+            is_decided = deciding.done() and not deciding.cancelled()
+            is_answered = is_decided and deciding.exception() is None
             self.cancel()
-            for task in (asking, deciding):
-                task.cancel()
+            asking.cancel(ANSWERED_ELSEWHERE if is_answered else None)
+            deciding.cancel()
             await asyncio.gather(asking, deciding, return_exceptions=True)
 
     async def _pass_answer(
