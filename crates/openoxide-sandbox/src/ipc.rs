@@ -12,5 +12,5 @@ mod readiness;
 pub(crate) use caller_message::{CallerMessage, SupervisorMessage};
 pub(crate) use init_message::InitMessage;
 pub(crate) use message_socket::MessageSocket;
-pub(crate) use progress::{ProgressEvent, ProgressWriter, create_pipe};
+pub(crate) use progress::{ProgressEvent, ProgressReader, ProgressWriter, create_pipe};
 pub(crate) use readiness::is_readable;

@@ -71,7 +71,8 @@ pub use staging::{
 };
 #[cfg(target_os = "linux")]
 pub use supervisor::{
-    RuntimeReviewer, has_terminal, run_confined, supervise, supervise_with_backend, supervisor_main,
+    ConfinedRun, RunCanceller, RuntimeReviewer, has_terminal, run_confined, supervise,
+    supervise_with_backend, supervisor_main,
 };
 #[cfg(target_os = "linux")]
 pub use sys::{handle_file_size_signal, raise_stack_limit};

@@ -29,5 +29,7 @@ mod terminal_relay;
 #[cfg(test)]
 pub(crate) use seccomp_notify::{PortCapture, SyscallContext};
 pub use supervision::{supervise, supervise_with_backend};
-pub use supervisor_process::{RuntimeReviewer, run_confined, supervisor_main};
+pub use supervisor_process::{
+    ConfinedRun, RunCanceller, RuntimeReviewer, run_confined, supervisor_main,
+};
 pub use terminal_relay::has_terminal;

@@ -21,6 +21,6 @@ pub(crate) use notify::{
 };
 pub(crate) use process::{
     NamespaceFlags, adopt_descriptor, create_signalfd, exit_process, fork_into_namespaces,
-    read_signal, set_close_on_exec, set_thread_umask, unblock_signals,
+    inherit_descriptors, read_signal, set_close_on_exec, set_thread_umask, unblock_signals,
 };
 pub use stack::raise_stack_limit;

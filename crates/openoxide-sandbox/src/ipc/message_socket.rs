@@ -11,7 +11,8 @@ use std::{
 
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+    SendAncillaryMessage, SendFlags, Shutdown, SocketFlags, SocketType, recvmsg, sendmsg, shutdown,
+    socketpair,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -40,6 +41,13 @@ impl MessageSocket {
     /// Returns the descriptor to poll.
     pub(crate) const fn descriptor(&self) -> &OwnedFd {
         &self.0
+    }
+
+    /// Closes the connection, even if other descriptors refer to this end. Both ends then receive
+    /// `None`.
+    pub(crate) fn close(&self) {
+        // If the other end is closed, there is nothing to do.
+        _ = shutdown(&self.0, Shutdown::Both);
     }
 
     /// Sends a message with these descriptors.

@@ -14,7 +14,7 @@ use std::{
 use openoxide_protocol::SandboxRestrictions;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    io::{FdFlags, fcntl_setfd, read, retry_on_intr, write},
+    io::{read, retry_on_intr, write},
     pipe::{PipeFlags, pipe_with},
 };
 use serde::{Deserialize, Serialize};
@@ -71,10 +71,9 @@ impl ProgressWriter {
         Ok(())
     }
 
-    /// Lets the next program inherit the descriptor, and returns its number there.
-    pub(crate) fn make_inheritable(&self) -> io::Result<RawFd> {
-        fcntl_setfd(&self.0, FdFlags::empty())?;
-        Ok(self.0.as_raw_fd())
+    /// Returns the number of the descriptor, which a program may inherit.
+    pub(crate) fn number(&self) -> RawFd {
+        self.0.as_raw_fd()
     }
 
     /// Takes ownership of an inherited descriptor.

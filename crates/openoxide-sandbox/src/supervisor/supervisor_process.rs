@@ -10,13 +10,12 @@ use std::{
         unix::process::ExitStatusExt as _,
     },
     process::{Child, Command, ExitStatus},
+    sync::Arc,
     time::Duration,
 };
 
-use rustix::{
-    fs::{MemfdFlags, memfd_create},
-    io::{FdFlags, fcntl_setfd},
-};
+use openoxide_protocol::SandboxRestrictions;
+use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -26,7 +25,8 @@ use crate::{
         SetupContext as _,
     },
     ipc::{
-        CallerMessage, MessageSocket, ProgressWriter, SupervisorMessage, create_pipe, is_readable,
+        CallerMessage, MessageSocket, ProgressReader, ProgressWriter, SupervisorMessage,
+        create_pipe, is_readable,
     },
     supervisor::supervision::run_with_caller,
     sys,
@@ -76,18 +76,73 @@ pub fn run_confined(
     words: &[&str],
     ask: &mut RuntimeReviewer<'_>,
 ) -> Result<SandboxReport, SandboxError> {
-    let (wire, theirs) = MessageSocket::pair().with_step(|| "making a socket".to_owned())?;
-    let (reader, writer) = create_pipe().with_step(|| "making a pipe".to_owned())?;
-    let started = spawn_supervisor(launch, words, &theirs, &writer);
-    let (mut supervisor, mut order) = started.with_step(|| "starting the supervisor".to_owned())?;
-    drop((theirs, writer));
-    answer_requests(&wire, ask);
-    drop(wire);
-    let status = supervisor.wait();
-    let outcome =
-        read_from_memfd(&mut order).unwrap_or_else(|_| SupervisorResult::new_missing(status));
-    // If the supervisor was killed, the processes inside and the cleanup process end next.
-    reader.read(PROGRESS_TIMEOUT).correct_result(outcome.into_result(), &launch.profile)
+    let mut command = Command::new(env::current_exe().with_step(starting_step)?);
+    command.args(words);
+    ConfinedRun::start(launch, command)?.wait(ask)
+}
+
+/// A confined run in progress, under a supervisor that was started for it.
+///
+/// If this process ends, the supervisor ends all processes of the run.
+#[derive(Debug)]
+pub struct ConfinedRun {
+    socket: Arc<MessageSocket>,
+    supervisor: Child,
+    input: File,
+    progress: ProgressReader,
+    profile: SandboxRestrictions,
+}
+
+/// A handle that cancels a run from another thread.
+#[derive(Clone, Debug)]
+pub struct RunCanceller(Arc<MessageSocket>);
+
+impl ConfinedRun {
+    /// Starts a program confined. `command` starts the supervisor: a process with one thread that
+    /// calls [`supervisor_main`] with its last two arguments, which this function adds. The program
+    /// has the standard streams of the supervisor.
+    ///
+    /// # Errors
+    /// Returns an error if the supervisor could not be started. Nothing was run then.
+    pub fn start(launch: &LaunchConfig, command: Command) -> Result<Self, SandboxError> {
+        let (socket, theirs) = MessageSocket::pair().with_step(|| "making a socket".to_owned())?;
+        let (progress, writer) = create_pipe().with_step(|| "making a pipe".to_owned())?;
+        let started = spawn_supervisor(launch, command, &theirs, &writer);
+        let (supervisor, input) = started.with_step(starting_step)?;
+        let (socket, profile) = (Arc::new(socket), launch.profile.clone());
+        Ok(Self { socket, supervisor, input, progress, profile })
+    }
+
+    /// Returns a handle that cancels the run from another thread.
+    #[must_use]
+    pub fn canceller(&self) -> RunCanceller {
+        RunCanceller(Arc::clone(&self.socket))
+    }
+
+    /// Waits for the end of the run, and answers questions with `ask` until then.
+    ///
+    /// # Errors
+    /// Returns an error if the confinement could not be set up. Nothing was run then.
+    pub fn wait(mut self, ask: &mut RuntimeReviewer<'_>) -> Result<SandboxReport, SandboxError> {
+        answer_requests(&self.socket, ask);
+        self.socket.close();
+        let status = self.supervisor.wait();
+        let outcome = read_from_memfd(&mut self.input)
+            .unwrap_or_else(|_| SupervisorResult::new_missing(status));
+        // If the supervisor was killed, the processes inside and the cleanup process end next.
+        self.progress.read(PROGRESS_TIMEOUT).correct_result(outcome.into_result(), &self.profile)
+    }
+}
+
+impl RunCanceller {
+    /// Ends all processes of the run. [`ConfinedRun::wait`] then returns.
+    pub fn cancel(&self) {
+        self.0.close();
+    }
+}
+
+fn starting_step() -> String {
+    "starting the supervisor".to_owned()
 }
 
 /// The time that the other processes of a run have to end after the supervisor was killed.
@@ -95,18 +150,18 @@ const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn spawn_supervisor(
     launch: &LaunchConfig,
-    words: &[&str],
+    mut command: Command,
     theirs: &MessageSocket,
     progress: &ProgressWriter,
 ) -> io::Result<(Child, File)> {
-    let order = SupervisorInput { launch: launch.clone(), progress: progress.make_inheritable()? };
-    let order = write_to_memfd(&order)?;
-    fcntl_setfd(&order, FdFlags::empty())?;
-    fcntl_setfd(theirs.descriptor(), FdFlags::empty())?;
-    let numbers = [order.as_raw_fd(), theirs.descriptor().as_raw_fd()];
-    let mut command = Command::new(env::current_exe()?);
-    let supervisor = command.args(words).args(numbers.map(|fd| fd.to_string())).spawn()?;
-    Ok((supervisor, order))
+    let input = SupervisorInput { launch: launch.clone(), progress: progress.number() };
+    let input = write_to_memfd(&input)?;
+    let arguments = [input.as_raw_fd(), theirs.descriptor().as_raw_fd()];
+    let [input_number, socket_number] = arguments;
+    let numbers = vec![input_number, socket_number, progress.number()];
+    sys::inherit_descriptors(&mut command, numbers);
+    let supervisor = command.args(arguments.map(|fd| fd.to_string())).spawn()?;
+    Ok((supervisor, input))
 }
 
 /// Answers questions until the supervisor is gone.

@@ -3,7 +3,11 @@
 use std::{
     io,
     mem::MaybeUninit,
-    os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd},
+    os::{
+        fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd},
+        unix::process::CommandExt as _,
+    },
+    process::Command,
 };
 
 use rustix::{
@@ -63,6 +67,23 @@ fn check_fork_result(result: libc::c_long) -> io::Result<Option<Pid>> {
         Ok(pid) if pid > 0 => Ok(Pid::from_raw(pid)),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Makes a program inherit these descriptors, with the same numbers. They stay closed for other
+/// programs, which another thread may start at the same time.
+pub(crate) fn inherit_descriptors(command: &mut Command, numbers: Vec<RawFd>) {
+    let open_all = move || numbers.iter().try_for_each(|number| keep_open_on_exec(*number));
+    // SAFETY: the function makes only system calls that are safe after fork(2): it allocates
+    // nothing and takes no lock.
+    unsafe { command.pre_exec(open_all) };
+}
+
+fn keep_open_on_exec(number: RawFd) -> io::Result<()> {
+    // SAFETY: the call takes only numbers. It fails if the descriptor is not open.
+    if unsafe { libc::fcntl(number, libc::F_SETFD, 0) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
 }
 
 /// Makes every descriptor from `first` on close at the next exec.
