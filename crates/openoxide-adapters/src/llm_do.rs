@@ -6,6 +6,7 @@
 
 mod config_export;
 mod config_file;
+mod config_json;
 mod sandbox_rules;
 mod shell_rules;
 
@@ -16,6 +17,7 @@ use crate::policy_translation::{PolicyTextError, PolicyTranslation, new_rule};
 use config_file::{LlmDoConfig, LlmDoMode};
 
 pub use config_export::render_config;
+pub use config_json::parse_config;
 
 /// Translates the configuration into a layer that is never less strict than llm-do. `anchors.base`
 /// is the directory of the file, and relative roots are relative to it.

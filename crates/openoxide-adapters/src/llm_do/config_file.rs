@@ -25,19 +25,29 @@ pub(super) enum LlmDoMode {
     Strict,
 }
 
+impl LlmDoMode {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Interactive => "interactive",
+            Self::ApproveAll => "approve_all",
+            Self::Strict => "strict",
+        }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LlmDoSandbox {
     #[serde(default)]
     pub(super) paths: BTreeMap<String, LlmDoPathConfig>,
     pub(super) require_os_sandbox: Option<Spanned<bool>>,
-    #[expect(dead_code, reason = "it is checked, and what it asks for is no decision")]
-    os_sandbox_fallback: Option<SandboxFallback>,
+    pub(super) os_sandbox_fallback: Option<SandboxFallback>,
 }
 
-#[derive(Debug, Deserialize)]
+/// The behaviour if the OS sandbox is required and not available.
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum SandboxFallback {
+pub(super) enum SandboxFallback {
     RefuseTools,
     FailFast,
 }
