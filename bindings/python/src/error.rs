@@ -7,6 +7,7 @@ use pyo3::{prelude::*, sync::PyOnceLock, types::PyType};
 pub(crate) enum ErrorClass {
     ApprovalUnavailable,
     ForkedProcess,
+    OperationBlocked,
     Policy,
     Sandbox,
     UncomparablePayload,
@@ -17,6 +18,7 @@ impl ErrorClass {
         match self {
             Self::ApprovalUnavailable => "ApprovalUnavailableError",
             Self::ForkedProcess => "ForkedProcessError",
+            Self::OperationBlocked => "OperationBlockedError",
             Self::Policy => "PolicyError",
             Self::Sandbox => "SandboxError",
             Self::UncomparablePayload => "UncomparablePayloadError",

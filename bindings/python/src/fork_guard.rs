@@ -29,12 +29,17 @@ impl ForkGuard {
         Self { generation: GENERATION.load(Ordering::Acquire) }
     }
 
+    /// Returns whether this process created the object.
+    pub(crate) fn is_own_process(self) -> bool {
+        self.generation == GENERATION.load(Ordering::Acquire)
+    }
+
     /// Checks that this process created the object.
     ///
     /// # Errors
     /// Returns a `ForkedProcessError` in a child process of the creator.
     pub(crate) fn check(self, py: Python<'_>) -> PyResult<()> {
-        if self.generation == GENERATION.load(Ordering::Acquire) {
+        if self.is_own_process() {
             return Ok(());
         }
         let message = "this object was created before a fork; create another one in the child \

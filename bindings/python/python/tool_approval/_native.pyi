@@ -92,3 +92,59 @@ class SessionApprovals:
     def clear(self) -> None: ...
     def copy_payload(self, payload: dict[str, Any]) -> dict[str, Any]: ...
     def __len__(self) -> int: ...
+
+def parse_config(text: str, file: str, base: str) -> tuple[dict[str, Any], list[str]]: ...
+def sandbox_problem(profile: dict[str, Any]) -> str | None: ...
+@final
+class FileCheck:
+    """The result of a check of a file."""
+
+    sandbox: str
+    path: str
+    real_path: str
+    needs_approval: bool
+    note: str | None
+
+@final
+class FileSandbox:
+    def __init__(
+        self, base: str, paths: dict[str, Any], *, uses_openat2: bool = True
+    ) -> None: ...
+    def check(self, operation: str, path: str) -> FileCheck: ...
+    def read(self, path: str, expected: str | None) -> bytes: ...
+    def write(self, path: str, content: bytes, expected: str | None) -> None: ...
+    def list(self, path: str, pattern: str, expected: str | None) -> list[str]: ...
+
+@final
+class ShellDecision:
+    """The decision about a command."""
+
+    effect: Literal["allow", "ask", "deny"]
+    reason: str
+    rule: str | None
+    description: str | None
+
+@final
+class ShellPolicy:
+    def __init__(self, shell: dict[str, Any], paths: dict[str, Any], cwd: str) -> None: ...
+    def check(self, command: str) -> ShellDecision: ...
+    def unknown_sandboxes(self) -> list[str]: ...
+
+@final
+class ConfinedRun:
+    def fileno(self) -> int: ...
+    def cancel(self) -> None: ...
+    def result(self) -> dict[str, Any]: ...
+
+def start_command(
+    policy: ShellPolicy,
+    command: str,
+    *,
+    profile: dict[str, Any],
+    argv: Sequence[str],
+    variables: Sequence[tuple[str, str]],
+    seconds: int | None,
+    max_output: int,
+    supervisor: Sequence[str],
+) -> ConfinedRun: ...
+def supervise(launch: str, socket: str) -> None: ...
