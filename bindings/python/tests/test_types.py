@@ -42,7 +42,7 @@ def test_instances_do_not_share_defaults() -> None:
         ({"tool_name": 1}, "`tool_name` must be a str, not int"),
         ({"description": None}, "`description` must be a str, not NoneType"),
         ({"group_id": 3}, "`group_id` must be a str, not int"),
-        ({"presentation": "text"}, "`presentation` must be a ApprovalPresentation, not str"),
+        ({"presentation": "text"}, "`presentation` must be an ApprovalPresentation, not str"),
     ],
 )
 def test_a_field_of_a_wrong_type_is_an_error(fields: dict[str, object], message: str) -> None:

@@ -7,9 +7,9 @@ import contextlib
 import copy
 import os
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 
 from ._native import SessionApprovals, note_fork
 from .decorator import simple_approval_request
@@ -520,7 +520,8 @@ class ApprovalController:
         )
 
     async def _prompt(self, request: ApprovalRequest) -> ApprovalDecision:
-        decision = await (self._reviewer or self._prompt_user)(request)
+        # An override may return anything.
+        decision = cast(object, await (self._reviewer or self._prompt_user)(request))
         if not isinstance(decision, ApprovalDecision):
             name = "_prompt_user" if self._reviewer is None else "reviewer"
             raise TypeError(
@@ -630,7 +631,7 @@ def _presentation_fields(request: ApprovalRequest) -> dict[str, Any] | None:
 
 
 @contextlib.asynccontextmanager
-async def _locked(lock: threading.Lock) -> AsyncIterator[None]:
+async def _locked(lock: threading.Lock) -> AsyncGenerator[None, None]:
     """Hold a lock that other threads and event loops may hold, without blocking this loop."""
     while not lock.acquire(blocking=False):
         await asyncio.sleep(0.01)

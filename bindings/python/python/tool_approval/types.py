@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast, get_args, runtime_checkable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -120,7 +120,7 @@ class ApprovalPresentation(_Record):
     type: PresentationType
     content: str
     language: str | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         if self.type not in _PRESENTATION_TYPES:
@@ -142,7 +142,7 @@ class ApprovalContext(_Record):
 
     tool_name: str
     args: dict[str, Any]
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         _require(self.tool_name, str, "tool_name")
@@ -174,12 +174,18 @@ class ApprovalRequest(_Record):
         _require(self.tool_name, str, "tool_name")
         _require(self.description, str, "description")
         _require(self.payload, dict, "payload")
-        if isinstance(self.presentation, Mapping):
-            self.presentation = ApprovalPresentation(**self.presentation)
-        elif self.presentation is not None:
-            _require(self.presentation, ApprovalPresentation, "presentation")
+        if self.presentation is not None:
+            self.presentation = _to_presentation(self.presentation)
         if self.group_id is not None:
             _require(self.group_id, str, "group_id")
+
+
+def _to_presentation(value: object) -> ApprovalPresentation:
+    if isinstance(value, (ApprovalPresentation, Mapping)):
+        return ApprovalPresentation.model_validate(cast(object, value))
+    raise TypeError(
+        f"`presentation` must be an ApprovalPresentation, not {type(value).__name__}"
+    )
 
 
 class ApprovalScope(Enum):
