@@ -90,8 +90,10 @@ class Terminal:
     def __enter__(self) -> Terminal:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self.process.close(force=True)
+        if error is None:
+            assert b"never retrieved" not in self.output
 
     # --- Output ----------------------------------------------------------------------------------
 

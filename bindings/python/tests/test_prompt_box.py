@@ -13,7 +13,7 @@ from tool_approval import ApprovalPresentation, ApprovalRequest
 from tool_approval.content_lines import content_lines
 from tool_approval.display_text import escape_text
 from tool_approval.presentation import group_presentation, with_presentation
-from tool_approval.prompt_box import full_view_lines, render_box
+from tool_approval.prompt_box import BoxRenderer, PromptBox, full_view_lines
 from tool_approval.styled_text import StyledLine, TerminalStyle, render_line, wrap_line
 
 PLAIN = TerminalStyle(has_controls=False, has_colors=False)
@@ -47,6 +47,12 @@ def request(
         payload={} if payload is None else payload,
         presentation=ApprovalPresentation(type=kind, content=content, metadata=metadata),
     )
+
+
+def render_box(
+    request: ApprovalRequest, columns: int, rows: int, style: TerminalStyle
+) -> PromptBox:
+    return BoxRenderer(request, style).render(columns, rows)
 
 
 def random_text(source: random.Random) -> str:
@@ -116,6 +122,12 @@ def test_a_continued_line_has_a_mark_outside_of_the_content() -> None:
     assert rows[3] == f"│ {'x' * 76} │"
     assert rows[4] == f"│↪{'x' * 24}{' ' * 53}│"
     assert rows[5] == f"│ ↪x{' ' * 75}│"
+
+
+def test_the_last_line_end_of_a_file_begins_no_line() -> None:
+    assert [line.text for line in lines_of("file_content", "a\n\n")] == ["a", ""]
+    assert [line.text for line in lines_of("file_content", "\n")] == [""]
+    assert [line.text for line in lines_of("text", "a\n")] == ["a", ""]
 
 
 def test_rows_with_wide_characters_move_to_the_border() -> None:
@@ -201,7 +213,8 @@ def test_a_session_is_described_by_its_arguments() -> None:
 
 
 def test_a_small_terminal_leaves_the_session_to_the_full_view() -> None:
-    box = render_box(request("x\ny\nz", payload={"a": 1}), 80, 12, PLAIN)
+    assert not render_box(request("x\ny", payload={"a": 1}), 80, 12, PLAIN).hides_session_scope
+    box = render_box(request("x\n" * 9, payload={"a": 1}), 80, 12, PLAIN)
     assert box.hides_session_scope
     assert not any("[s] also" in row for row in box.rows)
 
@@ -269,7 +282,7 @@ def test_highlighting_keeps_the_text() -> None:
         for _ in range(20):
             text = random_text(source)
             lines = lines_of("file_content", text, language=language)
-            assert "\n".join(line.text for line in lines) == (text or "")
+            assert "\n".join(line.text for line in lines) == text.removesuffix("\n")
 
 
 def test_a_language_is_found_by_name_or_file_name() -> None:
@@ -291,8 +304,8 @@ def test_line_ends_of_other_systems_are_shown() -> None:
 
 def test_long_content_is_highlighted_at_its_beginning() -> None:
     lines = lines_of("file_content", "import os\n" * 20_000, language="python")
-    assert len(lines) == 20_001
-    assert lines[0].styles != lines[-2].styles
+    assert len(lines) == 20_000
+    assert lines[0].styles != lines[-1].styles
 
 
 # --- The full view -------------------------------------------------------------------------------
@@ -377,6 +390,13 @@ def test_no_character_is_lost() -> None:
     for columns in range(1, 30):
         shown = "".join(row for row, _ in wrapped(text, columns))
         assert shown == escape_text(text, keep_lines=True)
+
+
+def test_plain_lines_are_rendered_as_others() -> None:
+    line = StyledLine("abcdef", ((2, "1"), (0, "2"), (1, ""), (9, "3")))
+    assert render_line(line, TerminalStyle()) == "\x1b[1mab\x1b[0mc\x1b[3mdef\x1b[0m"
+    assert next(wrap_line(line, 80, TerminalStyle())).text == render_line(line, TerminalStyle())
+    assert render_line(line, PLAIN) == "abcdef"
 
 
 def test_escaped_characters_are_distinguished_from_the_same_text() -> None:

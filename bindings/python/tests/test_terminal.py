@@ -206,6 +206,16 @@ def test_other_keys_do_not_answer(tmp_path: Path, key: str) -> None:
         terminal.wait_for("RESULT ApprovalDecision(approved=False")
 
 
+def test_the_box_can_be_drawn_again(tmp_path: Path) -> None:
+    with Terminal(ASK, tmp_path) as terminal:
+        terminal.wait_for_prompt()
+        before = terminal.text()
+        terminal.press("\x0c")
+        terminal.wait_for_output("─ \x1b[1mshell", 2)
+        terminal.wait_for_prompt()
+        assert terminal.text() == before
+
+
 @pytest.mark.parametrize("keys", ["yes", "yy", "y\ny\n", "\x1b[200~y\x1b[201~", "\x1b[200~y"])
 def test_pasted_text_does_not_answer(tmp_path: Path, keys: str) -> None:
     with Terminal(ASK, tmp_path) as terminal:
@@ -435,6 +445,25 @@ def test_less_runs_in_secure_mode(tmp_path: Path) -> None:
         terminal.press("\r")
         terminal.press("q")
         terminal.wait_for("Back from the full view")
+
+
+def test_the_pager_cannot_be_suspended_but_interrupted(tmp_path: Path) -> None:
+    with start_shell(tmp_path, LONG) as terminal:
+        terminal.press(f"{sys.executable} script.py\n")
+        terminal.wait_for_prompt()
+        terminal.press("v")
+        terminal.wait_for("[space] next page")
+        terminal.press("\x1a")
+        terminal.press("G")
+        terminal.wait_for("(END)  [q] back to the question")
+        terminal.press("q")
+        terminal.wait_for("Back from the full view")
+        terminal.press("v")
+        terminal.wait_for("[space] next page")
+        terminal.press("\x03")
+        terminal.wait_for("KeyboardInterrupt")
+        terminal.press("clear; stty -a | grep -o 'susp = ^Z;'\n")
+        terminal.wait_for("susp = ^Z;")
 
 
 def test_the_pager_of_the_user_is_used(tmp_path: Path) -> None:
@@ -750,8 +779,8 @@ def test_exiting_while_a_thread_asks_restores_the_terminal(tmp_path: Path) -> No
 # --- Suspension ----------------------------------------------------------------------------------
 
 
-def start_shell(tmp_path: Path) -> Terminal:
-    tmp_path.joinpath("script.py").write_text(PREAMBLE.format(reading_seconds=0) + ASK)
+def start_shell(tmp_path: Path, source: str = ASK) -> Terminal:
+    tmp_path.joinpath("script.py").write_text(PREAMBLE.format(reading_seconds=0) + source)
     shell = ["bash", "--norc", "--noprofile", "-i"]
     terminal = Terminal(shell, tmp_path, variables={"PS1": "$ ", "HISTFILE": None})
     terminal.wait_for("$")
@@ -1016,6 +1045,15 @@ def test_processes_of_one_terminal_take_turns(tmp_path: Path) -> None:
         terminal.wait_for(f"{'TWO' if first == 'ONE' else 'ONE'} False")
         assert terminal.wait_for_end() == 0
         assert terminal.is_restored()
+
+
+def test_questions_on_different_terminals_do_not_wait(tmp_path: Path) -> None:
+    with Terminal(ASK, tmp_path) as first, Terminal(ASK, tmp_path) as second:
+        first.wait_for_prompt()
+        second.wait_for_prompt()
+        for terminal in (first, second):
+            terminal.press("n")
+            terminal.wait_for("RESULT ApprovalDecision(approved=False")
 
 
 def test_the_controller_asks_in_the_terminal(tmp_path: Path) -> None:

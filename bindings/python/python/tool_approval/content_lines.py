@@ -55,6 +55,8 @@ def content_lines(
     if presentation.type == "command":
         return _command_lines(content)
     language = presentation.language
+    if presentation.type == "file_content":
+        content = content.removesuffix("\n")  # The end of the last line begins no other line.
     if presentation.type == "structured":
         content, is_json = _indent_json(content)
         language = language or ("json" if is_json else None)

@@ -29,6 +29,9 @@ _POLL_INTERVAL = 0.05
 _CHECK_INTERVAL = 0.25
 """The seconds between two checks whether the terminal is still in raw mode."""
 
+_LINES_PER_CHECK = 1000
+"""The number of lines that are prepared between two checks whether the question is withdrawn."""
+
 _TERMINATION_SECONDS = 1.0
 """The seconds that a pager has to end when the question is withdrawn."""
 
@@ -68,16 +71,22 @@ def show_in_pager(
     is_less = os.path.basename(command[0]) == "less"
     # Other pagers may show escape sequences as text.
     style = TerminalStyle(style.has_controls, style.has_colors and is_less, style.is_unicode)
-    # The file has no name, and other users cannot read it.
-    with tempfile.TemporaryFile() as file:
-        for line in lines:
+    try:
+        # The file has no name, and other users cannot read it.
+        file = tempfile.TemporaryFile()
+    except OSError:
+        return False
+    with file:
+        for number, line in enumerate(lines):
+            if number % _LINES_PER_CHECK == 0 and device.wait_for_withdrawal(0):
+                raise QuestionWithdrawnError
             file.write(f"{render_line(line, style)}\n".encode("utf-8", "replace"))
         file.seek(0)
-        device.restore(keeps_lock=True)
+        device.lend()
         try:
             return _run_pager(command, file, device, environment)
         finally:
-            device.acquire()
+            device.reclaim()
 
 
 def _run_pager(

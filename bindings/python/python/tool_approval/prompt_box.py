@@ -13,7 +13,7 @@ from .presentation import to_json
 from .styled_text import BOLD, DIM, StyledLine, TerminalStyle, TextRow, wrap_line
 from .types import ApprovalPresentation, ApprovalRequest
 
-__all__ = ["PromptBox", "full_view_lines", "render_box"]
+__all__ = ["BoxRenderer", "PromptBox", "full_view_lines"]
 
 _MIN_FRAMED_COLUMNS = 24
 """The width of a terminal from which on the box has a frame."""
@@ -23,6 +23,8 @@ _MAX_COLUMNS = 140
 """The width of the widest box."""
 _STATUS_ROWS = 1
 """The rows below the box."""
+_BORDER_ROWS = 3
+"""The rows of the border: at the top, above the keys, and at the bottom."""
 _MIN_BODY_ROWS = 3
 """The rows for the request on a terminal that is too small for the whole box."""
 _PREFERRED_BODY_ROWS = 8
@@ -57,31 +59,45 @@ class PromptBox:
     hides_session_scope: bool
 
 
-def render_box(
-    request: ApprovalRequest, columns: int, rows: int, style: TerminalStyle
-) -> PromptBox:
-    """Return the box for a request on a terminal of this size.
+class BoxRenderer:
+    """Renders the box for a request, at any size.
 
-    The box is never higher than the terminal, if that has at least 12 rows. It reports how many
-    lines it leaves out.
+    Args:
+        request: The request, with a finished presentation.
+        style: The abilities of the terminal.
     """
-    body = _Body(request, style)
-    frame = _Frame.fit(columns, body.longest_line(rows), style)
-    key_rows = list(_key_rows(frame.width, style))
-    session, hides_session = _session_rows(request, frame.width, style)
-    border_rows = 3
-    room = rows - _STATUS_ROWS - border_rows - len(key_rows)
-    if room - len(session) < _PREFERRED_BODY_ROWS:
-        session, hides_session = [], True
-    shown = body.fit(frame.width, max(_MIN_BODY_ROWS, room - len(session)))
-    title, is_title_cut = frame.title(request.tool_name)
-    out = [title]
-    for item in shown.items:
-        out.append(frame.separator(item.note) if isinstance(item, _Separator) else frame.row(item))
-    out.append(frame.separator(shown.describe_omission(frame.width)))
-    out.extend(frame.row(row) for row in (*session, *key_rows))
-    out.append(frame.bottom())
-    return PromptBox(out, shown.is_cut or is_title_cut, hides_session)
+
+    def __init__(self, request: ApprovalRequest, style: TerminalStyle) -> None:
+        self._request = request
+        self._style = style
+        self._body = _Body(request, style)
+
+    def render(self, columns: int, rows: int) -> PromptBox:
+        """Return the box for a terminal of this size.
+
+        The box and the row below it are not higher than a terminal that has at least 9 rows. The
+        box says how many lines it leaves out.
+        """
+        request, style = self._request, self._style
+        frame = _Frame.fit(columns, self._body.longest_line(rows), style)
+        width = frame.width
+        keys = list(_key_rows(width, style))
+        session, hides_session = _session_rows(request, width, style)
+        room = rows - _STATUS_ROWS - _BORDER_ROWS - len(keys)
+        shown = self._body.fit(width, max(_MIN_BODY_ROWS, room - len(session)))
+        if shown.is_cut and room - len(session) < _PREFERRED_BODY_ROWS:
+            session, hides_session = [], True
+            shown = self._body.fit(width, max(_MIN_BODY_ROWS, room))
+        title, is_title_cut = frame.title(request.tool_name)
+        out = [title, *(_render_item(item, frame) for item in shown.items)]
+        out.append(frame.separator(shown.describe_omission(width)))
+        out.extend(frame.row(row) for row in (*session, *keys))
+        out.append(frame.bottom())
+        return PromptBox(out, shown.is_cut or is_title_cut, hides_session)
+
+
+def _render_item(item: TextRow | _Separator, frame: _Frame) -> str:
+    return frame.separator(item.note) if isinstance(item, _Separator) else frame.row(item)
 
 
 def full_view_lines(request: ApprovalRequest, style: TerminalStyle) -> Iterator[StyledLine]:

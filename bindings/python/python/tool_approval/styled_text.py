@@ -122,7 +122,22 @@ def wrap_line(line: StyledLine, width: int, style: TerminalStyle) -> Iterator[Te
 
 def render_line(line: StyledLine, style: TerminalStyle) -> str:
     """Return a line as escaped text, with escape sequences for its style."""
+    if line.text.isascii() and line.text.isprintable():
+        return _render_plain(line, style)
     return _render_cells(_cells(line, style), style)
+
+
+def _render_plain(line: StyledLine, style: TerminalStyle) -> str:
+    """Do the same as `render_line` for a text without characters to escape, but faster."""
+    if not style.has_colors or not line.styles:
+        return line.text
+    parts: list[str] = []
+    start = 0
+    for length, sgr in (*line.styles, (len(line.text), "")):
+        text = line.text[start : start + length]
+        start += length
+        parts.append(f"\x1b[{sgr}m{text}\x1b[0m" if sgr and text else text)
+    return "".join(parts)
 
 
 def _cells(line: StyledLine, style: TerminalStyle) -> Iterator[_Cell]:

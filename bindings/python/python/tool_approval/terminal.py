@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import os
+import signal
 import threading
 import time
 
@@ -14,7 +15,7 @@ from .engine import ANSWERED_ELSEWHERE
 from .errors import ApprovalUnavailableError
 from .pager import find_pager, show_in_pager, show_pages
 from .presentation import with_presentation
-from .prompt_box import full_view_lines, render_box
+from .prompt_box import BoxRenderer, full_view_lines
 from .styled_text import TerminalStyle
 from .terminal_device import (
     QuestionWithdrawnError,
@@ -95,6 +96,7 @@ class TerminalPrompt:
                 while not answer.done():
                     with contextlib.suppress(asyncio.CancelledError):
                         await asyncio.wait({answer})
+                answer.exception()  # Otherwise, asyncio logs that nobody has retrieved it.
                 raise
             except GeneratorExit:
                 question.withdraw()
@@ -166,8 +168,7 @@ class _Question:
             block_job_signals()
             decision = self._ask_in_turn()
         except TerminalInterruptError as interrupt:
-            # The terminal is restored. The signal reaches the whole job, as from the terminal.
-            os.killpg(os.getpgrp(), interrupt.signal)
+            _signal_job(interrupt.signal)  # The terminal is restored.
             self.answer.set_exception(
                 ApprovalUnavailableError(
                     f"the question was interrupted ({interrupt}), so the call is not approved"
@@ -210,6 +211,14 @@ class _Question:
         return "Withdrawn: the answer is no longer needed."
 
 
+def _signal_job(number: signal.Signals) -> None:
+    """Send a signal to every process of this job, as the terminal does for a key."""
+    try:
+        os.killpg(os.getpgrp(), number)
+    except OSError:
+        os.kill(os.getpid(), number)
+
+
 class _Dialog:
     """The dialog about a request, from the box to the answer."""
 
@@ -219,6 +228,7 @@ class _Dialog:
         self._request = request
         self._device = device
         self._style = style
+        self._renderer = BoxRenderer(request, style)
         self._keys = KeyReader(device)
         self._size = device.size()
         self._drawn_rows: int | None = None
@@ -270,6 +280,9 @@ class _Dialog:
         if key.kind is KeyKind.PASTE:
             self._show_status(f"Pasted text is ignored. Press one key: {_KEY_NAMES}.")
             return None
+        if key.kind is KeyKind.REDRAW:
+            self._draw()
+            return None
         letter = key.text.lower()
         if letter == "y":
             return self._approve(ApprovalScope.ONCE)
@@ -312,7 +325,7 @@ class _Dialog:
     def _draw(self, status: str = "") -> None:
         """Draw the box, in place of the one before if that is possible."""
         self._size = self._device.size()
-        box = render_box(self._request, *self._size, self._style)
+        box = self._renderer.render(*self._size)
         self._hides_request = box.hides_request
         self._hides_session_scope = box.hides_session_scope
         text = "".join(f"{row}\r\n" for row in box.rows)

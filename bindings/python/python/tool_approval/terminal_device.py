@@ -44,6 +44,12 @@ _LOCK_INTERVAL = 0.1
 _JOB_SIGNALS = {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 """The signals that stop a process which uses its terminal in the background."""
 
+_PSEUDO_TERMINALS = range(136, 144)
+"""The major device numbers of pseudo terminals."""
+
+_DISABLED_KEY = b"\0"
+"""The setting of a key that has no effect."""
+
 _PASTE_MARKS_ON = "\x1b[?2004h"
 _PASTE_MARKS_OFF = "\x1b[?2004l"
 
@@ -194,7 +200,7 @@ class TerminalDevice:
         """Wait until no other process asks on this terminal, and enter raw mode."""
         self.check_foreground()
         if self._lock_descriptor is None:
-            self._lock_descriptor = self._open_lock()
+            self._lock_descriptor = _open_lock()
         while not _try_lock(self._lock_descriptor):
             if self._poll(0, _LOCK_INTERVAL):
                 raise QuestionWithdrawnError
@@ -233,16 +239,6 @@ class TerminalDevice:
                 "it to the foreground with `fg`, and repeat the call"
             )
 
-    def _open_lock(self) -> int:
-        """Open the device whose lock tells other processes that somebody is asked on it."""
-        flags = os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
-        try:
-            return os.open(os.ttyname(self._descriptor), flags)
-        except OSError:
-            # The terminal has no name in this container, or belongs to another user. This device
-            # is shared by all terminals, so questions on other terminals wait, too.
-            return os.open(_DEVICE, flags)
-
     # --- Settings --------------------------------------------------------------------------------
 
     def size(self) -> tuple[int, int]:
@@ -262,30 +258,55 @@ class TerminalDevice:
             ApprovalUnavailableError: If the process is in the background, or the terminal closed.
         """
         self.check_foreground()
-        try:
-            is_raw = termios.tcgetattr(self._descriptor) == self._raw
-        except termios.error:
-            raise _closed() from None
+        is_raw = self._settings() == self._raw
         if not is_raw:
             self._enter_raw_mode()
         return is_raw
 
     def _enter_raw_mode(self) -> None:
-        try:
-            settings = termios.tcgetattr(self._descriptor)
-            if self._saved is None or settings != self._raw:
-                self._saved = settings
-            raw = _raw_settings(settings)
-            _devices.add(self)
-            termios.tcsetattr(self._descriptor, termios.TCSANOW, raw)
-            self._raw = termios.tcgetattr(self._descriptor)
-        except termios.error:
-            raise _closed() from None
+        settings = self._settings()
+        if self._saved is None or settings != self._raw:
+            self._saved = settings
+        _devices.add(self)
+        self._apply(_raw_settings(self._saved))
+        self._raw = self._settings()
         if self._marks_pastes:
             self.write(_PASTE_MARKS_ON)
 
-    def restore(self, *, keeps_lock: bool = False) -> None:
-        """Restore the settings, and let other processes ask unless `keeps_lock` is set.
+    def _settings(self) -> list[Any]:
+        try:
+            return termios.tcgetattr(self._descriptor)
+        except termios.error:
+            raise _closed() from None
+
+    def _apply(self, settings: list[Any]) -> None:
+        try:
+            termios.tcsetattr(self._descriptor, termios.TCSANOW, settings)
+        except termios.error:
+            raise _closed() from None
+
+    def lend(self) -> None:
+        """Set the terminal up for a child process of the same job, until `reclaim`.
+
+        Ctrl-Z has no effect then: it would stop this process, but perhaps not the child.
+        """
+        if self._marks_pastes:
+            self.write(_PASTE_MARKS_OFF)
+        self._apply(_without_suspension(self._saved or self._settings()))
+
+    def reclaim(self) -> None:
+        """Return to raw mode after `lend`.
+
+        Raises:
+            ApprovalUnavailableError: If the process is in the background, or the terminal closed.
+        """
+        self.check_foreground()
+        self._apply(_raw_settings(self._saved or self._settings()))
+        if self._marks_pastes:
+            self.write(_PASTE_MARKS_ON)
+
+    def restore(self) -> None:
+        """Restore the settings, and let other processes ask.
 
         In the background, the settings belong to another process, so they are not changed.
         """
@@ -299,7 +320,7 @@ class TerminalDevice:
             # Keys that were typed after the answer are not input for other programs.
             termios.tcflush(self._descriptor, termios.TCIFLUSH)
             termios.tcsetattr(self._descriptor, termios.TCSANOW, saved)
-        if self._lock_descriptor is not None and not keeps_lock:
+        if self._lock_descriptor is not None:
             with contextlib.suppress(OSError):
                 fcntl.flock(self._lock_descriptor, fcntl.LOCK_UN)
 
@@ -312,7 +333,7 @@ class TerminalDevice:
         )
         characters: list[bytes] = self._saved[6] if self._saved is not None else []
         found = {characters[index]: number for index, number in keys if characters}
-        found.pop(b"\0", None)  # The key is disabled.
+        found.pop(_DISABLED_KEY, None)
         return found
 
     def suspend(self) -> None:
@@ -423,6 +444,39 @@ def _raw_settings(settings: list[Any]) -> list[Any]:
     raw[6][termios.VMIN] = 1
     raw[6][termios.VTIME] = 0
     return raw
+
+
+def _without_suspension(settings: list[Any]) -> list[Any]:
+    """Return the settings in which no key stops the job."""
+    changed: list[Any] = [*settings[:6], list(settings[6])]
+    changed[6][termios.VSUSP] = _DISABLED_KEY
+    return changed
+
+
+def _open_lock() -> int:
+    """Open the device whose lock tells other processes that somebody is asked on it."""
+    flags = os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
+    for name in _device_names():
+        with contextlib.suppress(OSError):
+            return os.open(name, flags)
+    # The terminal has no name here, or belongs to another user. This device is shared by all
+    # terminals, so questions on other terminals may wait, too.
+    return os.open(_DEVICE, flags)
+
+
+def _device_names() -> list[str]:
+    """Return the names that the terminal may have. Every process has its own `/dev/tty`."""
+    try:
+        with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
+            # The name of the program, in parentheses, may contain anything.
+            device = int(file.read().rpartition(")")[2].split()[4]) & 0xFFFFFFFF
+    except (OSError, ValueError, IndexError):
+        return []
+    major, minor = os.major(device), os.minor(device)
+    names = [f"/dev/char/{major}:{minor}"]
+    if major in _PSEUDO_TERMINALS:
+        names.insert(0, f"/dev/pts/{(major - _PSEUDO_TERMINALS.start) * 256 + minor}")
+    return names
 
 
 def _try_lock(descriptor: int) -> bool:

@@ -37,6 +37,8 @@ class KeyKind(Enum):
     BACKSPACE = "backspace"
     CLEAR = "clear"
     """Ctrl-U, which clears a line."""
+    REDRAW = "redraw"
+    """Ctrl-L, which draws the screen again."""
     PASTE = "paste"
     """Several characters at once."""
     OTHER = "other"
@@ -63,6 +65,7 @@ _SINGLE_KEYS = {
     b"\x7f": KeyKind.BACKSPACE,
     b"\x08": KeyKind.BACKSPACE,
     b"\x15": KeyKind.CLEAR,
+    b"\x0c": KeyKind.REDRAW,
 }
 
 
