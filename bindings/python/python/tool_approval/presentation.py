@@ -110,7 +110,8 @@ def group_presentation(requests: Sequence[ApprovalRequest]) -> ApprovalPresentat
 
 
 def _group_section(request: ApprovalRequest, number: int, total: int) -> str:
-    heading = f"{number} of {total}: {request.tool_name}\n{request.description}"
+    title = f"{number} of {total}: {request.tool_name}".replace("\n", "\\n")
+    heading = f"{title}\n{request.description}".replace("\n", "\n    ")
     shown = request.presentation
     if shown is None:
         return heading
@@ -118,7 +119,7 @@ def _group_section(request: ApprovalRequest, number: int, total: int) -> str:
     content = whole if isinstance(whole, str) else shown.content
     notes = presentation_notes(shown)
     # Content is indented, so that it cannot look like the heading of another request.
-    body = "\n".join(f"    {line}" for line in [*notes, *content.split("\n")])
+    body = "\n".join(f"    {line}" for line in "\n".join([*notes, content]).split("\n"))
     return f"{heading}\n{body}"
 
 
