@@ -435,7 +435,8 @@ async def test_the_final_input_is_decided_about(project: Path, home: Path) -> No
         return {"hookSpecificOutput": output}
 
     controller = ScriptedReviewer(
-        DENY, engine=engine(("allow", "Bash(touch good)"), ("deny", "Bash(touch evil2)"))
+        lambda request: APPROVE if request.payload["command"] == "touch good2" else DENY,
+        engine=engine(("allow", "Bash(touch good)"), ("deny", "Bash(touch evil2)")),
     )
     options = ClaudeAgentOptions(hooks={"PreToolUse": [HookMatcher(hooks=[rewrite])]})
     session = await run_session(
@@ -446,8 +447,35 @@ async def test_the_final_input_is_decided_about(project: Path, home: Path) -> No
         [bash("touch good2")],
     )
     assert files(project) == []
-    assert [request.payload["command"] for request in controller.asked] == ["touch evil"]
+    commands = [request.payload["command"] for request in controller.asked]
+    assert commands == ["touch evil", "touch good2"]
     assert "Blocked by the policy" in session.results[1]
+
+
+@pytest.mark.parametrize("ways", ["with_approval", "approval_hooks"])
+async def test_hooks_of_the_settings_do_not_answer_in_place_of_the_reviewer(
+    project: Path, home: Path, ways: str
+) -> None:
+    """A `PermissionRequest` hook answers as soon as Claude Code asks `can_use_tool`."""
+    answer = {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}
+    hook = {"type": "command", "command": f"echo '{json.dumps({'hookSpecificOutput': answer})}'"}
+    settings = {"hooks": {"PermissionRequest": [{"matcher": "*", "hooks": [hook]}]}}
+    (project / ".claude").mkdir()
+    (project / ".claude/settings.json").write_text(json.dumps(settings))
+
+    async def answer_late(request: ApprovalRequest) -> ApprovalDecision:
+        await asyncio.sleep(0.5)
+        return APPROVE if request.payload["command"] == "touch yes" else DENY
+
+    controller = ScriptedReviewer(answer_late)
+    options = ClaudeAgentOptions(setting_sources=["project"])
+    if ways == "with_approval":
+        options = with_approval(options, controller)
+    else:
+        options.hooks = approval_hooks(controller)
+    await run_session(options, home, project, [bash("touch yes")], [bash("touch no")])
+    assert files(project) == [".claude", "yes"]
+    assert len(controller.asked) == 2
 
 
 @pytest.mark.filterwarnings("ignore:can_use_tool will not be invoked")

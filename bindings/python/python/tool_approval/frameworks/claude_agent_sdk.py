@@ -42,7 +42,8 @@ from claude_agent_sdk import (
 from claude_agent_sdk.types import HookEvent, PreToolUseHookSpecificOutput
 
 from ..controller import ApprovalController
-from ._calls import RenamedTool, UncheckedTool, find_denial
+from ..types import ApprovalDecision
+from ._calls import ApprovedCalls, RenamedTool, UncheckedTool, find_denial
 
 __all__ = ["approval_hooks", "can_use_tool", "pre_tool_use_hook", "with_approval"]
 
@@ -62,10 +63,10 @@ def with_approval(
 ) -> ClaudeAgentOptions:
     """Return options with which no tool runs unless the controller approves its call.
 
-    A hook blocks what the policy denies, and passes every other call to a `can_use_tool` callback.
-    The callback decides in every permission mode, and about the input that the tool gets: other
-    hooks have had their say by then. The SDK warns that the mode `bypassPermissions` shadows the
-    callback. With the hook, it does not.
+    A hook decides about every call, and asks if necessary. A `can_use_tool` callback confirms what
+    the hook has approved. If other hooks have changed the input since, the callback decides again,
+    about the input that the tool gets. Both happen in every permission mode. The SDK warns that the
+    mode `bypassPermissions` shadows the callback. With the hook, it does not.
 
     Args:
         options: The options of the session. Their hooks are kept.
@@ -81,7 +82,7 @@ def with_approval(
     if options.can_use_tool is not None:
         raise ValueError("the options have a `can_use_tool` callback already; remove it")
     gate = _ToolUseGate(controller, tools)
-    matcher = HookMatcher(hooks=[gate.screen], timeout=timeout)
+    matcher = HookMatcher(hooks=[gate.decide_first], timeout=timeout)
     hooks: dict[HookEvent, list[HookMatcher]] = dict(options.hooks or {})
     hooks["PreToolUse"] = [matcher, *hooks.get("PreToolUse", [])]
     return dataclasses.replace(options, hooks=hooks, can_use_tool=gate.can_use_tool)
@@ -168,6 +169,7 @@ class _ToolUseGate:
         self._tools = dict(tools or {})
         self._cwd = cwd
         self._always_asks = always_asks or controller.engine is None
+        self._approved = ApprovedCalls()
         self._directories = _RecentDirectories()
 
     async def decide(
@@ -189,36 +191,26 @@ class _ToolUseGate:
         # The input is returned, so that the input of an earlier hook does not apply.
         return _hook_output("allow", "approved", call.args)
 
-    async def screen(
+    async def decide_first(
         self, input: HookInput, tool_use_id: str | None, context: HookContext
     ) -> HookJSONOutput:
-        """Block what the policy denies, and let `can_use_tool` decide about everything else."""
+        """Decide in the hook, and let `can_use_tool` confirm an approval for the final input."""
         try:
-            return await self._screen(input)
+            return await self._decide_first(input)
         except Exception:
             return _hook_output("deny", FAILED_CHECK)
 
-    async def _screen(self, input: object) -> HookJSONOutput:
+    async def _decide_first(self, input: object) -> HookJSONOutput:
         call = _read_call(input)
-        if call is None:
+        if call is None or call.tool_use_id is None:
             return _hook_output("deny", MALFORMED_CALL)
-        try:
-            preview = self._controller_for(call.cwd).preview_call(
-                call.tool_name,
-                call.args,
-                tool=self._tool(call.tool_name),
-                metadata=call.metadata,
-            )
-            is_denied = preview.effect == "deny"
-        except Exception:
-            is_denied = True
-        if is_denied:
-            # The decision is recorded.
-            denial = await self._find_denial(call.tool_name, call.args, call.cwd, call.metadata)
-            if denial is not None:
-                return _hook_output("deny", denial)
+        denial = await self._find_denial(call.tool_name, call.args, call.cwd, call.metadata)
+        if denial is not None:
+            return _hook_output("deny", denial)
+        self._approved.add(call.tool_use_id, call.tool_name, call.args)
         self._directories.add(call.tool_use_id, call.cwd)
-        return _hook_output("ask", "the application decides about this call")
+        # The input is not returned: it would compete with that of other hooks.
+        return _hook_output("ask", "the application confirms this call")
 
     async def can_use_tool(
         self, tool_name: str, input: dict[str, Any], context: ToolPermissionContext
@@ -230,10 +222,28 @@ class _ToolUseGate:
             return PermissionResultDeny(message=MALFORMED_CALL)
         cwd = self._directories.find(context.tool_use_id) or self._cwd
         metadata = {"tool_use_id": context.tool_use_id, "agent_id": context.agent_id}
-        denial = await self._find_denial(tool_name, input, cwd, metadata)
+        deciding = self._confirm(tool_name, args, cwd, metadata)
+        denial = await find_denial(tool_name, deciding)
         if denial is not None:
             return PermissionResultDeny(message=denial)
         return PermissionResultAllow(updated_input=args)
+
+    async def _confirm(
+        self,
+        tool_name: str,
+        args: dict[str, Any],
+        cwd: _Path | None,
+        metadata: dict[str, Any],
+    ) -> ApprovalDecision:
+        """Decide about a call, unless the hook has approved this very call."""
+        tool_use_id = metadata["tool_use_id"]
+        if tool_use_id is not None and self._approved.take(tool_use_id, tool_name, args):
+            preview = self._controller_for(cwd).preview_call(
+                tool_name, args, tool=self._tool(tool_name), metadata=metadata
+            )
+            if preview.effect != "deny":
+                return ApprovalDecision(True)
+        return await self._approve(tool_name, args, cwd, metadata)
 
     async def _find_denial(
         self,
@@ -250,7 +260,7 @@ class _ToolUseGate:
         args: dict[str, Any],
         cwd: _Path | None,
         metadata: dict[str, Any],
-    ) -> Any:
+    ) -> ApprovalDecision:
         return await self._controller_for(cwd).approve_call(
             tool_name, copy.deepcopy(args), tool=self._tool(tool_name), metadata=metadata
         )
