@@ -152,6 +152,15 @@ impl ConfinedRun {
         self.canceller.cancel();
     }
 
+    /// Kill all processes of the command, and wait until they have ended.
+    fn end(&self, py: Python<'_>) -> PyResult<()> {
+        self.guard.check(py)?;
+        self.canceller.cancel();
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| drop(waiting.map(JoinHandle::join)));
+        Ok(())
+    }
+
     /// Wait for the end, and return the result. It can be called once.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.guard.check(py)?;

@@ -13,9 +13,10 @@ from tool_approval import (
     ShellConfig,
     ShellDefault,
     ShellRule,
+    ToolConfig,
     load_config,
 )
-from tool_approval.config import ToolConfig, parse_config
+from tool_approval.config import parse_config
 
 FILES = """
 sandbox:

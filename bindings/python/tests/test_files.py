@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import inspect
 import os
+import random
 import socket
 import stat
 import threading
@@ -499,87 +500,87 @@ def exchange(one: Path, other: Path) -> None:
         raise OSError(ctypes.get_errno(), "renameat2")
 
 
-def test_no_race_leads_outside(sandbox: FileSandbox, project: Path) -> None:
-    """A thread swaps a directory and a link to the outside while files are accessed."""
-    outside = project / "outside"
-    outside.mkdir()
-    (outside / "f").write_text("outside")
-    inside = project / "cache/d"
-    inside.mkdir()
-    (inside / "f").write_text("inside")
-    (project / "cache/link").symlink_to("../outside")
+Action = Callable[[], object]
+
+
+def race(swap: Action, accesses: dict[str, Action]) -> None:
+    """Run accesses while a thread swaps files, until each of them was permitted and refused."""
     stop = threading.Event()
 
-    def swap() -> None:
+    def keep_swapping() -> None:
+        pause = random.Random(0)
         while not stop.is_set():
-            exchange(inside, project / "cache/link")
+            swap()
+            if pause.random() < 0.1:
+                stop.wait(pause.random() / 1000)
 
-    swapper = threading.Thread(target=swap)
+    swapper = threading.Thread(target=keep_swapping)
     swapper.start()
-    done = {"read": 0, "write": 0, "list": 0}
+    missing = {f"{name} {end}" for name in accesses for end in ("done", "refused")}
     try:
-        for attempt_number in range(3000):
-            try:
-                content = sandbox.read_file("cache/d/f")
-                assert content == "inside" or content.startswith("new ")
-                done["read"] += 1
-            except PermissionError:
-                pass
-            try:
-                sandbox.write_file("cache/d/f", f"new {attempt_number}")
-                done["write"] += 1
-            except (PermissionError, NotADirectoryError):
-                pass
-            try:
-                assert not any("outside" in file for file in sandbox.list_files("cache/d"))
-                done["list"] += 1
-            except (PermissionError, NotADirectoryError):
-                pass
-            assert (outside / "f").read_text() == "outside"
-            assert os.listdir(outside) == ["f"]
+        for number in range(50_000):
+            for name, access in accesses.items():
+                try:
+                    access()
+                    missing.discard(f"{name} done")
+                except (PermissionError, NotADirectoryError):
+                    missing.discard(f"{name} refused")
+            if number >= 1000 and not missing:
+                break
     finally:
         stop.set()
         swapper.join()
-    assert all(count > 0 for count in done.values()), done
+    assert missing == set()
+
+
+def test_no_race_leads_outside(sandbox: FileSandbox, project: Path) -> None:
+    """A thread swaps a directory and a link to the outside while files are accessed."""
+    outside, inside = project / "outside", project / "cache/d"
+    for directory, content in [(outside, "outside"), (inside, "inside")]:
+        directory.mkdir()
+        (directory / "f").write_text(content)
+    link = project / "cache/link"
+    link.symlink_to("../outside")
+
+    def read() -> None:
+        assert sandbox.read_file("cache/d/f") in ("inside", "new")
+
+    def write() -> None:
+        try:
+            sandbox.write_file("cache/d/f", "new")
+        finally:
+            assert (outside / "f").read_text() == "outside"
+            assert os.listdir(outside) == ["f"]
+
+    def list_all() -> None:
+        assert all(file.startswith("cache/d/") for file in sandbox.list_files("cache/d"))
+
+    race(lambda: exchange(inside, link), {"read": read, "write": write, "list": list_all})
 
 
 def test_no_race_of_a_file_leads_outside(sandbox: FileSandbox, project: Path) -> None:
     """A thread swaps a file and a link to a file outside."""
-    secret = project / "secret.txt"
-    file = project / "cache/f"
-    stop = threading.Event()
+    secret, file, link = (project / name for name in ("secret.txt", "cache/f", "cache/link"))
+    file.write_text("inside")
+    link.symlink_to("../secret.txt")
+
+    def read() -> None:
+        assert sandbox.read_file("cache/f") in ("inside", "new")
+
+    def write() -> None:
+        try:
+            sandbox.write_file("cache/f", "new")
+        finally:
+            assert secret.read_text() == "secret"
 
     def swap() -> None:
-        number = 0
-        while not stop.is_set():
-            number += 1
-            new = project / f"cache/new{number % 2}"
-            new.unlink(missing_ok=True)
-            if number % 2:
-                new.symlink_to("../secret.txt")
-            else:
-                new.write_text("inside")
-            os.rename(new, file)
+        # A write may have replaced the link.
+        if not (file.is_symlink() or link.is_symlink()):
+            link.unlink()
+            link.symlink_to("../secret.txt")
+        exchange(file, link)
 
-    swapper = threading.Thread(target=swap)
-    swapper.start()
-    reads = 0
-    try:
-        for _ in range(3000):
-            try:
-                assert sandbox.read_file("cache/f") in ("inside", "", "written")
-                reads += 1
-            except (PermissionError, FileNotFoundError):
-                pass
-            try:
-                sandbox.write_file("cache/f", "written")
-            except (PermissionError, FileNotFoundError):
-                pass
-            assert secret.read_text() == "secret"
-    finally:
-        stop.set()
-        swapper.join()
-    assert reads > 0
+    race(swap, {"read": read, "write": write})
 
 
 def test_readers_see_the_old_or_the_new_content(sandbox: FileSandbox, project: Path) -> None:
@@ -613,3 +614,16 @@ def test_a_forked_child_can_use_the_sandbox(sandbox: FileSandbox, project: Path)
             os._exit(0)
     os.waitpid(child, 0)
     assert sandbox.read_file("cache/x") == "child"
+
+
+def test_a_directory_of_modules_is_warned_about_once(
+    project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.syspath_prepend(project)
+    asking = SandboxConfig(paths={"all": PathConfig(root=".", mode="rw")})
+    FileSandbox(asking)
+    assert caplog.text == ""
+    config = SandboxConfig(paths={"all": PathConfig(root=".", mode="rw", write_approval=False)})
+    FileSandbox(config)
+    FileSandbox(config)
+    assert caplog.text.count(f"tools can write in `{project}`, from which") == 1

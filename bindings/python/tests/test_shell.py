@@ -479,6 +479,17 @@ def test_a_command_ends_after_its_time(project: Path) -> None:
     assert processes_with("sleep 1001") == []
 
 
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf")])
+def test_a_timeout_is_a_positive_number(timeout: float) -> None:
+    with pytest.raises(ValueError, match="timeout"):
+        ShellTool(ANYTHING, timeout=timeout)
+
+
+def test_a_command_that_is_too_long_is_not_run(shell: ShellTool) -> None:
+    with pytest.raises(SandboxError, match="nothing was run"):
+        shell.run("echo " + "x" * 200_000)
+
+
 def test_a_signal_is_reported(shell: ShellTool) -> None:
     result = shell.run("kill -9 $$")
     assert (result.exit_status, result.signal) == (None, 9)
@@ -574,6 +585,39 @@ async def test_cancellation_ends_all_processes(shell: ShellTool, project: Path) 
     assert processes_with("sleep 1002") == []
 
 
+async def test_a_command_that_is_cancelled_at_once_does_not_run(
+    shell: ShellTool, project: Path
+) -> None:
+    for _ in range(5):
+        task = asyncio.ensure_future(shell.arun("echo x > data/x; sleep 1008"))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert processes_with("sleep 1008") == []
+
+
+async def test_a_second_cancellation_does_not_leave_processes(shell: ShellTool) -> None:
+    task = asyncio.ensure_future(shell.arun("sleep 1007"))
+    while not processes_with("sleep 1007"):
+        await asyncio.sleep(0.01)
+    task.cancel()
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert processes_with("sleep 1007") == []
+
+
+async def test_other_tasks_continue_while_a_command_runs(shell: ShellTool, project: Path) -> None:
+    os.mkfifo(project / "data/fifo")
+    task = asyncio.ensure_future(shell.arun("cat data/fifo"))
+    await asyncio.sleep(0.1)
+    assert not task.done()
+    await asyncio.to_thread((project / "data/fifo").write_text, "x")
+    assert (await task).stdout == "x"
+
+
 async def test_a_timeout_of_the_caller_ends_all_processes(shell: ShellTool) -> None:
     with pytest.raises(asyncio.TimeoutError):
         await asyncio.wait_for(shell.arun("sleep 1003"), 0.5)
@@ -658,7 +702,31 @@ def test_a_forked_child_can_run_commands(shell: ShellTool, project: Path) -> Non
     assert (project / "data/x").read_text() == "x\n"
 
 
+def test_runs_leave_no_descriptors_and_threads(shell: ShellTool) -> None:
+    shell.run("true")
+    before = sorted(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+    for _ in range(5):
+        shell.run("echo x; sleep 1000 &")
+        with pytest.raises(PermissionError):
+            shell.run("curl x.io")
+    run = shell._start("sleep 1000")
+    run.end()
+    del run
+    after = sorted(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+    assert after == before
+
+
 def test_a_run_that_is_forgotten_ends(shell: ShellTool) -> None:
     run = shell._start("sleep 1006")
     del run
     wait_until_gone("sleep 1006")
+
+
+def test_a_directory_of_modules_is_warned_about(
+    project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.syspath_prepend(project)
+    ShellTool(ANYTHING, sandbox=data(project))
+    assert caplog.text == ""
+    ShellTool(ANYTHING, sandbox=SandboxConfig(paths={"all": PathConfig(root=".", mode="rw")}))
+    assert f"tools can write in `{project}`, from which" in caplog.text

@@ -26,11 +26,19 @@ from .types import (
 )
 
 if TYPE_CHECKING:
-    from .config import PathConfig, SandboxConfig, ShellConfig, ShellDefault, ShellRule, load_config
+    from .config import (
+        PathConfig,
+        SandboxConfig,
+        ShellConfig,
+        ShellDefault,
+        ShellRule,
+        ToolConfig,
+        load_config,
+    )
     from .files import FileSandbox
     from .os_sandbox import OSProfile, derive_os_sandbox_profile
     from .presentation import truncate_for_display
-    from .shell import ShellResult, ShellTool
+    from .shell import SandboxDenial, ShellResult, ShellTool
     from .terminal import TerminalPrompt
 
 __all__ = [
@@ -58,6 +66,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "SandboxConfig",
+    "SandboxDenial",
     "SandboxError",
     "ShellConfig",
     "ShellDefault",
@@ -65,6 +74,7 @@ __all__ = [
     "ShellRule",
     "ShellTool",
     "TerminalPrompt",
+    "ToolConfig",
     "UncomparablePayloadError",
     "derive_os_sandbox_profile",
     "load_config",
@@ -79,12 +89,14 @@ _LAZY = {
     "OSProfile": "os_sandbox",
     "PathConfig": "config",
     "SandboxConfig": "config",
+    "SandboxDenial": "shell",
     "ShellConfig": "config",
     "ShellDefault": "config",
     "ShellResult": "shell",
     "ShellRule": "config",
     "ShellTool": "shell",
     "TerminalPrompt": "terminal",
+    "ToolConfig": "config",
     "derive_os_sandbox_profile": "os_sandbox",
     "load_config": "config",
     "truncate_for_display": "presentation",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections import OrderedDict
 from dataclasses import asdict
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
 from .config import SandboxConfig, ToolConfig
 from .errors import OperationBlockedError
+from .import_paths import warn_about_import_paths
 from .os_sandbox import base_directory, resolve_root
 from .sandbox_requirement import SandboxRequirement
 from .tool_methods import tool_method
@@ -92,8 +92,8 @@ class FileSandbox:
         self.controller = controller
         self._requirement = SandboxRequirement(config, self.base)
         self._native = _native.FileSandbox(self.base, native_paths(config, self.base))
-        self._checked: OrderedDict[tuple[str, str], str] = OrderedDict()
-        self._lock = Lock()
+        warn_about_import_paths(self._can_write_module)
+        self._checked: dict[tuple[str, str], str] = {}
 
     # --- Approval --------------------------------------------------------------------------------
 
@@ -140,17 +140,22 @@ class FileSandbox:
     def _check(self, operation: _Operation, path: str) -> _native.FileCheck:
         """Check a path, and remember the file that it refers to."""
         check = self._native.check(operation, path)
-        with self._lock:
-            self._checked[operation, path] = check.real_path
-            self._checked.move_to_end((operation, path))
-            if len(self._checked) > _MAX_REMEMBERED:
-                self._checked.popitem(last=False)
+        # There is no lock, which a fork could leave locked. Each step is atomic.
+        self._checked[operation, path] = check.real_path
+        if len(self._checked) > _MAX_REMEMBERED:
+            with contextlib.suppress(KeyError, RuntimeError, StopIteration):
+                del self._checked[next(iter(self._checked))]
         return check
 
     def _expected(self, operation: _Operation, path: str) -> str | None:
         """Return the file that was checked, so that no other one is accessed."""
-        with self._lock:
-            return self._checked.get((operation, path))
+        return self._checked.get((operation, path))
+
+    def _can_write_module(self, directory: str) -> bool:
+        try:
+            return not self._native.check("write", f"{directory}/module.py").needs_approval
+        except (PermissionError, ValueError):
+            return False
 
     def _approve(self, tool: str, args: dict[str, Any]) -> None:
         self._requirement.check()

@@ -99,7 +99,7 @@ class OSProfile:
         return self._network
 
     def permits_read(self, path: _Path) -> bool:
-        """Return whether the configuration permits reading a path.
+        """Return whether a path is in a readable directory.
 
         The kernel does not enforce this for commands: a confined command needs the files of the
         system, so it can read everything that the user can read, except for known secrets.

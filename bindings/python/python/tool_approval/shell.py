@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import os
@@ -16,6 +17,7 @@ from . import _native
 from .config import SandboxConfig, ShellConfig, ToolConfig
 from .errors import OperationBlockedError, SandboxError
 from .files import FileSandbox, native_paths
+from .import_paths import warn_about_import_paths
 from .os_sandbox import (
     OSProfile,
     base_directory,
@@ -188,12 +190,13 @@ class ShellTool:
         self.name = name
         self.tool_names = {"run": name, "arun": name}
         self._has_own_directory = cwd is not None
-        self._seconds = None if timeout is None else max(1, math.ceil(timeout))
+        self._seconds = None if timeout is None else _to_seconds(timeout)
         self._environment = _check_environment(environment or {})
         self._requirement = SandboxRequirement(directories, base, self.profile)
         self._policy = _native.ShellPolicy(
             asdict(config), native_paths(directories, base), self.cwd
         )
+        warn_about_import_paths(self.profile.permits_write)
         for unknown in self._policy.unknown_sandboxes():
             _log.warning("`sandbox_paths` names the sandbox `%s`, which does not exist", unknown)
 
@@ -273,8 +276,7 @@ class ShellTool:
             poll.register(run.fileno(), select.POLLIN)
             poll.poll()
         except BaseException:
-            run.cancel()
-            run.result()
+            run.end()
             raise
         return _to_result(command, run.result())
 
@@ -295,10 +297,11 @@ class ShellTool:
         run = self._start(command)
         try:
             await _readable(run.fileno())
+        except asyncio.CancelledError:
+            await _end_run(run)
+            raise
         except BaseException:
-            run.cancel()
-            # The processes end at once. Until then, nothing else may continue.
-            run.result()
+            run.end()
             raise
         return _to_result(command, run.result())
 
@@ -352,6 +355,12 @@ def _check_command(command: object) -> str:
     return str.__str__(command)
 
 
+def _to_seconds(timeout: float) -> int:
+    if not 0 < timeout < math.inf:
+        raise ValueError(f"`timeout` must be a positive number of seconds, not {timeout!r}")
+    return math.ceil(timeout)
+
+
 def _check_environment(environment: Mapping[str, str]) -> list[tuple[str, str]]:
     for name, value in environment.items():
         if not name or "=" in name or "\0" in name + value:
@@ -395,6 +404,17 @@ def _decode_output(parts: tuple[bytes, int, bytes]) -> tuple[str, bool]:
         return (head + tail).decode("utf-8", "backslashreplace"), False
     texts = [part.decode("utf-8", "backslashreplace") for part in (head, tail)]
     return f"\n[... {omitted} bytes are left out ...]\n".join(texts), True
+
+
+async def _end_run(run: _native.ConfinedRun) -> None:
+    """Kill all processes of a command, and wait until they have ended, whatever happens."""
+    run.cancel()
+    ended = asyncio.ensure_future(_readable(run.fileno()))
+    while not ended.done():
+        # Another cancellation changes nothing: the command is being killed already.
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.shield(ended)
+    run.end()
 
 
 async def _readable(descriptor: int) -> None:

@@ -3,11 +3,11 @@
 use std::{
     fs::File,
     io::{self, Read as _},
-    os::fd::OwnedFd,
+    os::fd::{AsRawFd as _, OwnedFd},
     path::Path,
 };
 
-use rustix::fs::{OFlags, Stat, fstat};
+use rustix::fs::{Mode, OFlags, Stat, fstat, open};
 
 use super::file_error::{FileError, check_regular};
 use crate::anchored_open::OpenMethod;
@@ -26,11 +26,11 @@ pub(crate) fn read_file(
     method: OpenMethod,
 ) -> Result<Vec<u8>, FileError> {
     // A device may act when it is opened. This descriptor refers to the file without opening it.
-    let found = fstat(&method.open_below(root, path, OFlags::PATH)?).map_err(io::Error::from)?;
-    check_regular(&found)?;
-    let opened = method.open_below(root, path, READ)?;
-    let stat = fstat(&opened).map_err(io::Error::from)?;
-    if identity(&stat) != identity(&found) {
+    let found = method.open_below(root, path, OFlags::PATH)?;
+    check_regular(&fstat(&found)?)?;
+    let opened = reopen(&found).or_else(|_| method.open_below(root, path, READ))?;
+    let stat = fstat(&opened)?;
+    if identity(&stat) != identity(&fstat(&found)?) {
         return Err(FileError::Changed);
     }
     check_regular(&stat)?;
@@ -39,6 +39,12 @@ pub(crate) fn read_file(
     File::from(opened).take(limit.saturating_add(1)).read_to_end(&mut content)?;
     check_length(u64::try_from(content.len()).unwrap_or(u64::MAX), limit)?;
     Ok(content)
+}
+
+/// Opens the file that a descriptor refers to. This needs `/proc`.
+fn reopen(found: &OwnedFd) -> io::Result<OwnedFd> {
+    let path = format!("/proc/self/fd/{}", found.as_raw_fd());
+    Ok(open(path, READ | OFlags::CLOEXEC, Mode::empty())?)
 }
 
 const fn identity(stat: &Stat) -> (u64, u64) {

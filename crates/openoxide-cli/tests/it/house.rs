@@ -205,7 +205,13 @@ fn only_the_engine_decides_uses_grants_up_and_writes_records() {
 #[test]
 fn only_the_engine_starts_permitted_programs() {
     let starters = ["starlark_process.rs", "commands/sandbox/sandbox_run.rs"];
-    let starts = ["Command::new(", "run_confined(", "supervise(", "supervise_with_backend("];
+    let starts = [
+        "Command::new(",
+        "ConfinedRun::start(",
+        "run_confined(",
+        "supervise(",
+        "supervise_with_backend(",
+    ];
     let roots = ["crates/openoxide-cli/src", "crates/openoxide-formats/src", "bindings/python/src"];
     let roots = roots.map(|root| workspace().join(root));
     let (mut wrong, mut found) = (Vec::new(), BTreeSet::new());
