@@ -58,6 +58,9 @@ shell:
 
 ANYTHING = ShellConfig(default=ShellDefault(approval=False))
 
+SLEEP = f"sleep 1000.{os.getpid()}"
+"""A command that waits, and that no other run of the tests starts."""
+
 
 def check(tool: ShellTool, command: object) -> ApprovalRequest | None:
     return tool.check_approval(ApprovalContext(tool_name="shell", args={"command": command}))
@@ -448,9 +451,9 @@ def test_a_command_has_no_input(shell: ShellTool) -> None:
 
 
 def test_background_processes_end_with_the_command(shell: ShellTool, project: Path) -> None:
-    result = shell.run("(sleep 0.2; echo late > data/late) & setsid sleep 1000 & echo done")
+    result = shell.run(f"(sleep 0.2; echo late > data/late) & setsid {SLEEP} & echo done")
     assert result.stdout == "done\n"
-    assert processes_with("sleep 1000") == []
+    assert processes_with(SLEEP) == []
     time.sleep(0.4)
     assert not (project / "data/late").exists()
 
@@ -464,19 +467,20 @@ def processes_with(text: str) -> list[str]:
                 arguments = (directory / "cmdline").read_bytes().replace(b"\0", b" ").decode()
             except (OSError, UnicodeDecodeError):
                 continue
-            if text in arguments:
+            # A program that only has the text as an argument is no process of the command.
+            if text in arguments and CHILD not in arguments:
                 found.append(arguments)
     return found
 
 
 def test_a_command_ends_after_its_time(project: Path) -> None:
     tool = ShellTool(ANYTHING, timeout=0.5)
-    result = tool.run("echo begin; trap '' TERM INT; sleep 1001")
+    result = tool.run(f"echo begin; trap '' TERM INT; {SLEEP}")
     assert result.timed_out
     assert result.exit_status is None
     assert result.stdout == "begin\n"
     assert "timed out" in str(result)
-    assert processes_with("sleep 1001") == []
+    assert processes_with(SLEEP) == []
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf")])
@@ -574,39 +578,39 @@ def test_a_configuration_file_configures_both_tools(project: Path) -> None:
 
 
 async def test_cancellation_ends_all_processes(shell: ShellTool, project: Path) -> None:
-    command = "setsid sleep 1002 & echo started > data/started; sleep 1002"
+    command = f"setsid {SLEEP} & echo started > data/started; {SLEEP}"
     task = asyncio.ensure_future(shell.arun(command))
     while not (project / "data/started").exists():
         await asyncio.sleep(0.01)
-    assert processes_with("sleep 1002")
+    assert processes_with(SLEEP)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert processes_with("sleep 1002") == []
+    assert processes_with(SLEEP) == []
 
 
 async def test_a_command_that_is_cancelled_at_once_does_not_run(
     shell: ShellTool, project: Path
 ) -> None:
     for _ in range(5):
-        task = asyncio.ensure_future(shell.arun("echo x > data/x; sleep 1008"))
+        task = asyncio.ensure_future(shell.arun(f"echo x > data/x; {SLEEP}"))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert processes_with("sleep 1008") == []
+        assert processes_with(SLEEP) == []
 
 
 async def test_a_second_cancellation_does_not_leave_processes(shell: ShellTool) -> None:
-    task = asyncio.ensure_future(shell.arun("sleep 1007"))
-    while not processes_with("sleep 1007"):
+    task = asyncio.ensure_future(shell.arun(SLEEP))
+    while not processes_with(SLEEP):
         await asyncio.sleep(0.01)
     task.cancel()
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert processes_with("sleep 1007") == []
+    assert processes_with(SLEEP) == []
 
 
 async def test_other_tasks_continue_while_a_command_runs(shell: ShellTool, project: Path) -> None:
@@ -620,8 +624,8 @@ async def test_other_tasks_continue_while_a_command_runs(shell: ShellTool, proje
 
 async def test_a_timeout_of_the_caller_ends_all_processes(shell: ShellTool) -> None:
     with pytest.raises(asyncio.TimeoutError):
-        await asyncio.wait_for(shell.arun("sleep 1003"), 0.5)
-    assert processes_with("sleep 1003") == []
+        await asyncio.wait_for(shell.arun(SLEEP), 0.5)
+    assert processes_with(SLEEP) == []
 
 
 CHILD = """
@@ -633,17 +637,17 @@ tool = ShellTool(
     ShellConfig(default=ShellDefault(approval=False)), sandbox=SandboxConfig(paths=paths)
 )
 try:
-    tool.run("echo started > data/started; sleep " + sys.argv[1])
+    tool.run("echo started > data/started; " + sys.argv[1])
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
 
 
-def start_child(project: Path, seconds: str) -> subprocess.Popen[str]:
+def start_child(project: Path) -> subprocess.Popen[str]:
     (project / "data").mkdir(exist_ok=True)
     (project / "data/started").unlink(missing_ok=True)
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, seconds],
+        [sys.executable, "-c", CHILD, SLEEP],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -660,17 +664,17 @@ def wait_until_gone(text: str) -> None:
 
 
 def test_an_interrupt_ends_all_processes(project: Path) -> None:
-    with start_child(project, "1004") as child:
+    with start_child(project) as child:
         child.send_signal(signal.SIGINT)
         assert child.communicate()[0] == "interrupted\n"
-    assert processes_with("sleep 1004") == []
+    assert processes_with(SLEEP) == []
 
 
 def test_the_end_of_the_program_ends_all_processes(project: Path) -> None:
-    with start_child(project, "1005") as child:
+    with start_child(project) as child:
         child.kill()
         child.communicate()
-    wait_until_gone("sleep 1005")
+    wait_until_gone(SLEEP)
 
 
 def test_a_run_belongs_to_the_process_that_started_it(shell: ShellTool) -> None:
@@ -706,10 +710,10 @@ def test_runs_leave_no_descriptors_and_threads(shell: ShellTool) -> None:
     shell.run("true")
     before = sorted(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
     for _ in range(5):
-        shell.run("echo x; sleep 1000 &")
+        shell.run(f"echo x; {SLEEP} &")
         with pytest.raises(PermissionError):
             shell.run("curl x.io")
-    run = shell._start("sleep 1000")
+    run = shell._start(SLEEP)
     run.end()
     del run
     after = sorted(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
@@ -717,9 +721,9 @@ def test_runs_leave_no_descriptors_and_threads(shell: ShellTool) -> None:
 
 
 def test_a_run_that_is_forgotten_ends(shell: ShellTool) -> None:
-    run = shell._start("sleep 1006")
+    run = shell._start(SLEEP)
     del run
-    wait_until_gone("sleep 1006")
+    wait_until_gone(SLEEP)
 
 
 def test_a_directory_of_modules_is_warned_about(
