@@ -181,7 +181,8 @@ async def test_a_session_approval_applies_to_equal_calls() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError("secret"), RecursionError(), PermissionError("no"), asyncio.CancelledError()]
+    "error",
+    [ValueError("secret"), RecursionError(), PermissionError("no"), asyncio.CancelledError()],
 )
 async def test_a_check_that_fails_is_a_denial(error: BaseException) -> None:
     output = await ask_hook(ScriptedReviewer(APPROVE), tools={"Bash": Broken(error)})

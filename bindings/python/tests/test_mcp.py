@@ -158,6 +158,19 @@ async def test_the_policy_allows_and_blocks(files: Server, project: Path) -> Non
     assert client.asked == controller.asked == []
 
 
+async def test_the_name_of_the_server_in_rules(project: Path) -> None:
+    server = MCPServer("My files!", log_level="CRITICAL")
+    controller = ScriptedReviewer(DENY, engine=engine(("allow", "mcp__My_files___ping")))
+    require_approval(server, controller)
+
+    @server.tool()
+    def ping() -> str:
+        return "pong"
+
+    async with Client(server) as client:
+        assert not (await client.call_tool("ping", {})).is_error
+
+
 async def test_a_tool_that_is_added_later_is_gated(files: Server) -> None:
     files.gate(ScriptedReviewer(DENY))
 
@@ -549,6 +562,19 @@ async def test_another_terminal_answers_while_the_user_is_asked(
             is_error, _ = await call
             # The user's own denial wins, if the client still asks.
             assert is_error == (files.mode == MODERN and path == "b")
+
+
+async def test_a_denial_of_the_user_wins_over_an_earlier_approval() -> None:
+    from tool_approval.frameworks._mcp_gate import _OpenQuestion
+
+    async def approved_elsewhere() -> None:
+        return None
+
+    question = _OpenQuestion(offers_session=True)
+    question.start(approved_elsewhere())
+    assert await question.is_decided()
+    assert await question.find_denial(accept("deny")) == "Approval denied"
+    assert await question.find_denial(accept("approve once")) is None
 
 
 async def test_another_terminal_answers_if_nobody_else_can(files: Server, project: Path) -> None:

@@ -239,7 +239,7 @@ async def test_a_saved_state_is_asked_about_before_it_runs(files: Files) -> None
 
 
 async def test_arguments_that_were_changed_in_an_approved_state_do_not_run(files: Files) -> None:
-    controller = ScriptedReviewer(lambda request: APPROVE if request.payload["path"] == "a" else DENY)
+    controller = ScriptedReviewer(lambda r: APPROVE if r.payload["path"] == "a" else DENY)
     agent = scripted_agent(
         [call("delete", path="a")], tools=[require_approval(files.delete, controller)]
     )

@@ -6,13 +6,21 @@ import asyncio
 import copy
 import json
 import logging
+import re
 from collections import OrderedDict
 from collections.abc import Coroutine
 from typing import Any, cast
 
 from ..types import ApprovalContext, ApprovalDecision, ApprovalRequest
 
-__all__ = ["ApprovedCalls", "RenamedTool", "UncheckedTool", "call_signature", "find_denial"]
+__all__ = [
+    "ApprovedCalls",
+    "RenamedTool",
+    "UncheckedTool",
+    "call_signature",
+    "find_denial",
+    "mcp_prefix",
+]
 
 _log = logging.getLogger("tool_approval")
 
@@ -28,6 +36,15 @@ def call_signature(tool_name: str, args: dict[str, Any]) -> str:
         ValueError: If the arguments contain themselves.
     """
     return json.dumps([tool_name, args], sort_keys=True)
+
+
+def mcp_prefix(server_name: str) -> str:
+    """Return the beginning of the names of a server's tools in rules.
+
+    As in Claude Code, every character of the server's name that is not a letter of ASCII, a digit,
+    `-` or `_` is `_`.
+    """
+    return f"mcp__{re.sub(r'[^a-zA-Z0-9_-]', '_', server_name)}__"
 
 
 async def find_denial(

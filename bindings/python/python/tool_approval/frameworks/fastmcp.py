@@ -37,7 +37,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from ..controller import ApprovalController
-from ._calls import UncheckedTool
+from ._calls import UncheckedTool, mcp_prefix
 from ._mcp_gate import Client, ClientCall, McpGate, Permit, Rejection
 
 __all__ = ["ApprovalMiddleware"]
@@ -67,7 +67,7 @@ class ApprovalMiddleware(Middleware):
     def __init__(
         self, controller: ApprovalController, server_name: str, *, elicitation: bool = True
     ) -> None:
-        self._gate = McpGate(controller, prefix=f"mcp__{server_name}__", elicitation=elicitation)
+        self._gate = McpGate(controller, prefix=mcp_prefix(server_name), elicitation=elicitation)
 
     async def on_call_tool(
         self,

@@ -35,6 +35,7 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
 from ..controller import ApprovalController
+from ._calls import mcp_prefix
 from ._mcp_gate import Client, ClientCall, McpGate, Permit, Rejection
 
 __all__ = ["require_approval"]
@@ -73,9 +74,8 @@ def require_approval(
         server_name: The name of the server in rules. Without it, the name of the server.
         elicitation: True if the users of clients are asked.
     """
-    gate = McpGate(
-        controller, prefix=f"mcp__{server_name or server.name}__", elicitation=elicitation
-    )
+    prefix = mcp_prefix(server_name or server.name)
+    gate = McpGate(controller, prefix=prefix, elicitation=elicitation)
     server.middleware.append(_ToolCallMiddleware(server, gate))
 
 

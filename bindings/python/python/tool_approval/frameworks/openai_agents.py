@@ -52,7 +52,7 @@ from pydantic_core import to_jsonable_python
 from ..controller import ApprovalController, CallPreview
 from ..errors import OperationBlockedError
 from ..types import ApprovalDecision
-from ._calls import ApprovedCalls, RenamedTool, UncheckedTool
+from ._calls import ApprovedCalls, RenamedTool, UncheckedTool, mcp_prefix
 
 __all__ = [
     "McpServerOptions",
@@ -122,7 +122,9 @@ def require_approval(
     )
     guardrails = [*(tool.tool_input_guardrails or ()), gate.guardrail()]
     return dataclasses.replace(
-        tool, needs_approval=gate.needs_approval_function(tool.name), tool_input_guardrails=guardrails
+        tool,
+        needs_approval=gate.needs_approval_function(tool.name),
+        tool_input_guardrails=guardrails,
     )
 
 
@@ -196,7 +198,7 @@ def mcp_server_options(
         )
         ```
     """
-    gate = _ToolGate(controller, check=check, prefix=f"mcp__{server_name}__")
+    gate = _ToolGate(controller, check=check, prefix=mcp_prefix(server_name))
     return {"require_approval": "always", "tool_input_guardrails": [gate.guardrail()]}
 
 
@@ -235,9 +237,10 @@ async def answer_interruptions(state: RunState[Any], controller: ApprovalControl
     """Approve or reject every pending call of a state. Resume the run with the state afterwards.
 
     Calls are asked about in their order. Those whose requests have the same `group_id` are asked
-    about together. A note of the reviewer becomes the message to the model. "Approve for session" is an approval
-    of the controller: it applies to equal calls. `always_approve` of the SDK is not used, because
-    it applies to every later call of the tool.
+    about together. A note of the reviewer becomes the message to the model.
+
+    "Approve for session" is an approval of the controller: it applies to equal calls.
+    `always_approve` of the SDK is not used, because it applies to every later call of the tool.
 
     Args:
         state: The state, from `result.to_state()` or `RunState.from_json`.
@@ -456,7 +459,7 @@ def _raw_fields(item: ToolApprovalItem) -> dict[str, Any]:
 def _hosted_prefix(item: ToolApprovalItem) -> str:
     """Return the prefix of the name of a tool of an MCP server that the model provider runs."""
     server = _raw_fields(item).get("server_label")
-    return f"mcp__{server}__" if isinstance(server, str) else ""
+    return mcp_prefix(server) if isinstance(server, str) else ""
 
 
 def _item_arguments(item: ToolApprovalItem) -> dict[str, Any]:
