@@ -69,6 +69,7 @@ mod settings_files;
 mod shell_job;
 mod sqlite_databases;
 mod step_budget;
+mod subversion;
 mod symlink_moves;
 #[cfg(test)]
 mod test_user;

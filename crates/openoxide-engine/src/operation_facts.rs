@@ -22,7 +22,7 @@ use crate::{
     script_edits::ScriptEdits,
     search_expansion, sqlite_databases,
     step_budget::StepBudget,
-    symlink_moves, tracked_secrets, url_host,
+    subversion, symlink_moves, tracked_secrets, url_host,
     version_control::{self, started_version_control},
 };
 
@@ -191,6 +191,7 @@ fn distrust_edited_programs(
     version_control::distrust_version_control(&mut facts.accesses, &edits, place.cwd, place.home);
     version_control::check_remotes(&mut facts.accesses, place.cwd);
     sqlite_databases::check_sqlite_commands(&mut facts.accesses, &edits, place.cwd, steps);
+    subversion::check_working_copies(&mut facts.accesses, &edits, place.cwd, steps);
     project_settings::distrust_configured_programs(
         &mut facts.accesses,
         &edits,

@@ -82,7 +82,6 @@ fn a_data_base_that_is_made_or_changed_is_an_edit() {
         ("sqlite3 log.db .tables", "log.db"),
         ("sqlite3 -readonly log.db .tables", "log.db"),
         ("sqlite3 'file:log.db?mode=ro' 'select 1'", "log.db"),
-        ("sqlite3 left.db .tables", "left.db"),
         ("sqlite3 link.db .tables", "sub/target.db"),
     ] {
         let (class, edits) = judge(script, &project);
@@ -93,6 +92,20 @@ fn a_data_base_that_is_made_or_changed_is_an_edit() {
         judge("mv plain.db x.db; sqlite3 plain.db .tables", &project).0,
         CommandClass::Edits
     );
+    // A rollback can remove a file elsewhere, so this is more than an edit.
+    std::os::unix::fs::symlink("left.db", project.join("sub/again.db")).unwrap();
+    fs::rename(project.join("sub/again.db"), project.join("again.db")).unwrap();
+    std::os::unix::fs::symlink("again.db", project.join("twice.db")).unwrap();
+    for script in [
+        "sqlite3 left.db .tables",
+        "sqlite3 -readonly left.db .tables",
+        "sqlite3 -safe again.db 'select 1'",
+        "sqlite3 -safe twice.db 'select 1'",
+        "sqlite3 -safe file:again.db 'select 1'",
+        "cp plain.db plain.db-journal; sqlite3 plain.db .tables",
+    ] {
+        assert_eq!(judge(script, &project).0, CommandClass::Unknown, "{script}");
+    }
     assert_ne!(judge("./x; sqlite3 plain.db .tables", &project).0, CommandClass::Harmless);
 }
 
