@@ -14,6 +14,7 @@ mod host_rules;
 mod opaque_constructs;
 mod openoxide_hook;
 mod path_patterns;
+mod piped_commands;
 mod readonly_commands;
 mod rules;
 mod screenshots;
@@ -21,6 +22,7 @@ mod settings;
 mod settings_export;
 mod settings_layer;
 mod shell;
+mod unicode_paths;
 pub mod wiring;
 
 pub use evaluation::ClaudePolicy;
@@ -29,6 +31,7 @@ pub use settings::{ClaudeMode, ClaudeSettings};
 pub use settings_export::render_settings;
 pub use settings_layer::translate_settings;
 pub use shell::{find_shell_differences, possible_final_directories};
+pub use unicode_paths::unnormalized_path;
 
 use openoxide_protocol::{Decision, Effect};
 use serde_json::json;

@@ -3,6 +3,7 @@
 use openoxide_protocol::{AbsPath, Action};
 use openoxide_shell::{AnalysisContext, ScriptProperties};
 
+use super::piped_commands::{PipedCommand, rewrite_piped_command};
 use crate::{agent_hook::AgentHookCall, tool_action::parse_action};
 
 /// The prefixes of variables that affect the client's shell functions and its own program. Its
@@ -10,7 +11,8 @@ use crate::{agent_hook::AgentHookCall, tool_action::parse_action};
 /// program, and `BUN_OPTIONS` affects it.
 const OBEYED: [&str; 3] = ["CLAUDE", "ANTHROPIC", "BUN_"];
 
-/// Returns opaque actions for a script that the client changes, or whose assignments affect
+/// Returns the script that the client runs in the place of a script with a pipe, and opaque actions
+/// for a script that the client changes otherwise, or whose assignments affect
 /// programs that the script does not name. `is_exported` returns whether a variable is in the
 /// client's environment.
 #[must_use]
@@ -25,6 +27,14 @@ pub fn find_shell_differences(
     if is_rewritten(&script) {
         let text = "Claude Code replaces `>nul` with `>/dev/null`, also within quotes".to_owned();
         doubts.push(Action::Opaque { text });
+    }
+    match rewrite_piped_command(&script) {
+        PipedCommand::Unchanged => {}
+        PipedCommand::Rewritten(script) => doubts.push(Action::Command { script }),
+        PipedCommand::Unknown => {
+            let text = "Claude Code may rewrite this command because of its pipe".to_owned();
+            doubts.push(Action::Opaque { text });
+        }
     }
     let traits =
         ScriptProperties::examine(&script, &AnalysisContext { cwd: &call.cwd, home: None });

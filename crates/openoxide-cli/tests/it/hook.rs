@@ -56,6 +56,62 @@ fn real_calls_get_real_answers() {
     assert!(reason.contains("policy.toml:3"), "{reason}");
 }
 
+/// Claude Code up to 2.1.63 joins the lines of a command with a pipe. The commands that it runs were
+/// computed with its own functions.
+#[test]
+fn a_command_that_the_client_rewrites_is_also_checked_as_rewritten() {
+    let world = World::new();
+    fs::write(world.project().join(".env"), "S=1\n").unwrap();
+    for (command, expected) in [
+        ("echo x | cat\nls .env", "ask"),
+        ("echo x | tee\nls CLAUDE.md", "ask"),
+        ("echo {} | tee\nls .claude/settings.json", "ask"),
+        ("cat .$UNSET_Xenv | cat", "ask"),
+        ("A=x; cat .env$A | cat", "ask"),
+        ("cat \"~/.ssh/id_rsa\" | cat", "ask"),
+        ("echo x | cat\nls src", "allow"),
+        ("git log --oneline | head -5\ngit status", "allow"),
+        ("grep -rn \"foo\\|bar\" src | head -5", "allow"),
+        ("awk '{print $1}' a.txt | sort | uniq -c", "allow"),
+        ("find . -name '*.rs' | xargs wc -l | tail -1", "allow"),
+        ("cat a.txt | jq '.a[] | {b, c}'", "allow"),
+        ("ls -la | grep -v '^d' # files\npwd", "allow"),
+    ] {
+        assert_eq!(decision(&world, command), expected, "{command}");
+    }
+}
+
+/// Claude Code continues in the directory in which its session started.
+#[test]
+fn a_directory_that_does_not_exist_any_more_asks() {
+    let world = World::new();
+    let call = |cwd: &str| {
+        let cwd = world.project().join(cwd);
+        let input = json!({ "command": "cat a" });
+        let call = json!({
+            "session_id": "c6dc", "cwd": cwd, "hook_event_name": "PreToolUse",
+            "tool_name": "Bash", "tool_input": input, "tool_use_id": "toolu_1",
+        });
+        answer(&world, call.to_string().as_bytes()).0
+    };
+    fs::create_dir(world.project().join("sub")).unwrap();
+    assert_eq!(call("sub"), "allow");
+    assert_eq!(call("gone"), "ask");
+    assert_eq!(call("gone/deeper"), "ask");
+}
+
+#[test]
+fn a_path_that_the_client_normalizes_asks() {
+    let world = World::new();
+    let read = |tool: &str, field: &str, path: &str| {
+        answer(&world, &payload(&world, tool, json!({ field: path, "pattern": "x" }))).0
+    };
+    assert_eq!(read("Read", "file_path", "caf\u{e9}/f"), "allow");
+    assert_eq!(read("Read", "file_path", "cafe\u{301}/f"), "ask");
+    assert_eq!(read("Grep", "path", "cafe\u{301}"), "ask");
+    assert_eq!(read("Glob", "path", "cafe\u{301}"), "ask");
+}
+
 #[test]
 fn a_cached_policy_answers_as_a_fresh_one() {
     let world = World::new().policy(POLICY);

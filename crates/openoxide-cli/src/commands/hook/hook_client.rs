@@ -30,6 +30,21 @@ fn unknown_settings_action(call: &AgentHookCall) -> Option<Action> {
     Some(Action::Opaque { text })
 }
 
+/// Returns an opaque action if the working directory does not exist any more. Claude Code then runs
+/// commands in the directory in which its session started.
+fn missing_directory_action(call: &AgentHookCall) -> Option<Action> {
+    let exists = |path: &std::path::Path| path.is_dir();
+    let cwd = std::path::Path::new(call.cwd.as_str());
+    let started_in = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+    // Where nothing of the path exists, there is no project to run in either.
+    let root = std::path::Path::new("/");
+    let has_project = started_in.is_some_and(|path| exists(&path))
+        || cwd.ancestors().skip(1).any(|above| above != root && exists(above));
+    (!exists(cwd) && has_project).then(|| Action::Opaque {
+        text: format!("the directory `{}` does not exist, so another one may be used", call.cwd),
+    })
+}
+
 impl HookClient {
     /// Returns the agent with this name.
     pub(super) fn from_name(name: &str, untrusted: bool) -> Result<Self, HookArgsError> {
@@ -72,7 +87,9 @@ impl HookClient {
                 let is_exported = |name: &str| std::env::var_os(name).is_some();
                 let mut also = claude_code::find_shell_differences(call, is_exported);
                 also.extend(claude_code::alternative_screenshot_paths(call));
+                also.extend(claude_code::unnormalized_path(call));
                 also.extend(unknown_settings_action(call));
+                also.extend(missing_directory_action(call));
                 also
             }
             Self::Codex(_) => codex::find_patched_files(call)
