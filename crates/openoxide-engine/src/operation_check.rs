@@ -1,13 +1,13 @@
 //! Checking a call: hooks, limited grants, the gate, a reviewer, the audit record.
 
-use std::sync::Arc;
+use std::{fs, os::unix::fs::MetadataExt as _, sync::Arc};
 
 use openoxide_permission::{
     CheckRequest, GateOutcome, HookEvent, OperationRefusal, PermissionGate, Permit, PolicyStack,
     evaluate_with_hooks,
 };
 use openoxide_protocol::{
-    Action, ApprovalRequest, ApprovalResponse, Decision, Effect, HookAnswer, Operation,
+    AbsPath, Action, ApprovalRequest, ApprovalResponse, Decision, Effect, HookAnswer, Operation,
     OperationFacts, RequestPresentation,
 };
 use openoxide_store::audit::{self, AuditError, DecisionRecord, RequestedConfinement};
@@ -79,6 +79,19 @@ pub struct ExecutionPermit {
     permit: Permit,
     operation: Box<Operation>,
     record_seq: Option<u64>,
+    directory: DirectoryIdentity,
+}
+
+/// The directory that a path led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DirectoryIdentity(Option<(u64, u64)>);
+
+impl DirectoryIdentity {
+    /// Returns the identity of the directory that a path leads to now.
+    pub(crate) fn at(path: &AbsPath) -> Self {
+        let found = fs::metadata(path.as_str()).ok();
+        Self(found.map(|found| (found.dev(), found.ino())))
+    }
 }
 
 impl ExecutionPermit {
@@ -99,6 +112,11 @@ impl ExecutionPermit {
         &self.operation
     }
 
+    /// Returns whether the working directory is still the one in which the operation was checked.
+    pub(crate) fn is_in_same_directory(&self) -> bool {
+        DirectoryIdentity::at(&self.operation.cwd) == self.directory
+    }
+
     /// Uses the permit, and returns whether it was given for this operation.
     #[must_use]
     pub fn redeem_for(self, operation: &Operation) -> bool {
@@ -117,6 +135,7 @@ pub struct PreparedCall<'e> {
     facts: OperationFacts,
     hook_answers: Vec<HookAnswer>,
     policy: Arc<PolicyStack>,
+    directory: DirectoryIdentity,
 }
 
 /// An approval request that a reviewer has to answer once.
@@ -178,12 +197,23 @@ impl Engine {
         options: CheckOptions,
         host: &dyn CheckHost,
     ) -> Result<PreparedCall<'_>, InterruptedError> {
+        // Before the facts: if the directory is replaced meanwhile, the permit is not used.
+        let directory = DirectoryIdentity::at(&operation.cwd);
         let facts = self.facts_with_actions(&operation, &options.extra_actions);
         let hooks = self.run_call_hooks(&operation, &facts, host)?;
         let context = self.directory_context(&operation.cwd, &self.roots);
         let policy = self.operation_policy(&context, &facts, GrantUseMode::Spend, host);
         let policy = Arc::new(policy.clone());
-        Ok(PreparedCall { engine: self, operation, options, facts, hook_answers: hooks, policy })
+        let engine = self;
+        Ok(PreparedCall {
+            engine,
+            operation,
+            options,
+            facts,
+            hook_answers: hooks,
+            policy,
+            directory,
+        })
     }
 
     fn facts_with_actions(&self, operation: &Operation, also: &[Action]) -> OperationFacts {
@@ -311,8 +341,9 @@ impl<'e> PreparedCall<'e> {
         let record = warn_on_error(written, host);
         match verdict {
             Ok(permit) => {
-                let operation = Box::new(self.operation);
-                CheckOutcome::Allowed(ExecutionPermit { permit, operation, record_seq: record })
+                let (operation, directory) = (Box::new(self.operation), self.directory);
+                let record_seq = record;
+                CheckOutcome::Allowed(ExecutionPermit { permit, operation, record_seq, directory })
             }
             Err(refusal) => CheckOutcome::Denied(refusal),
         }

@@ -56,6 +56,9 @@ pub enum PlannedRunError {
     /// The permit was given for another operation.
     #[error("the permit is for another operation")]
     WrongOperation,
+    /// The working directory was replaced after the check.
+    #[error("the working directory is not the one that was checked")]
+    DirectoryChanged,
     /// The sandbox could not be set up.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
@@ -101,8 +104,12 @@ impl PlannedRun<'_> {
         let Self { engine, permit, options, held } = self;
         let (decision, record) = (permit.decision().clone(), permit.record_seq());
         let operation = permit.operation().clone();
+        let is_same_directory = permit.is_in_same_directory();
         if !permit.redeem_for(&operation) {
             return Err(PlannedRunError::WrongOperation);
+        }
+        if !is_same_directory {
+            return Err(PlannedRunError::DirectoryChanged);
         }
         let launcher = Launcher { engine, operation: &operation, options: &options };
         let places = GrantedPlaces::new(&decision, engine.home());

@@ -189,7 +189,7 @@ impl RunTarget {
                     .unwrap_or(ended)
             }
             Err(PlannedRunError::Sandbox(error)) => not_confined(&error, context.engine),
-            Err(error @ PlannedRunError::WrongOperation) => {
+            Err(error @ (PlannedRunError::WrongOperation | PlannedRunError::DirectoryChanged)) => {
                 user_messages::print_error(&error);
                 ProgramExit::RunFailed
             }

@@ -438,3 +438,32 @@ fn a_full_disk_asks_and_keeps_pending_requests() {
     assert_eq!(code(&end(waits)), 0);
     assert!(there(&world, "b") && !there(&world, "a"));
 }
+
+/// An approval is for the directory that was checked.
+#[test]
+fn a_directory_that_changes_while_a_question_is_open_is_not_used() {
+    let world = World::new();
+    let project = world.project();
+    for name in ["a", "b", "c"] {
+        fs::create_dir(project.join(name)).unwrap();
+    }
+    let link = project.join("link");
+    std::os::unix::fs::symlink(project.join("a"), &link).unwrap();
+    for (cwd, change) in [("link", "ln -sfn b link"), ("c", "mv c old && mkdir c")] {
+        let asker = ask(&world, &["--sandbox=off", "--cwd", cwd, "-c", "touch made"]);
+        let request = asked(&world, "touch made");
+        let changed = Command::new("sh").args(["-c", change]).current_dir(&project).status();
+        assert!(changed.unwrap().success());
+        let digest = request["digest"].as_str().unwrap();
+        answer(&world, &["approve", id(&request), "--digest", digest]);
+        let output = end(asker);
+        assert!(
+            stderr(&output).contains("working directory is not the one"),
+            "{}",
+            stderr(&output)
+        );
+        for name in ["a", "b", "c"] {
+            assert!(!project.join(name).join("made").exists(), "{cwd}: {name}");
+        }
+    }
+}
