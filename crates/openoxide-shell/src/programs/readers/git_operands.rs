@@ -4,6 +4,9 @@ use openoxide_protocol::CommandClass;
 
 use super::super::{ArgumentWord, CommandMeaning, WordSource};
 
+/// The reason of a question about a pathspec with magic or with an unusual pattern.
+const UNKNOWN_PATHSPEC: &str = "its pathspec can name any file of the repository";
+
 /// Adds the files that an operand reads. The repository determines which operands are paths, so
 /// each operand except the plainest revisions is treated as a path. For `REVISION:PATH`, the path
 /// is added.
@@ -63,12 +66,17 @@ pub(in super::super) fn add_pathspec(
         // A pattern that only excludes files reads less than the whole directory.
         if !is_exclude_pathspec(magic) {
             meaning.lower_class(CommandClass::Unknown);
+            if !lists {
+                // A rule that denies a file does not see that the pattern names it.
+                meaning.add_unknown_effect(UNKNOWN_PATHSPEC);
+            }
         }
         return meaning.add_read(ArgumentWord::Known("."), lists);
     }
     let Some(first) = text.find(['*', '?', '[', '\\']) else { return meaning.add_read(arg, lists) };
     if !lists && !is_common_pattern(text) {
         meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect(UNKNOWN_PATHSPEC);
     }
     let directory = text.get(..first).and_then(|before| before.rsplit_once('/'));
     let directory = directory.map_or(".", |(directory, _)| directory);
