@@ -207,10 +207,14 @@ fn find_search_targets(tool: &str, place: &str, input: &Value) -> Vec<String> {
     paths
 }
 
+/// A pattern that takes in all files, also those that lists of ignored files name. A search without a
+/// pattern is written with `*`.
+const ALL_FILES: &str = "**";
+
 /// Returns the patterns of the files to which a search is limited. Agents split the text at white
 /// space, and at commas outside of braces. A pattern that excludes files does not limit the search.
 fn filter_patterns<'a>(input: &'a Value) -> Vec<&'a str> {
-    let Some(text) = text_field(input, &["glob", "include"]) else { return vec!["*"] };
+    let Some(text) = text_field(input, &["glob", "include"]) else { return vec![ALL_FILES] };
     let split = |part: &'a str| match part.contains('{') {
         true => vec![part],
         false => part.split(',').collect(),
@@ -218,7 +222,11 @@ fn filter_patterns<'a>(input: &'a Value) -> Vec<&'a str> {
     text.split_whitespace()
         .flat_map(split)
         .filter(|part| !part.is_empty())
-        .map(|part| if part.contains(['!', '\0']) { "*" } else { part })
+        .map(|part| match part {
+            "*" => ALL_FILES,
+            _ if part.contains(['!', '\0']) => "*",
+            _ => part,
+        })
         .collect()
 }
 

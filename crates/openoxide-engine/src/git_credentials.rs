@@ -3,7 +3,10 @@
 //!
 //! Such a file is a secret like `.netrc`, and git prints it: `git remote -v` shows whole URLs.
 
-use std::{fs, path::Path};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
 
 use openoxide_protocol::{AbsPath, Access, CauseCode, CommandClass, ExecAccess};
 
@@ -12,9 +15,19 @@ use crate::project_settings::path_spellings;
 /// The maximum size of a configuration that is examined.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
+/// The reason of a question about such a command.
+const CREDENTIALS_CAUSE: &str = "prints settings that contain credentials";
+
+/// The maximum depth of included files.
+const MAX_INCLUDE_DEPTH: usize = 5;
+
 /// Makes commands that print the configuration of a repository require approval if it contains
 /// credentials.
-pub(crate) fn check_credential_output(accesses: &mut Vec<Access>, cwd: &AbsPath) {
+pub(crate) fn check_credential_output(
+    accesses: &mut Vec<Access>,
+    cwd: &AbsPath,
+    home: Option<&AbsPath>,
+) {
     let mut shown = Vec::new();
     for access in accesses.iter_mut() {
         if let Access::Read(path) = access
@@ -28,8 +41,10 @@ pub(crate) fn check_credential_output(accesses: &mut Vec<Access>, cwd: &AbsPath)
         {
             let above = path_spellings(exec.cwd.as_ref().unwrap_or(cwd));
             let mut above = above.iter().flat_map(|place| place.ancestors());
-            if above.any(|above| file_has_credentials(&above.join(".git/config"))) {
-                exec.distrust(CauseCode::ReadsSecret, "prints settings that contain credentials");
+            if above.any(|above| file_has_credentials(&above.join(".git/config")))
+                || prints_user_settings(exec) && user_configs_have_credentials(home)
+            {
+                exec.distrust(CauseCode::ReadsSecret, CREDENTIALS_CAUSE);
             }
         }
     }
@@ -41,18 +56,76 @@ fn prints_git_settings(exec: &ExecAccess) -> bool {
     let has =
         |word: &str| (1..exec.argv.len()).any(|index| exec.argv.known_word(index) == Some(word));
     let is_git = exec.argv.known_word(0).is_some_and(|name| name.rsplit('/').next() == Some("git"));
-    is_git && ["remote", "config", "var"].into_iter().any(has)
+    is_git && ["remote", "config", "var", "--get-url"].into_iter().any(has)
+}
+
+/// Returns whether a git command prints settings of the user: URLs with the replacements of
+/// `url.*.insteadOf`, or settings that it does not name.
+fn prints_user_settings(exec: &ExecAccess) -> bool {
+    const PRINTED: [&str; 9] =
+        ["-l", "--l", "list", "--get-r", "--get-u", "url", "http", "credential", "include"];
+    let words = || (1..exec.argv.len()).map(|index| exec.argv.known_word(index));
+    let is_general = |word: Option<&str>| {
+        word.is_none_or(|word| {
+            let word = word.to_ascii_lowercase();
+            PRINTED.iter().any(|beginning| word.starts_with(beginning))
+        })
+    };
+    !words().any(|word| word == Some("config")) || words().any(is_general)
+}
+
+/// Returns whether a configuration of the user or of the system contains credentials.
+fn user_configs_have_credentials(home: Option<&AbsPath>) -> bool {
+    let named = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = home.map(|home| Path::new(home.as_str()));
+    let files = [
+        named("GIT_CONFIG_GLOBAL"),
+        named("GIT_CONFIG_SYSTEM"),
+        named("XDG_CONFIG_HOME").map(|directory| directory.join("git/config")),
+        home.map(|home| home.join(".gitconfig")),
+        home.map(|home| home.join(".config/git/config")),
+        Some(PathBuf::from("/etc/gitconfig")),
+    ];
+    files.into_iter().flatten().any(|file| includes_credentials(&file, home, MAX_INCLUDE_DEPTH))
+}
+
+/// Returns whether a file or one that it includes contains credentials.
+fn includes_credentials(file: &Path, home: Option<&Path>, depth: usize) -> bool {
+    if file_has_credentials(file) {
+        return true;
+    }
+    let Ok(bytes) = fs::read(file) else { return false };
+    let text = String::from_utf8_lossy(&bytes);
+    let above = file.parent().unwrap_or(Path::new("/"));
+    let included = text.lines().filter_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        let value = value.trim().trim_matches('"');
+        let name = name.rsplit(']').next().unwrap_or(name).trim();
+        name.eq_ignore_ascii_case("path").then(|| match (value.strip_prefix("~/"), home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => above.join(value),
+        })
+    });
+    included.into_iter().any(|file| {
+        fs::metadata(&file).is_ok() && (depth == 0 || includes_credentials(&file, home, depth - 1))
+    })
+}
+
+/// Returns whether a path is the configuration of a repository, with credentials.
+pub(crate) fn is_secret_config(path: &AbsPath) -> bool {
+    is_git_config(path) && has_credentials(path)
 }
 
 fn is_git_config(path: &AbsPath) -> bool {
-    path.as_str().ends_with("/config") && path.as_str().contains("/.git/")
+    let name = path.file_name();
+    matches!(name, Some("config" | "config.worktree")) && path.as_str().contains("/.git/")
 }
 
 fn has_credentials(path: &AbsPath) -> bool {
     file_has_credentials(Path::new(path.as_str()))
 }
 
-fn file_has_credentials(path: &Path) -> bool {
+pub(crate) fn file_has_credentials(path: &Path) -> bool {
     let Ok(meta) = fs::metadata(path) else { return false };
     if !meta.is_file() || meta.len() > MAX_CONFIG_BYTES {
         return meta.is_file();
@@ -64,7 +137,7 @@ fn file_has_credentials(path: &Path) -> bool {
 
 /// Returns whether a line contains a URL with a password (`https://user:secret@host/`) or with a
 /// token in place of the user.
-fn has_password(line: &str) -> bool {
+pub(crate) fn has_password(line: &str) -> bool {
     line.split("://").skip(1).any(|rest| {
         let host = rest.split(['/', '"', ' ']).next().unwrap_or_default();
         let before = line.split("://").next().unwrap_or_default();

@@ -7,7 +7,10 @@
 //! that its author chose.
 
 use std::{
-    fs,
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    fs, io,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -126,7 +129,7 @@ fn is_harmless_worktree(
     let git = tree.join(".git");
     let Some(found) = find_git_directories(&git, git.is_dir()) else { return false };
     // If git does not accept a directory as a repository, it continues with the parent directory.
-    if !is_valid_git_dir(&found) {
+    if !is_valid_git_dir(&found) || !belongs_to_tree(&found, &git, tree) {
         return false;
     }
     if has_links(&found.git_dir)
@@ -145,6 +148,30 @@ fn is_harmless_worktree(
             && (!below.join(".git").exists()
                 || deep > 0 && is_harmless_worktree(&below, edits, true, deep - 1))
     })
+}
+
+/// Returns whether a repository is that of this working tree, and not another one whose content git
+/// would print: `.git` itself, the directory of a linked worktree or that of a submodule.
+fn belongs_to_tree(found: &GitDirectories, git: &Path, tree: &Path) -> bool {
+    let Ok(kind) = git.symlink_metadata() else { return false };
+    if kind.is_dir() {
+        // Only directories of linked worktrees have a common directory.
+        return found.git_dir == found.common_dir;
+    }
+    let real = |path: PathBuf| fs::canonicalize(path).ok();
+    let (Some(own), Some(file)) = (real(found.git_dir.clone()), real(git.to_path_buf())) else {
+        return false;
+    };
+    let named_back = read_config(&found.git_dir.join("gitdir"))
+        .and_then(|text| real(found.git_dir.join(trim_line_end(&text))));
+    kind.is_file()
+        && (named_back == Some(file)
+            || tree.ancestors().skip(1).any(|above| {
+                let git = above.join(".git");
+                let outer = find_git_directories(&git, git.is_dir());
+                let modules = outer.and_then(|outer| real(outer.git_dir.join("modules")));
+                modules.is_some_and(|modules| own.starts_with(modules))
+            }))
 }
 
 /// Directories of a repository with files whose lines git prints (gitrepository-layout(5)).
@@ -251,39 +278,135 @@ fn hash_length(config: &str) -> Option<usize> {
     }
 }
 
-/// The index of a repository, as stored on disk.
+/// The index of a repository.
 pub(crate) struct Index {
     tree: AbsPath,
-    bytes: Vec<u8>,
-    hash: usize,
+    entries: Vec<IndexEntry>,
+    size: usize,
+    /// The modification time of its file, in seconds and nanoseconds.
+    written: (i64, i64),
 }
 
 /// An entry of an index.
 pub(crate) struct IndexEntry {
     /// The path below the working tree.
     pub(crate) name: String,
-    /// The recorded modification time.
-    pub(crate) seconds: usize,
+    /// The recorded times of the last change of the state and of the content, each in seconds and
+    /// nanoseconds.
+    pub(crate) times: [usize; 4],
     /// The recorded size.
     pub(crate) size: usize,
     /// The first four bytes of the id of its object.
     pub(crate) id_start: usize,
+    /// True if git does not look at the file in the working tree.
+    pub(crate) is_assumed: bool,
 }
 
-/// Returns the index of the repository that git would find from a directory, unless its names are
-/// compressed.
-pub(crate) fn index_above(place: &AbsPath) -> Option<Index> {
+/// An index that exists and whose entries are not known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnreadableIndex;
+
+/// Returns the index of the repository that git would find from a directory, or `None` if there is
+/// no repository, or nothing in its index.
+pub(crate) fn index_above(place: &AbsPath) -> Result<Option<Index>, UnreadableIndex> {
     let mut places = Path::new(place.as_str()).ancestors();
-    let tree = places.find(|above| above.join(".git").exists())?;
+    let Some(tree) = places.find(|above| above.join(".git").symlink_metadata().is_ok()) else {
+        return Ok(None);
+    };
     let git = tree.join(".git");
-    let found = find_git_directories(&git, git.is_dir())?;
-    let hash = hash_length(&read_config(&found.common_dir.join("config"))?)?;
+    if git.is_dir() && !may_be_git_dir(&git) {
+        return Ok(None);
+    }
+    let found = find_git_directories(&git, git.is_dir()).ok_or(UnreadableIndex)?;
     let path = found.git_dir.join("index");
-    let meta = fs::metadata(&path).ok()?;
+    if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Ok(None);
+    }
+    read_index(tree, &found, &path).map(Some).ok_or(UnreadableIndex)
+}
+
+fn read_index(tree: &Path, found: &GitDirectories, path: &Path) -> Option<Index> {
+    let hash = match found.common_dir.join("config") {
+        config if config.symlink_metadata().is_err() => 20,
+        config => hash_length(&read_config(&config)?)?,
+    };
+    // The entries of a split index are in another file.
+    let names = fs::read_dir(&found.git_dir).ok()?.filter_map(Result::ok);
+    if names
+        .into_iter()
+        .any(|entry| entry.file_name().to_string_lossy().starts_with("sharedindex."))
+    {
+        return None;
+    }
+    let meta = fs::metadata(path).ok()?;
     (meta.is_file() && meta.len() <= MAX_INDEX_BYTES).then_some(())?;
-    let bytes = fs::read(&path).ok()?;
-    matches!(read_big_endian(&bytes, 4, 4)?, 2 | 3).then_some(())?;
-    Some(Index { tree: AbsPath::new(tree.to_str()?).ok()?, bytes, hash })
+    let bytes = fs::read(path).ok()?;
+    let entries = index_entries(&bytes, hash)?;
+    // A directory of a sparse index stands for all files in it.
+    if entries.iter().any(|entry| entry.name.ends_with('/')) {
+        return None;
+    }
+    Some(Index {
+        tree: AbsPath::new(tree.to_str()?).ok()?,
+        entries,
+        size: bytes.len(),
+        written: (meta.mtime(), meta.mtime_nsec()),
+    })
+}
+
+/// Returns the entries of an index (gitformat-index(5)).
+fn index_entries(bytes: &[u8], hash: usize) -> Option<Vec<IndexEntry>> {
+    const EXTENDED: usize = 0x4000;
+    const ASSUME_VALID: usize = 0x8000;
+    const SKIP_WORKTREE: usize = 0x4000;
+    if bytes.get(..4)? != b"DIRC" {
+        return None;
+    }
+    let version = read_big_endian(bytes, 4, 4)?;
+    let mut found = Vec::new();
+    let (mut at, mut last) = (12, Vec::new());
+    for _ in 0..read_big_endian(bytes, 8, 4)? {
+        let number = |offset: usize| read_big_endian(bytes, at + offset, 4);
+        let times = [number(0)?, number(4)?, number(8)?, number(12)?];
+        let (size, id_start) = (number(36)?, number(40)?);
+        let flags = read_big_endian(bytes, at + 40 + hash, 2)?;
+        let is_extended = flags & EXTENDED != 0;
+        let extended = if is_extended { read_big_endian(bytes, at + 42 + hash, 2)? } else { 0 };
+        let is_assumed = flags & ASSUME_VALID != 0 || extended & SKIP_WORKTREE != 0;
+        let name_at = at + 42 + hash + if is_extended { 2 } else { 0 };
+        at = match version {
+            2 | 3 => {
+                let length = bytes.get(name_at..)?.iter().position(|byte| *byte == 0)?;
+                last = bytes.get(name_at..name_at + length)?.to_vec();
+                at + ((name_at - at + length + 8) & !7)
+            }
+            // A name is the beginning of the name before it, and another end.
+            4 => {
+                let (removed, end_at) = read_offset_number(bytes, name_at)?;
+                let length = bytes.get(end_at..)?.iter().position(|byte| *byte == 0)?;
+                last.truncate(last.len().checked_sub(removed)?);
+                last.extend(bytes.get(end_at..end_at + length)?);
+                end_at + length + 1
+            }
+            _ => return None,
+        };
+        let name = String::from_utf8_lossy(&last).into_owned();
+        found.push(IndexEntry { name, times, size, id_start, is_assumed });
+    }
+    Some(found)
+}
+
+/// Reads a number of variable length, as pack files encode offsets. Returns it with the position
+/// after it.
+fn read_offset_number(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
+    let mut byte = usize::from(*bytes.get(at)?);
+    let mut number = byte & 0x7F;
+    while byte & 0x80 != 0 {
+        at += 1;
+        byte = usize::from(*bytes.get(at)?);
+        number = number.checked_add(1)?.checked_mul(0x80)?.checked_add(byte & 0x7F)?;
+    }
+    Some((number, at + 1))
 }
 
 impl Index {
@@ -294,34 +417,45 @@ impl Index {
 
     /// Returns the size of the index in bytes.
     pub(crate) const fn len(&self) -> usize {
-        self.bytes.len()
+        self.size
     }
 
-    /// Returns the entries, as far as they can be read.
-    pub(crate) fn entries(&self) -> Vec<IndexEntry> {
-        let mut found = Vec::new();
-        let mut at = 12;
-        for _ in 0..read_big_endian(&self.bytes, 8, 4).unwrap_or(0) {
-            let Some((entry, next)) = self.entry(at) else { break };
-            found.extend(entry);
-            at = next;
-        }
-        found
+    /// Returns the entries.
+    pub(crate) fn entries(&self) -> &[IndexEntry] {
+        &self.entries
     }
 
-    /// Returns the entry at an offset, if its name is text, and the offset of the next entry.
-    fn entry(&self, at: usize) -> Option<(Option<IndexEntry>, usize)> {
-        const EXTENDED: usize = 0x4000;
-        let flags = read_big_endian(&self.bytes, at + 40 + self.hash, 2)?;
-        let name_at = at + 42 + self.hash + if flags & EXTENDED == 0 { 0 } else { 2 };
-        let rest = self.bytes.get(name_at..)?;
-        let length = rest.iter().position(|byte| *byte == 0)?;
-        let name = std::str::from_utf8(rest.get(..length)?).ok();
-        let (seconds, size) =
-            (read_big_endian(&self.bytes, at + 8, 4)?, read_big_endian(&self.bytes, at + 36, 4)?);
-        let id_start = read_big_endian(&self.bytes, at + 40, 4)?;
-        let entry = name.map(|name| IndexEntry { name: name.to_owned(), seconds, size, id_start });
-        Some((entry, at + ((name_at - at + length + 8) & !7)))
+    /// Returns the modification time of the index, in seconds and nanoseconds.
+    pub(crate) const fn written(&self) -> (i64, i64) {
+        self.written
+    }
+}
+
+/// The names of an index below its working tree, or `None` if they are not known.
+type TrackedNames = Option<(AbsPath, HashSet<String>)>;
+
+/// The files that the repositories of a search track. Each repository is read once.
+#[derive(Default)]
+pub(crate) struct TrackedFiles(RefCell<HashMap<PathBuf, TrackedNames>>);
+
+impl TrackedFiles {
+    /// Returns whether git may track a file. Lists of ignored files do not apply to it then.
+    pub(crate) fn may_track(&self, path: &AbsPath) -> bool {
+        let mut above = Path::new(path.as_str()).ancestors().skip(1);
+        let tree = above.find(|above| above.join(".git").symlink_metadata().is_ok());
+        let Some(tree) = tree else { return false };
+        let mut known = self.0.borrow_mut();
+        let names = known.entry(tree.to_path_buf()).or_insert_with(|| {
+            let tree = AbsPath::new(tree.to_str()?).ok()?;
+            let index = index_above(&tree).ok()?;
+            let names = index.map(|index| {
+                index.entries.into_iter().map(|entry| entry.name).collect::<HashSet<_>>()
+            });
+            Some((tree, names.unwrap_or_default()))
+        });
+        names.as_ref().is_none_or(|(tree, names)| {
+            path.strip_prefix(tree).is_none_or(|below| names.contains(below))
+        })
     }
 }
 

@@ -166,7 +166,7 @@ pub(crate) fn collect_facts_within_budget(
     }
     hard_links::add_other_names(&mut facts, place.cwd, place.home, steps);
     facts.accesses.retain(|access| !is_below_cwd(access, place.cwd));
-    git_credentials::check_credential_output(&mut facts.accesses, place.cwd);
+    git_credentials::check_credential_output(&mut facts.accesses, place.cwd, place.home);
     distrust_edited_programs(action, &mut facts, place, steps);
     facts
 }

@@ -3,12 +3,19 @@
 //! A search is free inside the project, and reading a secret is not. So each secret file that a search would reach is a read of its
 //! own, with its name.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{AbsPath, Access, FileSearch, OperationFacts, PathAccess, Span};
 
-use crate::{name_pattern::name_may_match, step_budget::StepBudget};
+use crate::{
+    git_credentials, git_repository::TrackedFiles, name_pattern::name_may_match,
+    step_budget::StepBudget,
+};
 
 /// The maximum number of entries below a directory. Beyond it, the secrets that a search would
 /// reach are unknown.
@@ -17,10 +24,13 @@ const MAX_ENTRIES: usize = 32_768;
 const MAX_SECRETS: usize = 16;
 /// Larger lists of ignored files are not read.
 const MAX_IGNORE_FILE_BYTES: u64 = 65_536;
+/// Longer lines and patterns are not believed.
+const MAX_LINE_BYTES: usize = 1024;
 /// Directories with packages of others: what has the name of a secret there is part of a package.
 const PACKAGE_DIRECTORIES: [&str; 3] = ["node_modules", "site-packages", ".git"];
 /// Lists of ignored files, which programs read wherever they are; errors show lines of them.
-const IGNORE_FILES: [&str; 3] = [".ignore", ".rgignore", ".fdignore"];
+const IGNORE_FILES: [&str; 5] =
+    [".ignore", ".rgignore", ".fdignore", ".gitignore", ".git/info/exclude"];
 /// All lists of ignored files whose lines can take in hidden files again.
 const IGNORE_LISTS: [&str; 5] =
     [".ignore", ".rgignore", ".fdignore", ".gitignore", ".git/info/exclude"];
@@ -71,28 +81,56 @@ fn find_searched_secrets(
     search: &FileSearch,
     steps: &StepBudget,
 ) -> Option<Vec<AbsPath>> {
-    let mut lists = Vec::new();
-    let mut found = find_secrets_below(root, search, steps, &mut lists)?;
-    if !search.obeys_ignore_files {
-        return Some(found);
-    }
+    let mut walk = SearchWalk::new(root);
+    let mut found = walk.find_secrets(search, steps)?;
+    found.extend(linked_ignore_files(root, search));
     let above = std::iter::successors(root.parent(), AbsPath::parent);
-    lists.extend(above.flat_map(|directory| included_lines(&directory)));
-    if !lists.iter().any(|line| may_name_hidden(line)) {
+    walk.included.extend(above.flat_map(|directory| included_lines(&directory)));
+    let is_included =
+        |path: &AbsPath| walk.included.iter().any(|line| line_may_match(line, path.as_str()));
+    let excludes = !search.exclude_patterns.is_empty() || !search.excluded_directories.is_empty();
+    let takes_in_hidden =
+        search.obeys_ignore_files && walk.included.iter().any(|line| may_name_hidden(line));
+    if !takes_in_hidden && (!excludes || walk.included.is_empty()) {
         return Some(found);
     }
+    // In some programs such a line takes precedence over an option that excludes files.
     let all = FileSearch {
         include_patterns: search.include_patterns.clone(),
-        exclude_patterns: search.exclude_patterns.clone(),
-        excluded_directories: search.excluded_directories.clone(),
+        includes_hidden: search.includes_hidden || takes_in_hidden,
         ..FileSearch::all_files()
     };
-    let hidden = find_secrets_below(root, &all, steps, &mut Vec::new())?;
-    let is_included = |path: &AbsPath| lists.iter().any(|line| line_may_match(line, path.as_str()));
+    let hidden = SearchWalk::new(root).find_secrets(&all, steps)?;
     found.extend(hidden.into_iter().filter(is_included));
     found.sort();
     found.dedup();
     Some(found)
+}
+
+/// Returns the lists of ignored files above a directory that are links, if a search reads them. An
+/// error shows a line that is not a pattern.
+fn linked_ignore_files(root: &AbsPath, search: &FileSearch) -> Vec<AbsPath> {
+    if search.includes_ignored && !search.obeys_ignore_files {
+        return Vec::new();
+    }
+    let exists = |path: &AbsPath| Path::new(path.as_str()).symlink_metadata().is_ok();
+    let mut found = Vec::new();
+    let mut open = Some(root.clone());
+    while let Some(directory) = open {
+        let lists = IGNORE_FILES
+            .map(|name| directory.join(name))
+            .into_iter()
+            .filter(|list| fs::symlink_metadata(list.as_str()).is_ok_and(|kind| kind.is_symlink()));
+        found.extend(lists);
+        // What is above a repository belongs to the user.
+        open = directory.parent().filter(|_| !exists(&directory.join(".git")));
+    }
+    found
+}
+
+/// Returns whether a program may remove this letter at the ends of a line of a list.
+fn is_invisible(letter: char) -> bool {
+    letter.is_whitespace() || letter.is_control() || matches!(letter, '\u{feff}' | '\u{200b}')
 }
 
 /// Returns the lines of the lists of a directory that take files in again.
@@ -109,7 +147,8 @@ fn included_lines(directory: &AbsPath) -> Vec<String> {
     };
     let texts: Vec<String> = IGNORE_LISTS.iter().filter_map(text).collect();
     let lines = texts.iter().flat_map(|text| text.lines());
-    lines.filter_map(|line| line.trim().strip_prefix('!')).map(str::to_owned).collect()
+    let negated = |line: &str| line.trim_matches(is_invisible).strip_prefix('!').map(str::to_owned);
+    lines.filter_map(negated).collect()
 }
 
 /// Returns whether a line can name a hidden file or directory.
@@ -117,80 +156,115 @@ fn may_name_hidden(line: &str) -> bool {
     line.split('/').any(|part| part.starts_with(['.', '*', '?', '[', '\\', '{']))
 }
 
-/// Returns the secret files that a search reaches; nothing if too much would have to be looked at.
-/// `lists` gets the lines by which the directories on the way take files in again.
-fn find_secrets_below(
-    root: &AbsPath,
-    search: &FileSearch,
-    steps: &StepBudget,
-    lists: &mut Vec<String>,
-) -> Option<Vec<AbsPath>> {
-    let mut found = Vec::new();
-    let mut open = vec![root.clone()];
-    let mut count = 0;
-    while let Some(directory) = open.pop() {
-        if !steps.take_directory() {
-            return None;
-        }
-        let Ok(entries) = fs::read_dir(directory.as_str()) else { continue };
-        if search.obeys_ignore_files {
-            lists.extend(included_lines(&directory));
-        }
-        for entry in entries.filter_map(Result::ok) {
-            count += 1;
-            if count > MAX_ENTRIES
-                || !steps.take_steps(
-                    1 + search.exclude_patterns.len() + search.excluded_directories.len(),
-                )
-            {
+/// A search for the secret files below a directory.
+struct SearchWalk<'a> {
+    root: &'a AbsPath,
+    /// Whether the root is certainly spelled without links.
+    is_real: bool,
+    /// The lines by which the directories on the way take files in again.
+    included: Vec<String>,
+    tracked: TrackedFiles,
+}
+
+impl<'a> SearchWalk<'a> {
+    fn new(root: &'a AbsPath) -> Self {
+        let real = fs::canonicalize(root.as_str());
+        let is_real = real.is_ok_and(|real| real == Path::new(root.as_str()));
+        Self { root, is_real, included: Vec::new(), tracked: TrackedFiles::default() }
+    }
+
+    /// Returns the secret files that a search reaches; nothing if too much would have to be looked
+    /// at.
+    fn find_secrets(&mut self, search: &FileSearch, steps: &StepBudget) -> Option<Vec<AbsPath>> {
+        let mut found = Vec::new();
+        let mut open = vec![PathBuf::from(self.root.as_str())];
+        let mut count = 0;
+        while let Some(directory) = open.pop() {
+            if !steps.take_directory() {
                 return None;
             }
-            let name = entry.file_name();
-            let (Some(name), Ok(kind)) = (name.to_str(), entry.file_type()) else { continue };
-            let path = directory.join(name);
-            if kind.is_dir() {
-                let passed = search.includes_hidden
-                    || !search.include_patterns.is_empty()
-                    || !name.starts_with('.');
-                if passed
-                    && !PACKAGE_DIRECTORIES.contains(&name)
-                    && !is_excluded(name, &search.excluded_directories)
+            let entries = match fs::read_dir(&directory) {
+                Ok(entries) => entries,
+                // Programs that open each directory in the one above reach the files there.
+                Err(error) if error.kind() == ErrorKind::InvalidFilename => return None,
+                Err(_) => continue,
+            };
+            let named = AbsPath::new(&directory.to_string_lossy()).ok()?;
+            self.included.extend(included_lines(&named));
+            for entry in entries.filter_map(Result::ok) {
+                count += 1;
+                if count > MAX_ENTRIES
+                    || !steps.take_steps(
+                        1 + search.exclude_patterns.len() + search.excluded_directories.len(),
+                    )
                 {
-                    open.push(path);
+                    return None;
                 }
-            } else if (is_secret(&path) || search.follows_links && kind.is_symlink())
-                && is_searched(root, &path, name, search)
-                || kind.is_symlink() && IGNORE_FILES.contains(&name)
-            {
-                found.push(path);
+                // A name that is not text still has the ending of a secret.
+                let name = entry.file_name();
+                let (name, Ok(kind)) = (name.to_string_lossy(), entry.file_type()) else {
+                    continue;
+                };
+                let path = named.join(&name);
+                if kind.is_dir() {
+                    let passed = search.includes_hidden
+                        || !search.include_patterns.is_empty()
+                        || !name.starts_with('.');
+                    if !passed || is_excluded(&name, &search.excluded_directories) {
+                        continue;
+                    }
+                    if name == ".git" {
+                        open.push(entry.path().join("modules"));
+                        let configs = ["config", "config.worktree"].map(|name| path.join(name));
+                        found.extend(configs.into_iter().filter(|path| {
+                            git_credentials::is_secret_config(path)
+                                && self.is_searched(path, search)
+                        }));
+                    } else if !PACKAGE_DIRECTORIES.contains(&&*name) {
+                        open.push(entry.path());
+                    }
+                } else if (is_secret(&path)
+                    || search.follows_links && kind.is_symlink()
+                    || git_credentials::is_secret_config(&path))
+                    && self.is_searched(&path, search)
+                    || kind.is_symlink() && IGNORE_FILES.contains(&&*name)
+                {
+                    found.push(path);
+                }
                 if found.len() >= MAX_SECRETS {
                     return Some(found);
                 }
             }
         }
+        found.sort();
+        Some(found)
     }
-    found.sort();
-    Some(found)
-}
 
-fn is_searched(root: &AbsPath, path: &AbsPath, name: &str, search: &FileSearch) -> bool {
-    if is_excluded(name, &search.exclude_patterns) {
-        return false;
+    fn is_searched(&self, path: &AbsPath, search: &FileSearch) -> bool {
+        let name = path.file_name().unwrap_or_default();
+        if is_excluded(name, &search.exclude_patterns) {
+            return false;
+        }
+        // A pattern that includes a file takes precedence over hidden and ignored files.
+        if !search.include_patterns.is_empty() {
+            return search.include_patterns.iter().any(|pattern| may_include(pattern, name));
+        }
+        let below = path.strip_prefix(self.root).unwrap_or_default();
+        let hidden = below.split('/').any(|part| part.starts_with('.'));
+        (search.includes_hidden || !hidden)
+            && (search.includes_ignored
+                || !self.is_real
+                || !is_ignored(path, self.root)
+                || self.tracked.may_track(path))
     }
-    // A pattern that includes a file takes precedence over hidden and ignored files.
-    if !search.include_patterns.is_empty() {
-        return search.include_patterns.iter().any(|pattern| may_include(pattern, name));
-    }
-    let below = path.strip_prefix(root).unwrap_or_default();
-    let hidden = below.split('/').any(|part| part.starts_with('.'));
-    (search.includes_hidden || !hidden) && (search.includes_ignored || !is_ignored(path))
 }
 
 /// Returns whether a name is left out for certain. A pattern that ends in `/` is none for files.
 fn is_excluded(name: &str, excluded: &[String]) -> bool {
     let plain = |pattern: &str| {
-        let pattern = pattern.strip_prefix("**/").unwrap_or(pattern);
-        !pattern.contains(['/', '[', '{', '?', '\\']) && name_may_match(pattern, name)
+        pattern.len() <= MAX_LINE_BYTES
+            && !pattern.contains(['/', '[', '{', '?', '\\'])
+            && name_may_match(pattern, name)
     };
     excluded.iter().any(|pattern| plain(pattern))
 }
@@ -256,17 +330,20 @@ fn split_alternatives(inner: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns whether git ignores a file for certain, as programs see it that read `.gitignore` in a repository.
-fn is_ignored(path: &AbsPath) -> bool {
+/// Returns whether a search from `root` leaves out a file for certain, because a `.gitignore` in a
+/// repository names it. Git, ripgrep and others read these files in different ways. A line is
+/// believed only if all of them read it in the same way, and if it names the file or a directory
+/// below `root`: what a command names is searched, also if a line names it.
+fn is_ignored(path: &AbsPath, root: &AbsPath) -> bool {
     let mut ignored = false;
     let mut directory = path.parent();
     while let Some(place) = directory {
-        let exists = |name: &str| Path::new(place.join(name).as_str()).exists();
+        let exists = |name: &str| Path::new(place.join(name).as_str()).symlink_metadata().is_ok();
         // These can take a file in again.
         if exists(".ignore") || exists(".rgignore") {
             return false;
         }
-        match ignore_state(&place, path) {
+        match ignore_state(&place, path, root) {
             Some(true) => ignored = true,
             Some(false) => return false,
             None => {}
@@ -279,59 +356,80 @@ fn is_ignored(path: &AbsPath) -> bool {
     false
 }
 
-/// Returns whether the list of a directory ignores a file, or takes it in again; nothing if it does neither.
-fn ignore_state(directory: &AbsPath, path: &AbsPath) -> Option<bool> {
+/// Returns whether the list of a directory ignores a file, or may take it in again; nothing if it
+/// does neither.
+fn ignore_state(directory: &AbsPath, path: &AbsPath, root: &AbsPath) -> Option<bool> {
     let list = directory.join(".gitignore");
-    let size = fs::metadata(list.as_str()).ok()?.len();
-    let text = if size > MAX_IGNORE_FILE_BYTES {
-        String::new()
-    } else {
-        fs::read_to_string(list.as_str()).ok()?
+    let meta = match fs::symlink_metadata(list.as_str()) {
+        Ok(meta) => meta,
+        Err(error) => return (error.kind() != ErrorKind::NotFound).then_some(false),
     };
+    // Git does not follow a link here.
+    if !meta.is_file() || meta.len() > MAX_IGNORE_FILE_BYTES {
+        return Some(false);
+    }
+    let Ok(text) = fs::read_to_string(list.as_str()) else { return Some(false) };
     let below = path.strip_prefix(directory)?;
+    let depth = root
+        .strip_prefix(directory)
+        .map_or(0, |above| above.split('/').filter(|part| !part.is_empty()).count());
     let mut found = None;
-    for line in
-        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
-    {
-        match line.strip_prefix('!') {
+    for line in text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)) {
+        match line.trim_matches(is_invisible).strip_prefix('!') {
             Some(line) if line_may_match(line, below) => return Some(false),
-            None if line_matches(line, below) => found = Some(true),
+            None if !line.starts_with('#') && line_matches(line, below, depth) => {
+                found = Some(true);
+            }
             _ => {}
         }
     }
     found
 }
 
-/// Returns whether a line names a file, or a directory above it, for certain.
-fn line_matches(line: &str, below: &str) -> bool {
-    if line.contains(['[', '?', '\\']) {
+/// Returns whether a line names a file for certain, or a directory above it that has more than
+/// `depth` components.
+fn line_matches(line: &str, below: &str, depth: usize) -> bool {
+    let is_printable = |letter: char| letter.is_ascii_graphic() || letter == ' ';
+    if line.len() > MAX_LINE_BYTES
+        || !line.chars().all(is_printable)
+        || line.trim() != line
+        || line.contains(['[', '?', '\\', '{', '}'])
+    {
         return false;
     }
     let plain = line.strip_prefix("**/").unwrap_or(line);
     let directory_only = plain.ends_with('/');
-    let plain = plain.trim_end_matches('/');
-    match plain.strip_prefix('/').unwrap_or(plain) {
-        path if path.contains('*') && path.contains('/') => false,
-        path if plain.contains('/') && !path.contains('*') => {
-            let rest = below.strip_prefix(path);
-            rest.is_some_and(|rest| rest.starts_with('/') || rest.is_empty() && !directory_only)
-        }
-        name => {
-            let mut parts: Vec<&str> = below.split('/').collect();
-            if directory_only {
-                parts.pop();
-            }
-            let anchored = plain.starts_with('/');
-            let parts = parts.iter().take(if anchored { 1 } else { usize::MAX });
-            parts.into_iter().any(|part| name_may_match(name, part))
-        }
+    let plain = plain.strip_suffix('/').unwrap_or(plain);
+    let is_anchored = line.starts_with('/');
+    let name = plain.strip_prefix('/').unwrap_or(plain);
+    if name.is_empty()
+        || name.contains("**")
+        || name.split('/').any(|part| matches!(part, "" | "." | ".."))
+        || is_anchored != plain.starts_with('/')
+    {
+        return false;
     }
+    let parts: Vec<&str> = below.split('/').collect();
+    let named = parts.len() - usize::from(directory_only);
+    if name.contains('/') {
+        // Such a line is relative to the directory of the list.
+        let wanted: Vec<&str> = name.split('/').collect();
+        return !line.starts_with("**/")
+            && !name.contains('*')
+            && wanted.len() > depth
+            && wanted.len() <= named
+            && parts.starts_with(&wanted);
+    }
+    let last = if is_anchored { named.min(1) } else { named };
+    parts.iter().take(last).skip(depth).any(|part| name_may_match(name, part))
 }
 
 /// Returns whether a line can name a file.
 fn line_may_match(line: &str, below: &str) -> bool {
     let last = line.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    below.split('/').any(|part| last.contains('\\') || name_may_match(last, part))
+    let is_odd = last.is_empty() || last.contains(['\\', '[', '{', '?']) || !last.is_ascii();
+    let last = last.trim_matches(is_invisible).to_lowercase();
+    below.split('/').any(|part| is_odd || name_may_match(&last, &part.to_lowercase()))
 }
 
 #[cfg(test)]
@@ -418,5 +516,47 @@ mod tests {
             let again = [files[0], files[1], files[2], (".ignore", "!.env")];
             assert_eq!(found(&searched, &again), [".env"], "{list:?}");
         }
+    }
+
+    /// Run with GNU grep 3.8, which prints lines of all of these files.
+    #[test]
+    fn names_that_are_not_text_and_long_paths_are_searched() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        let name = |bytes: &[u8]| dir.path().join(std::ffi::OsStr::from_bytes(bytes));
+        fs::create_dir(name(b"caf\xe9")).unwrap();
+        fs::write(name(b"caf\xe9").join(".env"), "").unwrap();
+        fs::write(name(b"\xe9.pem"), "").unwrap();
+        let found = find_searched_secrets(&root, &everything(), &StepBudget::new()).unwrap();
+        assert_eq!(found.len(), 2, "{found:?}");
+        let script =
+            "for _ in $(seq 60); do mkdir -p $0 && cd -P . && cd $0 || exit 1; done; touch .env";
+        let made = std::process::Command::new("bash")
+            .args(["-c", script, &"x".repeat(100)])
+            .current_dir(dir.path())
+            .status();
+        assert!(made.unwrap().success());
+        assert_eq!(find_searched_secrets(&root, &everything(), &StepBudget::new()), None);
+    }
+
+    /// `git ls-files` and `git grep` print a tracked file although `.gitignore` names it.
+    #[test]
+    fn tracked_files_are_searched_although_a_list_names_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let git = |words: &[&str]| {
+            let done = std::process::Command::new("git").args(words).current_dir(&root).status();
+            assert!(done.unwrap().success());
+        };
+        git(&["init", "-q", "."]);
+        fs::write(root.join(".env"), "").unwrap();
+        fs::write(root.join(".gitignore"), ".env\n").unwrap();
+        let searched = FileSearch { includes_hidden: true, ..FileSearch::default() };
+        let place = AbsPath::new(root.to_str().unwrap()).unwrap();
+        let found = || find_searched_secrets(&place, &searched, &StepBudget::new()).unwrap();
+        assert_eq!(found(), []);
+        git(&["add", "-f", ".env"]);
+        assert_eq!(found(), [place.join(".env")]);
     }
 }

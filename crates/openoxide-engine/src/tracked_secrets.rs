@@ -9,7 +9,7 @@ use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{AbsPath, Access, AccessRoute, CommandWords, ExecAccess, PathAccess};
 
 use crate::{
-    git_repository::{Index, IndexEntry, index_above},
+    git_repository::{Index, IndexEntry, UnreadableIndex, index_above},
     step_budget::StepBudget,
 };
 
@@ -33,7 +33,7 @@ const SUMMARIES: [&str; 11] = [
 
 /// Adds the tracked secrets that the commands of git among these accesses may print.
 pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath, steps: &StepBudget) {
-    let mut last: Option<(AbsPath, Option<Index>)> = None;
+    let mut last: Option<(AbsPath, Result<Option<Index>, UnreadableIndex>)> = None;
     let mut added: Vec<Access> = Vec::new();
     for access in accesses.iter() {
         let Access::Exec(exec) = access else { continue };
@@ -43,7 +43,15 @@ pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath, steps: &StepBudge
         if last.as_ref().is_none_or(|(known, _)| known != place) {
             last = Some((place.clone(), index_above(place)));
         }
-        let Some((_, Some(index))) = &last else { continue };
+        let index = match &last {
+            Some((_, Ok(Some(index)))) => index,
+            Some((_, Err(UnreadableIndex))) => {
+                let text = format!("{}: the files that git tracks are not known", exec.text);
+                added.push(Access::Opaque { text, span: exec.span });
+                continue;
+            }
+            _ => continue,
+        };
         if !steps.take_steps(index.len() / 64) {
             let text = format!("{}: which secrets it prints was not examined", exec.text);
             added.push(Access::Opaque { text, span: exec.span });
@@ -69,6 +77,8 @@ fn read(path: AbsPath, exec: &ExecAccess) -> PathAccess {
 enum PrintedFiles {
     /// Files that differ from the index.
     Changed,
+    /// Files of which git prints the tracked content, without a look at the working tree.
+    Assumed,
     /// Any tracked file.
     Any,
 }
@@ -126,7 +136,8 @@ fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> 
             (operands > 2 || begins("--t")).then_some(PrintedFiles::Any)
         }
         ("merge-file", _) => begins("--ob").then_some(PrintedFiles::Any),
-        ("grep", _) => (begins("--ca") || names_object(words, place)).then_some(PrintedFiles::Any),
+        ("grep", _) if begins("--ca") || names_object(words, place) => Some(PrintedFiles::Any),
+        ("grep", _) => Some(PrintedFiles::Assumed),
         // With this option it prints the changes.
         ("status", _) => {
             let verbose = |word: &str| is_short_option(word, "v") || word.starts_with("--v");
@@ -234,11 +245,15 @@ fn secrets(
 ) -> Vec<AbsPath> {
     let within = pathspecs(words, place);
     let tree = index.tree();
-    let paths = index.entries().into_iter().filter_map(|entry| {
+    let paths = index.entries().iter().filter_map(|entry| {
         let path = tree.join(&entry.name);
         let named = is_secret(&path) && (within.is_empty() || is_within(&path, &within));
-        let differs = || prints == PrintedFiles::Any || differs(&path, &entry);
-        (named && differs()).then_some(path)
+        let is_printed = || match prints {
+            PrintedFiles::Any => true,
+            PrintedFiles::Assumed => entry.is_assumed,
+            PrintedFiles::Changed => differs(&path, entry, index.written()),
+        };
+        (named && is_printed()).then_some(path)
     });
     paths.take(MOST_FOUND).collect()
 }
@@ -258,7 +273,7 @@ fn named_objects(index: &Index, words: &CommandWords) -> Vec<AbsPath> {
         let id = format!("{:08x}", entry.id_start);
         starts.iter().any(|start| id.starts_with(start.as_str()))
     };
-    let found = index.entries().into_iter().filter(is_named);
+    let found = index.entries().iter().filter(|entry| is_named(entry));
     found.map(|entry| index.tree().join(&entry.name)).take(MOST_FOUND).collect()
 }
 
@@ -277,12 +292,23 @@ fn is_within(path: &AbsPath, places: &[AbsPath]) -> bool {
     places.iter().any(|place| path.strip_prefix(place).is_some())
 }
 
-/// Returns whether a file may differ from its entry in the index: git compares these numbers first, too.
-fn differs(path: &AbsPath, entry: &IndexEntry) -> bool {
+/// Returns whether a file may differ from its entry in the index: git compares these numbers first,
+/// too. If the file was changed when the index was written, or later, git compares the content.
+fn differs(path: &AbsPath, entry: &IndexEntry, written: (i64, i64)) -> bool {
     fs::symlink_metadata(PathBuf::from(path.as_str())).map_or(true, |meta| {
-        let seconds = u32::try_from(meta.mtime()).ok().and_then(|time| usize::try_from(time).ok());
-        let size = usize::try_from(meta.size() & 0xFFFF_FFFF).ok();
-        (seconds, size) != (Some(entry.seconds), Some(entry.size))
+        let [changed, changed_nanos, modified, modified_nanos] = entry.times;
+        let low = |number: i64| usize::try_from(number & 0xFFFF_FFFF).ok();
+        let is = |recorded: usize, found: i64| low(found) == Some(recorded);
+        // Git records no fractions of seconds if it was built without them.
+        let is_fraction = |recorded: usize, found: i64| recorded == 0 || is(recorded, found);
+        let is_same = is(changed, meta.ctime())
+            && is_fraction(changed_nanos, meta.ctime_nsec())
+            && is(modified, meta.mtime())
+            && is_fraction(modified_nanos, meta.mtime_nsec())
+            && usize::try_from(meta.size() & 0xFFFF_FFFF).ok() == Some(entry.size);
+        let is_racy = (meta.mtime(), meta.mtime_nsec()) >= written
+            || modified_nanos == 0 && meta.mtime() >= written.0;
+        !is_same || is_racy
     })
 }
 
@@ -387,7 +413,7 @@ mod tests {
         let named = |words: &[&str]| {
             let mut argv = CommandWords::new();
             words.iter().for_each(|word| argv.push(word));
-            named_objects(&index_above(&project).unwrap(), &argv)
+            named_objects(&index_above(&project).unwrap().unwrap(), &argv)
         };
         assert_eq!(named(&["git", "show", id.trim()]), [project.join(".env")]);
         let peeled = format!("{}^{{blob}}", id.trim());
@@ -396,5 +422,50 @@ mod tests {
         fs::write(root.join(".env"), "S=longer\n").unwrap();
         assert_eq!(read_by(&project, "git diff"), all[..1]);
         assert_eq!(read_by(&project, "git diff -- src"), [""; 0]);
+    }
+
+    /// Each index was written by git 2.47.3, and each command printed the secret.
+    #[test]
+    fn secrets_in_every_kind_of_index_are_found() {
+        for (setup, script) in [
+            (&["update-index --index-version 4"][..], "git show"),
+            (&["update-index --index-version 4"], "git diff"),
+            (&["update-index --index-version 3"], "git diff"),
+            (&["update-index --split-index"], "git diff"),
+            (&["sparse-checkout set --cone --sparse-index a"], "git show"),
+            (&["update-index --skip-worktree b/.env"], "git grep S"),
+            (&["update-index --assume-unchanged b/.env"], "git grep S"),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let root = dir.path().canonicalize().unwrap();
+            let git = |words: &str| {
+                let mut git = Command::new("git");
+                git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(words.split(' '));
+                assert!(git.current_dir(&root).output().unwrap().status.success(), "{words}");
+            };
+            for (file, text) in [("a/a.rs", "1\n"), ("b/.env", "S=a\n"), ("b/zz", "1\n")] {
+                fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+                fs::write(root.join(file), text).unwrap();
+            }
+            git("init -q .");
+            git("add -A");
+            git("commit -q -m a");
+            setup.iter().for_each(|words| git(words));
+            if script == "git diff" {
+                fs::write(root.join("b/.env"), "S=b\n").unwrap();
+            }
+            if script == "git grep S" {
+                fs::remove_file(root.join("b/.env")).unwrap();
+            }
+            let project = AbsPath::new(root.to_str().unwrap()).unwrap();
+            let action = Action::Command { script: script.to_owned() };
+            let facts =
+                collect_action_facts(&action, "Bash", CallLocation { cwd: &project, home: None });
+            let is_found = facts.accesses.iter().any(|access| {
+                matches!(access, Access::Opaque { .. })
+                    || matches!(access, Access::Read(path) if is_secret(&path.path))
+            });
+            assert!(is_found, "{setup:?} {script}: {:?}", facts.accesses);
+        }
     }
 }

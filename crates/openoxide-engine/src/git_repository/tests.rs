@@ -96,7 +96,7 @@ fn a_directory_that_git_accepts_as_a_repository_is_not_skipped() {
     fs::write(git.join("commondir"), "../c\n").unwrap();
     assert!(!is_plain(&path(&project)), "the rest lies elsewhere");
     fs::write(project.join("c/config"), CLONED).unwrap();
-    assert!(is_plain(&path(&project)));
+    assert!(!is_plain(&path(&project)), "another repository");
     for text in [b"../c \n".as_slice(), b"../c\xff\n"] {
         fs::write(git.join("commondir"), text).unwrap();
         assert!(!is_plain(&path(&project)), "another directory: {text:?}");
@@ -129,6 +129,9 @@ fn a_file_in_its_place_leads_to_the_configuration() {
     fs::write(root.join("main/.git/worktrees/w/commondir"), "../..\n").unwrap();
     let gitdir = format!("gitdir: {}\n", root.join("main/.git/worktrees/w").display());
     fs::write(root.join("w/.git"), gitdir).unwrap();
+    assert!(!is_plain(&path(&root.join("w"))), "the repository does not name the worktree");
+    let back = format!("{}\n", root.join("w/.git").display());
+    fs::write(root.join("main/.git/worktrees/w/gitdir"), back).unwrap();
     assert!(is_plain(&path(&root.join("w"))));
     fs::write(root.join("main/.git/config"), "[core]\nfsmonitor = x\n").unwrap();
     assert!(!is_plain(&path(&root.join("w"))));
@@ -172,4 +175,20 @@ fn the_configuration_of_a_submodule_is_checked() {
     assert!(is_plain(&path(&root)), "no submodule");
     write(".git/sharedindex.00", "");
     assert!(!is_plain(&path(&root)), "the index goes on elsewhere");
+}
+
+#[test]
+fn another_repository_is_not_that_of_the_working_tree() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let other = project(&root.join("other"));
+    assert!(is_plain(&path(&other)));
+    for name in ["file", "link"] {
+        fs::create_dir(root.join(name)).unwrap();
+    }
+    let text = format!("gitdir: {}\n", other.join(".git").display());
+    fs::write(root.join("file/.git"), text).unwrap();
+    std::os::unix::fs::symlink(other.join(".git"), root.join("link/.git")).unwrap();
+    assert!(!is_plain(&path(&root.join("file"))));
+    assert!(!is_plain(&path(&root.join("link"))));
 }

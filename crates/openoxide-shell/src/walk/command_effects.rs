@@ -177,6 +177,9 @@ impl ScriptWalk<'_> {
             OutputKind::FileNames { bare } => {
                 let mut roots = Vec::new();
                 for effect in &meaning.effects {
+                    if matches!(effect, CommandEffect::Searches(..)) {
+                        continue;
+                    }
                     let (CommandEffect::Reads(
                         EffectTarget::File(text) | EffectTarget::Printed(text),
                     )

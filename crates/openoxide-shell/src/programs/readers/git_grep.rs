@@ -26,10 +26,16 @@ pub(in super::super) fn read_git_grep(arguments: CommandArguments<'_>) -> Comman
     let search = FileSearch {
         includes_hidden: true,
         includes_ignored: has(&["no-index", "no-exclude-standard"]) && !has(&["exclude-standard"]),
+        excluded_directories: vec![".git".to_owned()],
         ..FileSearch::default()
     };
     let mut targets = read_targets(&meaning);
-    if targets.is_empty() {
+    // A pathspec with magic can name any file of the repository.
+    let is_magic = |target: &EffectTarget| match target {
+        EffectTarget::File(name) | EffectTarget::Pattern(name) => name.starts_with(':'),
+        _ => false,
+    };
+    if targets.is_empty() || targets.iter().any(is_magic) {
         targets.push(EffectTarget::File(".".to_owned()));
     }
     let searches =

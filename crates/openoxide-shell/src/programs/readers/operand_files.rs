@@ -1,6 +1,6 @@
 //! Programs whose operands are files or addresses only under conditions that a row cannot describe.
 
-use openoxide_protocol::CommandClass;
+use openoxide_protocol::{CommandClass, FileSearch};
 
 use super::{
     super::{
@@ -55,6 +55,16 @@ pub(in super::super) fn read_tree(arguments: CommandArguments<'_>) -> CommandMea
                 *effect = CommandEffect::Reads(target.clone());
             }
         }
+        // The lines of the files that another program finds are printed, too.
+        let found = meaning.effects.iter().filter_map(|effect| match effect {
+            CommandEffect::Reads(EffectTarget::Printed(root)) => {
+                let root = EffectTarget::File(root.clone());
+                Some(CommandEffect::Searches(root, FileSearch::all_files()))
+            }
+            _ => None,
+        });
+        let found: Vec<_> = found.collect();
+        meaning.effects.extend(found);
     }
     meaning
 }

@@ -7,13 +7,32 @@ use super::super::{
     command_items::CommandItem,
 };
 
+/// A pattern that matches no file.
+const NO_FILE: &str = "\n";
+
 /// Records for each directory that is read which files below it are searched.
 pub(super) fn add_search(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
     let name = arguments.called_name();
-    if prints_only_names(arguments) {
-        return meaning.effects.retain(|effect| !matches!(effect, CommandEffect::Searches(..)));
+    let names_only = prints_only_names(arguments);
+    // Errors show lines of the lists of ignored files that an option names.
+    let names_list = arguments.items().any(
+        |item| matches!(item, CommandItem::Option { option, .. } if option.name == "ignore-file"),
+    );
+    if names_only && !names_list {
+        meaning.effects.retain(|effect| !matches!(effect, CommandEffect::Searches(..)));
+        if !matches!(name, "rg" | "ripgrep") {
+            return;
+        }
     }
-    let Some(search) = parse_search_scope(name, arguments) else { return };
+    let Some(mut search) = parse_search_scope(name, arguments) else { return };
+    // Its errors show lines of lists of ignored files.
+    if names_only {
+        search = FileSearch {
+            include_patterns: vec![NO_FILE.to_owned()],
+            obeys_ignore_files: true,
+            ..FileSearch::default()
+        };
+    }
     let targets = read_targets(meaning);
     let searches =
         targets.into_iter().map(|target| CommandEffect::Searches(target, search.clone()));
@@ -104,25 +123,32 @@ fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<Fil
     // search the files in it.
     let mut recursive = true;
     let (mut unrestricted, mut negated) = (0, false);
+    // GNU grep searches files that match no pattern, unless the first pattern includes files.
+    let mut excludes_first = None;
     let mut added_types = Vec::new();
     let mut search = FileSearch {
         includes_hidden: !(ripgrep || silver),
-        includes_ignored: !(ripgrep || silver),
+        // ag reads the lists of ignored files in its own way.
+        includes_ignored: !ripgrep,
         obeys_ignore_files: ripgrep,
         ..FileSearch::default()
     };
     for item in arguments.items() {
         let CommandItem::Option { option, value } = item else { continue };
+        if let "include" | "exclude" | "exclude-from" = option.name {
+            excludes_first.get_or_insert(option.name != "include");
+        }
         match option.name {
             "r" | "R" | "recursive" | "dereference-recursive" if !ripgrep => recursive = true,
             "d" | "directories" => recursive = value != Some(ArgumentWord::Known("skip")),
             "u" | "unrestricted" => unrestricted += 1,
             "hidden" | "." => search.includes_hidden = true,
-            "no-ignore" | "no-ignore-vcs" | "no-ignore-files" | "U" | "skip-vcs-ignores" | "a"
-                if ripgrep && option.name.starts_with("no") || silver =>
-            {
+            // Any of them changes which lists apply, or what they mean.
+            "no-ignore-messages" => {}
+            "no-require-git" | "ignore-file-case-insensitive" if ripgrep => {
                 search.includes_ignored = true;
             }
+            option if ripgrep && option.starts_with("no-ignore") => search.includes_ignored = true,
             "t" | "type" if ripgrep => {
                 search.include_patterns.extend(type_patterns(value).map(str::to_owned));
             }
@@ -166,7 +192,10 @@ fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<Fil
     if negated || !search.include_patterns.is_empty() {
         search.exclude_patterns.clear();
     }
-    if negated {
+    if excludes_first == Some(true) {
+        search.include_patterns.clear();
+    }
+    if negated || ripgrep && !search.include_patterns.is_empty() {
         search.excluded_directories.clear();
     }
     search.includes_ignored |= unrestricted > 0;
