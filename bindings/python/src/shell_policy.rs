@@ -10,11 +10,11 @@ mod path_rules;
 use std::path::{Path, PathBuf};
 
 use openoxide_adapters::{llm_do::translate_config, policy_translation::PolicyTextError};
-use openoxide_engine::{CallLocation, absolute_directory, collect_action_facts};
-use openoxide_permission::{
-    EvaluationContext, Layer, LayerKind, PathAnchors, PolicyStack, default_layer, evaluate,
+use openoxide_engine::{
+    CallLocation, absolute_directory, collect_action_facts, evaluate_tool_rules,
 };
-use openoxide_protocol::{AbsPath, Action, Decision, OperationFacts, PermissionMode};
+use openoxide_permission::{Layer, LayerKind, PathAnchors, PolicyStack, default_layer};
+use openoxide_protocol::{AbsPath, Action, Decision, OperationFacts};
 use openoxide_store::UserEnvironment;
 use pyo3::{prelude::*, types::PyDict};
 use serde_json::{Value, json};
@@ -173,9 +173,7 @@ impl ShellSettings {
 
     fn evaluate(&self, policy: &PolicyStack, facts: &OperationFacts) -> Decision {
         let roots: Vec<_> = std::iter::once(&self.cwd).chain(&self.roots).cloned().collect();
-        let (mode, cwd) = (PermissionMode::Default, &self.cwd);
-        let context = EvaluationContext { mode, cwd, roots: &roots, policy_error: None };
-        evaluate(policy, &context, facts)
+        evaluate_tool_rules(policy, facts, &self.cwd, &roots)
     }
 
     /// Compiles the rules. A rule whose use is unknown is left out if `drops_unknown` is true.

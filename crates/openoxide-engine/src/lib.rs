@@ -74,6 +74,7 @@ mod symlink_moves;
 #[cfg(test)]
 mod test_user;
 mod tool_context;
+mod tool_rules;
 mod tracked_secrets;
 mod url_host;
 mod user_git_config;
@@ -132,3 +133,4 @@ pub use sandbox_opt_out::{RUN_WITHOUT_SANDBOX, sandbox_opt_out_access};
 pub use sandbox_profile::{CallerRestriction, canonicalize_existing, canonicalize_or_keep};
 pub use shell_job::shell_job_task;
 pub use tool_context::ToolContext;
+pub use tool_rules::evaluate_tool_rules;

@@ -199,12 +199,13 @@ fn only_the_engine_decides_uses_grants_up_and_writes_records() {
 }
 
 /// A permit is redeemed by a planned run, which the engine starts. The CLI itself starts only the
-/// evaluator of rule files and, for `sandbox run`, a program that no policy concerns.
+/// evaluator of rule files and, for `sandbox run`, a program that no policy concerns. The shell tool
+/// of the Python package runs a command that its own rules, and its caller's, have allowed.
 ///
 /// Guards I24.
 #[test]
 fn only_the_engine_starts_permitted_programs() {
-    let starters = ["starlark_process.rs", "commands/sandbox/sandbox_run.rs"];
+    let starters = ["starlark_process.rs", "commands/sandbox/sandbox_run.rs", "confined_run.rs"];
     let starts = [
         "Command::new(",
         "ConfinedRun::start(",
@@ -411,7 +412,7 @@ fn no_document_was_left_unfinished() {
     let unfinished = |name: &&str| {
         let text = fs::read_to_string(workspace().join(name)).unwrap();
         // A place of a difference is none of ours.
-        let ours = |line: &str| line.contains("@@") && !line.starts_with("  | @@ -");
+        let ours = |line: &str| line.contains("@@") && !line.contains("@@ -");
         text.lines().any(|line| line.contains("TODO") || ours(line))
     };
     assert!(listed.lines().count() > 5);
