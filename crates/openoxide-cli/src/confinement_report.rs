@@ -1,30 +1,12 @@
-//! Reports about a confined run: notes for the person, and the record for the audit journal.
+//! Notes for the person about a confined run.
 
-pub(crate) mod post_run_findings;
-
-use openoxide_engine::ConfinementRecord;
+use openoxide_engine::{describe_denial, describe_finding};
 use openoxide_sandbox::{
     self as sandbox, EnforcementPlan, SandboxBackend, SandboxDenial, SandboxReport,
 };
-use openoxide_store::audit::EnforcementRecord;
 use openoxide_tui::{LineMode, escape_text};
 
 use crate::user_messages;
-
-/// Returns the record of a command's confinement.
-pub(crate) fn confinement_record(report: &SandboxReport) -> ConfinementRecord {
-    let stricter =
-        report.plan.clauses.iter().filter(|(_, held, _)| *held != sandbox::Enforcement::Enforced);
-    let stricter = stricter.map(|(clause, ..)| clause.as_str().to_owned()).collect();
-    ConfinementRecord {
-        enforcement: Some(EnforcementRecord {
-            backend: report.plan.backend.as_str().to_owned(),
-            stricter,
-        }),
-        denials: report.denials.iter().map(describe_denial).collect(),
-        findings: report.findings.iter().map(post_run_findings::describe_finding).collect(),
-    }
-}
 
 /// Reports the fallback backend if one was used, the denials, and the findings to review.
 pub(crate) fn print_report(report: &SandboxReport) {
@@ -39,7 +21,7 @@ pub(crate) fn print_report(report: &SandboxReport) {
         ));
     }
     for one in &report.findings {
-        user_messages::print_note(&post_run_findings::describe_finding(one));
+        user_messages::print_note(&describe_finding(one));
     }
     if let Some(note) = listening_note(&report.listening_ports) {
         user_messages::print_note(&note);
@@ -75,26 +57,6 @@ fn fallback_note(plan: &EnforcementPlan) -> String {
         .filter_map(|(clause, _, why)| Some(format!("; {}: {}", clause.as_str(), why.as_deref()?)));
     let name = plan.backend.as_str();
     stricter.fold(format!("confined by the backend `{name}`"), |text, one| text + &one)
-}
-
-fn describe_denial(denial: &SandboxDenial) -> String {
-    match denial {
-        SandboxDenial::Connect { host, port } => {
-            format!("a connection to {}:{port}", escape_text(host, LineMode::SingleLine))
-        }
-        SandboxDenial::Write { path } => {
-            format!("changing `{}`", escape_text(path.as_str(), LineMode::SingleLine))
-        }
-        SandboxDenial::Read { path } => {
-            format!("reading `{}`", escape_text(path.as_str(), LineMode::SingleLine))
-        }
-        SandboxDenial::UnixSocket { path } => {
-            format!(
-                "the socket of a service outside, `{}`",
-                escape_text(path, LineMode::SingleLine)
-            )
-        }
-    }
 }
 
 /// Returns a hint at a rule that would allow the denied access.

@@ -6,12 +6,13 @@ mod displayed_path;
 
 use std::{collections::BTreeMap, io};
 
+use openoxide_engine::describe_finding;
 use openoxide_protocol::{AbsPath, PresentationKind, RequestPresentation};
 use openoxide_sandbox::{CommitResult, SkippedChange, StagedChange, StagedChanges, StagingArea};
 
 use displayed_path::display_path;
 
-use crate::{confinement_report::post_run_findings, user_messages};
+use crate::user_messages;
 
 /// A one-line question with the presentation of the changes.
 #[derive(Clone, Debug)]
@@ -94,7 +95,7 @@ pub(crate) fn print_result(committed: &CommitResult) {
     });
     print_skipped(&committed.skipped);
     for one in &committed.findings {
-        user_messages::print_note(&post_run_findings::describe_finding(one));
+        user_messages::print_note(&describe_finding(one));
     }
 }
 

@@ -54,6 +54,7 @@ pub(crate) fn print_warning(warning: &EngineWarning) {
         }
         EngineWarning::GrantNotCounted(_) | EngineWarning::GrantNotSaved(_) => print_error(warning),
         EngineWarning::NotRecorded(_)
+        | EngineWarning::NotQueued(_)
         | EngineWarning::AlreadyAnswered(_)
         | EngineWarning::AnswerNotShared(_)
         | EngineWarning::ScanTruncated

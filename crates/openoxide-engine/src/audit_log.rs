@@ -42,6 +42,8 @@ impl RecordOrigin {
     pub const RUN: Self = Self { via: "run", agent: "person" };
     /// A request of Codex that `openoxide codex review` answers.
     pub const CODEX_REVIEW: Self = Self { via: "codex review", agent: "codex" };
+    /// A call of a program that uses this crate. The program names its agent.
+    pub const LIBRARY: Self = Self { via: "openoxide-engine", agent: "agent" };
     /// A call of a Python program that uses the package `tool_approval`.
     pub const PYTHON: Self = Self { via: "tool_approval", agent: "python" };
 }

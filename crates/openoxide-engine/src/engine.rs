@@ -84,6 +84,16 @@ impl EngineOptions {
             include_managed: false,
         }
     }
+
+    /// Returns the options for a program that executes the calls that it checks: the policy of its
+    /// user and of its working directory. The managed policy applies in any case.
+    ///
+    /// # Errors
+    /// Returns an error if the working directory is unknown or cannot be used.
+    pub fn from_process() -> Result<Self, EngineOpenError> {
+        let options = Self::new(UserEnvironment::from_process(), absolute_directory(None)?);
+        Ok(Self { include_managed: true, ..options })
+    }
 }
 
 /// The facts about a call, and the decision of the policy.

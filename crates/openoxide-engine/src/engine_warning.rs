@@ -26,6 +26,9 @@ pub enum EngineWarning {
     /// The rules of an approval could not be saved, so it applies once.
     #[error("the grant was not saved: {0}")]
     GrantNotSaved(GrantSaveError),
+    /// The request could not be registered, so only this process can answer it.
+    #[error("the request can only be answered here: {0}")]
+    NotQueued(RequestStoreError),
     /// The request had already been answered by another reviewer; its name.
     #[error("already answered by {0}")]
     AlreadyAnswered(String),

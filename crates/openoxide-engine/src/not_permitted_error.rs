@@ -4,10 +4,13 @@
 //! same way.
 
 use openoxide_permission::OperationRefusal;
-use openoxide_protocol::{ApprovalRequest, Decision, RuleRef};
+use openoxide_protocol::{ApprovalRequest, Decision, Effect, RuleRef};
 use thiserror::Error;
 
-use crate::dispatcher::{GateReply, SessionClosedError};
+use crate::{
+    dispatcher::{GateReply, SessionClosedError},
+    review_record::{ReviewOutcome, ReviewRecord, WaitError},
+};
 
 /// A rule, a mode or the gate itself denies the call. Asking again changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -45,6 +48,21 @@ pub struct UnanswerableError {
     pub request: Box<ApprovalRequest>,
 }
 
+/// The request for approval was not answered in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("This tool call requires the user's approval, and the request expired without an answer.")]
+pub struct ExpiredError;
+
+/// The wait for the answer to a request failed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "This tool call requires the user's approval, but waiting for the answer failed: {message}"
+)]
+pub struct ReviewFailedError {
+    /// A description of the problem.
+    pub message: String,
+}
+
 /// An error that is returned when a tool may not run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotPermittedError {
@@ -63,12 +81,23 @@ pub enum NotPermittedError {
     /// No reviewer can be asked.
     #[error(transparent)]
     Unanswerable(#[from] UnanswerableError),
+    /// The request was not answered in time.
+    #[error(transparent)]
+    Expired(#[from] ExpiredError),
+    /// The wait for the answer failed.
+    #[error(transparent)]
+    ReviewFailed(#[from] ReviewFailedError),
     /// The session is over.
     #[error(transparent)]
     SessionClosed(#[from] SessionClosedError),
 }
 
 impl DeniedError {
+    /// Returns the error for a call that is denied without an evaluation.
+    pub(crate) fn from_reason(reason: &str) -> Self {
+        Self { decision: Box::new(denied_without_evaluation(reason)) }
+    }
+
     /// Returns the rule that denies the call, or `None` if a mode or the gate itself denies it.
     #[must_use]
     pub fn rule(&self) -> Option<&RuleRef> {
@@ -86,7 +115,30 @@ impl NotPermittedError {
             Self::Rejected(_)
             | Self::Cancelled(_)
             | Self::Unanswerable(_)
+            | Self::Expired(_)
+            | Self::ReviewFailed(_)
             | Self::SessionClosed(_) => true,
+        }
+    }
+}
+
+impl NotPermittedError {
+    /// Returns the error of a refused operation. If a reviewer was asked, the outcome of the review
+    /// is more precise than the refusal.
+    #[must_use]
+    pub fn from_review(refusal: OperationRefusal, review: Option<&ReviewRecord>) -> Self {
+        match review.map(ReviewRecord::outcome) {
+            Some(ReviewOutcome::Denied(decision)) => {
+                DeniedError { decision: decision.clone() }.into()
+            }
+            Some(ReviewOutcome::Expired) => ExpiredError.into(),
+            Some(ReviewOutcome::Interrupted | ReviewOutcome::Failed(WaitError::Abandoned)) => {
+                CancelledError.into()
+            }
+            Some(ReviewOutcome::Failed(error)) => {
+                ReviewFailedError { message: error.to_string() }.into()
+            }
+            Some(ReviewOutcome::Answered { .. }) | None => refusal.into(),
         }
     }
 }
@@ -113,6 +165,14 @@ pub(crate) fn permit_from_reply(
     }
 }
 
+/// Returns the decision for a call that is denied without an evaluation.
+pub(crate) fn denied_without_evaluation(reason: &str) -> Decision {
+    let (parts, findings) = (Vec::new(), Vec::new());
+    let (suggested_rules, obligations) = (Vec::new(), Vec::new());
+    let (effect, reason, rule) = (Effect::Deny, reason.to_owned(), None);
+    Decision { effect, reason, rule, parts, findings, suggested_rules, obligations }
+}
+
 /// Returns the message for a denied call. It names the rule, so the model does not try the same
 /// action in another form. It does not include the location of the rule.
 fn denial_message(decision: &Decision) -> String {
@@ -130,8 +190,6 @@ fn denial_message(decision: &Decision) -> String {
 
 #[cfg(test)]
 mod tests {
-    use openoxide_protocol::Effect;
-
     use super::*;
 
     fn decision(rule: Option<(&str, Option<&str>)>) -> Box<Decision> {

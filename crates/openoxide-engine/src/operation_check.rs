@@ -23,6 +23,7 @@ use crate::{
     hooks::HookCall,
     ids::new_approval_id,
     limited_grants::GrantUseMode,
+    not_permitted_error::denied_without_evaluation,
     operation_facts::{CallLocation, collect_action_facts, collect_operation_facts},
     presentation::{operation_title, present_operation},
     review_record::ReviewRecord,
@@ -117,6 +118,13 @@ impl ExecutionPermit {
         DirectoryIdentity::at(&self.operation.cwd) == self.directory
     }
 
+    /// Uses the permit, and returns the operation that may now be executed once. A tool executes
+    /// the input of this operation, which is the one that was approved.
+    #[must_use]
+    pub fn into_operation(self) -> Operation {
+        *self.operation
+    }
+
     /// Uses the permit, and returns whether it was given for this operation.
     #[must_use]
     pub fn redeem_for(self, operation: &Operation) -> bool {
@@ -174,7 +182,7 @@ impl GateVerdict {
 impl Engine {
     /// Checks an operation: runs its hooks, uses limited grants, asks the gate, and records the
     /// decision. If the policy requires the record and it cannot be written, the operation needs a
-    /// reviewer's approval.
+    /// reviewer's approval. If the managed policy has errors, the operation is denied.
     ///
     /// # Errors
     /// If the hooks were interrupted. Nothing was decided then.
@@ -184,6 +192,11 @@ impl Engine {
         options: CheckOptions,
         host: &dyn CheckHost,
     ) -> Result<CheckOutcome<'_>, InterruptedError> {
+        if let Some(why) = self.managed_policy_error() {
+            warn_on_error(self.audit_log.record_refusal(options.origin, &operation, why), host);
+            let decision = Box::new(denied_without_evaluation(why));
+            return Ok(CheckOutcome::Denied(OperationRefusal::Denied(decision)));
+        }
         Ok(self.prepare_call(operation, options, host)?.decide(host))
     }
 
@@ -423,7 +436,7 @@ impl<'e> PendingApproval<'e> {
 }
 
 /// Returns the number of a record, or warns that it could not be written.
-fn warn_on_error(written: Result<u64, AuditError>, host: &dyn CheckHost) -> Option<u64> {
+pub(crate) fn warn_on_error(written: Result<u64, AuditError>, host: &dyn CheckHost) -> Option<u64> {
     written.map_err(|error| host.warn(EngineWarning::NotRecorded(error))).ok()
 }
 

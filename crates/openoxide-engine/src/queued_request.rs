@@ -27,7 +27,7 @@ use crate::{
 /// The interval between two checks for an answer. Each check reads one number of shared memory: a
 /// delay of 50 ms is not noticeable, and the cost of twenty checks per second is not measurable.
 /// Notifications (inotify) would need another dependency and a database that never moves.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 const APPROVED_ONCE: ApprovalResponse = ApprovalResponse::new_approval(GrantScope::Once);
 
@@ -134,7 +134,7 @@ impl PendingApproval<'_> {
         self.review_record(ReviewOutcome::Failed(error))
     }
 
-    fn review_record(&self, outcome: ReviewOutcome) -> ReviewRecord {
+    pub(crate) fn review_record(&self, outcome: ReviewOutcome) -> ReviewRecord {
         let can_save_grant = self.engine().grant_file().is_some();
         ReviewRecord { request: self.request().clone(), outcome, can_save_grant }
     }
@@ -170,6 +170,7 @@ impl QueuedRequest<'_> {
     /// Waits until the reviewer or another process answers, or the request ends in another way.
     #[must_use]
     pub fn wait_with(mut self, reviewer: &mut dyn Reviewer) -> ReviewRecord {
+        reviewer.open(self.request());
         loop {
             let outcome = match reviewer.poll_answer(POLL_INTERVAL) {
                 ReviewStatus::Answered(response) => {

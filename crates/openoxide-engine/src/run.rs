@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    io,
+    env, io,
     os::unix::process::ExitStatusExt as _,
     process::{Command, ExitStatus},
     time::Instant,
@@ -10,8 +10,8 @@ use std::{
 
 use openoxide_protocol::{AbsPath, Access, Decision, Effect, Operation, SandboxRestrictions};
 use openoxide_sandbox::{
-    CommandOutcome, LaunchConfig, ResourceLimits, RuntimeRequest, SandboxError, SandboxReport,
-    StagingArea, has_terminal, run_confined,
+    CommandOutcome, ConfinedRun, LaunchConfig, ResourceLimits, RuntimeRequest, SandboxError,
+    SandboxReport, StagingArea, has_terminal,
 };
 use openoxide_store::SandboxSettings;
 use thiserror::Error;
@@ -118,7 +118,7 @@ impl PlannedRun<'_> {
         loop {
             let began = Instant::now();
             let Attempt { held: Some(held), record } = next else {
-                let status = launcher.command().status();
+                let status = launcher.run_without_sandbox();
                 let confinement = ConfinementRecord::default();
                 engine.record_outcome(next.record, &status, began, confinement, host);
                 return Ok(RunReport { status, stage: None });
@@ -201,7 +201,7 @@ impl Launcher<'_> {
             argv: options.argv.iter().map(Into::into).collect(),
             cwd: canonicalize_or_keep(&self.operation.cwd),
             environment: options.environment.clone(),
-            terminal: has_terminal(),
+            terminal: options.output.is_none() && has_terminal(),
             has_reviewer: true,
             reviews_file_changes: options.live,
             limits: limits(self.engine.sandbox_settings()),
@@ -209,7 +209,31 @@ impl Launcher<'_> {
         };
         let mut ask =
             |question: RuntimeRequest, gone: &dyn Fn() -> bool| host.answer(&question, held, gone);
-        Ok((run_confined(&launch, options.supervisor, &mut ask)?, stage))
+        let supervised = self.run_captured(self.supervisor()?, |supervisor| {
+            let run = ConfinedRun::start(&launch, supervisor)?;
+            host.on_attempt_started(run.canceller());
+            run.wait(&mut ask)
+        });
+        Ok((supervised.map_err(start_error)??, stage))
+    }
+
+    /// Returns the command that starts the supervisor of the sandbox.
+    fn supervisor(&self) -> Result<Command, SandboxError> {
+        let mut command = Command::new(env::current_exe().map_err(start_error)?);
+        command.args(self.options.supervisor);
+        Ok(command)
+    }
+
+    fn run_without_sandbox(&self) -> io::Result<ExitStatus> {
+        self.run_captured(self.command(), |mut command| command.status()).flatten()
+    }
+
+    /// Runs a command whose output is captured if the options say so.
+    fn run_captured<T>(&self, command: Command, run: impl FnOnce(Command) -> T) -> io::Result<T> {
+        match &self.options.output {
+            Some(output) => output.capture(command, run),
+            None => Ok(run(command)),
+        }
     }
 
     /// Returns the command without a sandbox. Its environment contains no variable that makes bash
@@ -222,6 +246,10 @@ impl Launcher<'_> {
         command.env_clear().envs(sanitized_env());
         command
     }
+}
+
+fn start_error(error: io::Error) -> SandboxError {
+    SandboxError::Setup { step: "starting the supervisor".to_owned(), error }
 }
 
 /// Returns the files whose change was allowed by name. Steering files among them stay writable.

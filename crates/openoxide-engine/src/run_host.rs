@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 
 use openoxide_protocol::{AbsPath, Operation, SandboxRestrictions};
-use openoxide_sandbox::{PostRunFinding, RuntimeDecision, RuntimeRequest, SandboxReport};
+use openoxide_sandbox::{
+    PostRunFinding, RunCanceller, RuntimeDecision, RuntimeRequest, SandboxReport,
+};
 use openoxide_store::audit::RequestedConfinement;
 
 use crate::{
-    audit_log::ConfinementRecord, check_host::CheckHost, operation_check::ExecutionPermit,
-    remedy::Remedy, sandbox_profile::CallerRestriction,
+    audit_log::ConfinementRecord, captured_output::CapturedOutput, check_host::CheckHost,
+    operation_check::ExecutionPermit, remedy::Remedy, sandbox_profile::CallerRestriction,
 };
 
 /// The options for running a permitted command.
@@ -27,6 +29,8 @@ pub struct RunOptions<'a> {
     pub live: bool,
     /// The arguments with which this program starts itself as the supervisor of the sandbox.
     pub supervisor: &'a [&'a str],
+    /// The output of the command, or `None` if it inherits the standard streams of this process.
+    pub output: Option<CapturedOutput>,
 }
 
 /// The program that runs a permitted command. It answers questions and shows progress.
@@ -39,6 +43,9 @@ pub trait RunHost: CheckHost {
         held: &SandboxRestrictions,
         gone: &dyn Fn() -> bool,
     ) -> RuntimeDecision;
+
+    /// Receives a handle that ends the command which has been started in the sandbox.
+    fn on_attempt_started(&self, _canceller: RunCanceller) {}
 
     /// Shows the result of an attempt.
     fn on_attempt_ended(&self, report: &SandboxReport);

@@ -2,6 +2,17 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+/// Returns the URL that rules about hosts are matched against when a program connects to a host.
+#[must_use]
+pub fn connection_url(host: &str, port: u16) -> String {
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    match port {
+        443 => format!("https://{host}/"),
+        80 => format!("http://{host}/"),
+        _ => format!("tcp://{host}:{port}/"),
+    }
+}
+
 /// Returns the host in lower case, without user, port and trailing dot.
 ///
 /// Clients disagree about unusual URLs (backslashes, whitespace, several `@`, percent signs in the

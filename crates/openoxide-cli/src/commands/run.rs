@@ -178,6 +178,7 @@ impl RunTarget {
             stage: context.args.stage,
             live: context.args.live,
             supervisor: &SUPERVISOR_ARGS,
+            output: None,
         };
         let planned = permit.plan(context.engine, options, context)?;
         announce(&planned, context.engine);

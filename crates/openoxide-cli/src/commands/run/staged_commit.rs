@@ -3,7 +3,7 @@
 use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Instant};
 
 use openoxide_engine::{
-    CheckOptions, ConfinementRecord, InterruptedError, RecordOrigin, digest_call,
+    CheckOptions, ConfinementRecord, InterruptedError, RecordOrigin, describe_finding, digest_call,
 };
 use openoxide_protocol::{Action, Operation};
 use openoxide_sandbox::{StagedChange, StagedChanges, StagingArea};
@@ -17,7 +17,6 @@ use super::{
 };
 use crate::{
     commands::call_operation,
-    confinement_report::post_run_findings,
     program_exit::ProgramExit,
     staged_changes::{
         NO_CHANGE_MESSAGE, changes_to_show, present_changes, print_result, read_staged_changes,
@@ -129,7 +128,7 @@ fn commit_changes(
     quarantine_restore::offer_restore(around, &committed.findings);
     let whole = committed.skipped.is_empty();
     let status = ExitStatus::from_raw(if whole { 0 } else { 1 << 8 });
-    let found = committed.findings.iter().map(post_run_findings::describe_finding).collect();
+    let found = committed.findings.iter().map(describe_finding).collect();
     let record = ConfinementRecord { findings: found, ..ConfinementRecord::default() };
     around.engine.record_outcome(number, &Ok(status), began, record, around);
     (!whole).then_some(ProgramExit::RunFailed)

@@ -3,7 +3,7 @@
 
 use openoxide_engine::{
     CheckHost, CheckOptions, ConfinementRecord, EngineWarning, ExecutionPermit, InterruptWatch,
-    RecordOrigin, Remedy, ReviewRecord, RunHost,
+    RecordOrigin, Remedy, ReviewRecord, RunHost, connection_url,
 };
 use openoxide_protocol::{
     AbsPath, Action, ApprovalResponse, GrantScope, Operation, SandboxRestrictions,
@@ -19,7 +19,7 @@ use crate::{
         call_operation,
         run::{approval::ApprovalVerdict, explicit_approval, quarantine_restore},
     },
-    confinement_report::{confinement_record, print_report},
+    confinement_report::print_report,
     terminal_host::TerminalHost,
     user_messages,
 };
@@ -43,12 +43,7 @@ impl RunContext<'_> {
     }
 
     fn fetch_operation(&self, host: &str, port: u16) -> Operation {
-        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-        let url = match port {
-            443 => format!("https://{host}/"),
-            80 => format!("http://{host}/"),
-            _ => format!("tcp://{host}:{port}/"),
-        };
+        let url = connection_url(host, port);
         let input = json!({ "url": url });
         let action = Action::Fetch { url };
         let operation = call_operation::new_person_operation(
@@ -91,7 +86,7 @@ impl RunHost for RunContext<'_> {
     }
 
     fn describe(&self, report: &SandboxReport) -> ConfinementRecord {
-        confinement_record(report)
+        ConfinementRecord::from_report(report)
     }
 
     fn on_quarantined_files(&self, found: &[PostRunFinding]) {

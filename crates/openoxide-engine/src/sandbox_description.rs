@@ -1,11 +1,55 @@
-//! Messages to a person after a confined run.
+//! Descriptions of a confined run, for a person and for the audit log.
 
-use openoxide_protocol::AbsPath;
-use openoxide_sandbox::PostRunFinding;
-use openoxide_tui::{LineMode, escape_text};
+use openoxide_protocol::{
+    AbsPath,
+    escape::{LineMode, escape_text},
+};
+use openoxide_sandbox::{Enforcement, PostRunFinding, SandboxDenial, SandboxReport};
+use openoxide_store::audit::EnforcementRecord;
 
-/// Returns a description of a finding, with advice.
-pub(crate) fn describe_finding(found: &PostRunFinding) -> String {
+use crate::audit_log::ConfinementRecord;
+
+impl ConfinementRecord {
+    /// Returns the record of a confined command.
+    #[must_use]
+    pub fn from_report(report: &SandboxReport) -> Self {
+        let stricter =
+            report.plan.clauses.iter().filter(|(_, held, _)| *held != Enforcement::Enforced);
+        let stricter = stricter.map(|(clause, ..)| clause.as_str().to_owned()).collect();
+        let backend = report.plan.backend.as_str().to_owned();
+        Self {
+            enforcement: Some(EnforcementRecord { backend, stricter }),
+            denials: report.denials.iter().map(describe_denial).collect(),
+            findings: report.findings.iter().map(describe_finding).collect(),
+        }
+    }
+}
+
+/// Returns a description of an access that the sandbox refused. Hostile text in it is escaped.
+#[must_use]
+pub fn describe_denial(denial: &SandboxDenial) -> String {
+    match denial {
+        SandboxDenial::Connect { host, port } => {
+            format!("a connection to {}:{port}", escape_text(host, LineMode::SingleLine))
+        }
+        SandboxDenial::Write { path } => {
+            format!("changing `{}`", escape_text(path.as_str(), LineMode::SingleLine))
+        }
+        SandboxDenial::Read { path } => {
+            format!("reading `{}`", escape_text(path.as_str(), LineMode::SingleLine))
+        }
+        SandboxDenial::UnixSocket { path } => {
+            format!(
+                "the socket of a service outside, `{}`",
+                escape_text(path, LineMode::SingleLine)
+            )
+        }
+    }
+}
+
+/// Returns a description of a finding, with advice. Hostile text in it is escaped.
+#[must_use]
+pub fn describe_finding(found: &PostRunFinding) -> String {
     match found {
         PostRunFinding::RunEnded { path } => {
             format!(
