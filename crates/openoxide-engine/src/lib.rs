@@ -267,3 +267,9 @@ pub use supervisor_entry::run_as_supervisor;
 pub use tool_context::ToolContext;
 pub use tool_rules::evaluate_tool_rules;
 pub use url_host::connection_url;
+
+/// The guide for users of this crate, whose examples are tests.
+#[cfg(doctest)]
+#[expect(rustdoc::invalid_codeblock_attributes, reason = "the tests of the guide read them")]
+#[doc = include_str!("../../../docs/guide/src/rust.md")]
+struct GuidePage;

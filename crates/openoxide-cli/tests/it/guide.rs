@@ -10,8 +10,9 @@
 //!   it asks, those after a dot in the second step of `p`. The final content of the screen must
 //!   follow.
 //!
-//! The home is `/home/ann`, the project `/home/ann/project`. The home of the chapter about the
-//! sandbox is not below `/tmp`.
+//! The home is `/home/ann`, the project `/home/ann/project`. The homes of the chapters that run
+//! commands in the sandbox are not below `/tmp`. The chapter about Rust also has the examples of
+//! `openoxide-engine` in its path; its Rust code is a doctest of that crate.
 
 use std::{
     fs,
@@ -21,6 +22,7 @@ use std::{
 };
 
 use crate::{
+    engine_examples::{EXAMPLES, example},
     prompt::Terminal,
     support::{OPENOXIDE, World, workspace},
 };
@@ -68,7 +70,7 @@ struct Reader {
 impl Reader {
     fn new(chapter: &str) -> Self {
         // A home below /tmp is none to a confined program; and a short path is not broken by the terminal.
-        let world = if chapter == "sandbox.md" {
+        let world = if ["sandbox.md", "rust.md"].contains(&chapter) {
             World::in_place(&workspace().join("target"))
         } else {
             World::new()
@@ -76,6 +78,9 @@ impl Reader {
         let bin = world.root().join(".local/bin");
         fs::create_dir_all(&bin).unwrap();
         symlink(OPENOXIDE, bin.join("openoxide")).unwrap();
+        if chapter == "rust.md" {
+            EXAMPLES.iter().for_each(|name| symlink(example(name), bin.join(name)).unwrap());
+        }
         Self { world }
     }
 

@@ -23,6 +23,8 @@ mod directories;
 #[cfg(test)]
 mod effects;
 #[cfg(test)]
+mod engine_examples;
+#[cfg(test)]
 mod formats;
 #[cfg(test)]
 mod golden;

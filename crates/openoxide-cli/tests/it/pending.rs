@@ -22,7 +22,7 @@ pub(crate) fn ask(world: &World, args: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-fn pending(world: &World) -> Vec<Value> {
+pub(crate) fn pending(world: &World) -> Vec<Value> {
     let output = world.run(&["pending", "--json"], b"");
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
