@@ -7,7 +7,6 @@ use openoxide_protocol::{AbsPath, Decision, OperationFacts, PermissionMode};
 ///
 /// The policy of the user is not consulted: a program that has an [`Engine`](crate::Engine), too,
 /// applies the stricter decision.
-#[must_use]
 pub fn evaluate_tool_rules(
     rules: &PolicyStack,
     facts: &OperationFacts,
