@@ -37,12 +37,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         command.args(arguments).current_dir(package()).env("OPENOXIDE_PROGRAM", &openoxide);
         Step { name, command }
     };
-    let site = environment.directory().join("site");
-    let site = site.to_string_lossy();
+    let (site, interpreter) = (environment.directory().join("site"), environment.interpreter());
+    let (site, interpreter) = (site.to_string_lossy(), interpreter.to_string_lossy());
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     Ok(run_all(vec![
         step("mypy", &[]),
-        step("pyright", &[]),
+        step("pyright", &["--pythonpath", &interpreter]),
         step("pytest", &arguments),
         step("mkdocs", &["build", "--strict", "--quiet", "--site-dir", &site]),
     ])?)

@@ -41,7 +41,8 @@ impl PythonEnvironment {
         succeed(&mut pip)
     }
 
-    fn interpreter(&self) -> PathBuf {
+    /// Returns the path of the interpreter.
+    pub(super) fn interpreter(&self) -> PathBuf {
         self.directory.join("bin/python")
     }
 }
