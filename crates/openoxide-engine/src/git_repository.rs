@@ -175,7 +175,7 @@ fn belongs_to_tree(found: &GitDirectories, git: &Path, tree: &Path) -> bool {
 }
 
 /// Directories of a repository with files whose lines git prints (gitrepository-layout(5)).
-const PRINTED_DIRECTORIES: [&str; 15] = [
+const PRINTED_DIRECTORIES: [&str; 17] = [
     "",
     "objects",
     "objects/pack",
@@ -191,6 +191,8 @@ const PRINTED_DIRECTORIES: [&str; 15] = [
     "rr-cache",
     "worktrees/*",
     "rr-cache/*",
+    "branches",
+    "remotes",
 ];
 
 /// The entries of a repository that may be links, because git prints nothing of them.

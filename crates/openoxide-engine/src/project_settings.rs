@@ -106,7 +106,7 @@ fn has_steering_file(
     let home = home.map(|home| Path::new(home.as_str()));
     // Files in the home directory belong to the user.
     let steered_from = |above: &Path, file: &SteeringFile, program: &str| {
-        home != Some(above) && distrusts_program(file, &above.join(file.pattern()), program)
+        home != Some(above) && distrusts_program(file, &above.join(file.pattern()), program, home)
     };
     let Some(below) = operand_directories(exec, &places, cwd) else { return !settings.is_empty() };
     let above = || {
@@ -181,7 +181,7 @@ pub(crate) fn path_spellings(place: &AbsPath) -> Vec<PathBuf> {
 }
 
 /// Returns whether this file exists and makes the program untrusted.
-fn distrusts_program(file: &SteeringFile, path: &Path, program: &str) -> bool {
+fn distrusts_program(file: &SteeringFile, path: &Path, program: &str, home: Option<&Path>) -> bool {
     if is_renamed_link(file, path) {
         return true;
     }
@@ -196,7 +196,7 @@ fn distrusts_program(file: &SteeringFile, path: &Path, program: &str) -> bool {
         DistrustCondition::NamesFiles(keys) => {
             spelled(path, keys).iter().any(|path| may_name(path, keys))
         }
-        DistrustCondition::FailsCheck(check) => settings_checks::fails(check, path),
+        DistrustCondition::FailsCheck(check) => settings_checks::fails(check, path, home),
     }
 }
 
@@ -266,7 +266,7 @@ fn is_linked(word: &str, above: &Path) -> bool {
 /// Returns whether this file exists and makes any program untrusted.
 pub(crate) fn is_distrusted_by_any(file: &SteeringFile, path: &Path) -> bool {
     file.distrust != DistrustCondition::Never
-        && file.programs.iter().any(|program| distrusts_program(file, path, program))
+        && file.programs.iter().any(|program| distrusts_program(file, path, program, None))
 }
 
 /// Returns whether a file exists and can contain one of the texts. A file that cannot be read, or

@@ -29,8 +29,8 @@ const MAX_LINE_BYTES: usize = 1024;
 /// Directories with packages of others: what has the name of a secret there is part of a package.
 const PACKAGE_DIRECTORIES: [&str; 3] = ["node_modules", "site-packages", ".git"];
 /// Lists of ignored files, which programs read wherever they are; errors show lines of them.
-const IGNORE_FILES: [&str; 5] =
-    [".ignore", ".rgignore", ".fdignore", ".gitignore", ".git/info/exclude"];
+const IGNORE_FILES: [&str; 6] =
+    [".ignore", ".rgignore", ".fdignore", ".gitignore", ".git/info/exclude", ".hgignore"];
 /// All lists of ignored files whose lines can take in hidden files again.
 const IGNORE_LISTS: [&str; 5] =
     [".ignore", ".rgignore", ".fdignore", ".gitignore", ".git/info/exclude"];

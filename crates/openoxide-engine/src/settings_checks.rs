@@ -28,14 +28,16 @@ const BLACK_PATTERNS: [&str; 6] =
 
 /// Returns whether a file exists and does not pass the check. A file that cannot be read completely
 /// does not pass.
-pub(crate) fn fails(check: SettingsCheck, path: &Path) -> bool {
+pub(crate) fn fails(check: SettingsCheck, path: &Path, home: Option<&Path>) -> bool {
     if fs::symlink_metadata(path).is_err() {
         return false;
     }
     let Some(text) = read_short(path) else { return true };
     match check {
         SettingsCheck::GoVersion => !text.lines().all(has_known_go_version),
-        SettingsCheck::RustChannel => !has_known_channels(&text),
+        SettingsCheck::RustChannel => {
+            !has_known_channels(&text) || home.is_some_and(|home| is_toolchain_missing(&text, home))
+        }
         SettingsCheck::BlackInclude => !has_own_pattern(&text),
         SettingsCheck::YamllintExtends => text.contains('\\') || extends_other(&text),
         SettingsCheck::LinkedMembers => has_linked_member(path, &text),
@@ -71,6 +73,41 @@ fn has_known_channels(text: &str) -> bool {
         is_known_rust_channel(value.trim_matches(['"', '\'']))
     };
     channels.len() == text.matches("channel").count() && channels.iter().all(is_known)
+}
+
+/// Returns whether rustup is installed in a home directory, and the toolchain that a file names, or
+/// one of its components or targets, is not. rustup would download it.
+fn is_toolchain_missing(text: &str, home: &Path) -> bool {
+    let Ok(installed) = fs::read_dir(home.join(".rustup/toolchains")) else { return false };
+    let installed: Vec<PathBuf> = installed.flatten().map(|entry| entry.path()).collect();
+    let is_toml = text.contains(['[', '=']);
+    let channel =
+        if is_toml { quoted_words(text, "channel").into_iter().next() } else { Some(text.trim()) };
+    let is_channel = |path: &PathBuf| {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let rest = channel.and_then(|channel| name.strip_prefix(channel));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    let mut named = installed.into_iter().filter(|path| channel.is_none() || is_channel(path));
+    let mut parts = quoted_words(text, "components");
+    parts.extend(quoted_words(text, "targets"));
+    let has_parts = |toolchain: PathBuf| {
+        parts.is_empty()
+            || read_short(&toolchain.join("lib/rustlib/components"))
+                .is_some_and(|list| parts.iter().all(|part| list.contains(part)))
+    };
+    !named.any(has_parts)
+}
+
+/// Returns the quoted words of the value of a key, up to the next key.
+fn quoted_words<'a>(text: &'a str, key: &str) -> Vec<&'a str> {
+    let Some((_, value)) = text.split_once(key) else { return Vec::new() };
+    let Some((_, value)) = value.split_once('=') else { return Vec::new() };
+    let value = match value.trim_start().strip_prefix('[') {
+        Some(list) => list.split(']').next(),
+        None => value.lines().next(),
+    };
+    value.unwrap_or_default().split(['"', '\'']).skip(1).step_by(2).collect()
 }
 
 /// Returns whether the settings of black in a `pyproject.toml` have no pattern but its own. A table
@@ -119,7 +156,17 @@ fn has_linked_member(path: &Path, text: &str) -> bool {
 fn names_link(text: &str, above: &Path, name: &str) -> bool {
     let between = |at: char| at.is_whitespace() || "\"'`,[](){}=:".contains(at);
     let mut words = text.split(between).filter(|word| !word.is_empty());
-    words.any(|word| leads_to_other_name(&above.join(word).join(name)))
+    words.any(|word| is_linked_in(&above.join(word), name))
+}
+
+/// Returns whether the manifest of a member is such a link, or the configuration of rustfmt next to
+/// it.
+fn is_linked_in(directory: &Path, name: &str) -> bool {
+    let with_manifest: &[&str] =
+        if name == "Cargo.toml" { &["rustfmt.toml", ".rustfmt.toml"] } else { &[] };
+    std::iter::once(&name)
+        .chain(with_manifest)
+        .any(|name| leads_to_other_name(&directory.join(name)))
 }
 
 /// Returns whether a directory below this one contains such a link, cannot be read, or is one of too
@@ -132,7 +179,7 @@ fn holds_link(above: &Path, name: &str) -> bool {
         if searched > MAX_MEMBER_DIRECTORIES {
             return true;
         }
-        if directory != above && leads_to_other_name(&directory.join(name)) {
+        if directory != above && is_linked_in(&directory, name) {
             return true;
         }
         match subdirectories(&directory) {
@@ -195,6 +242,32 @@ mod tests {
             "[toolchain]\npath = \"x\"\n",
         ] {
             assert!(!has_known_channels(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_toolchain_that_is_not_installed_is_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path();
+        assert!(!is_toolchain_missing("1.50\n", home), "rustup is not installed");
+        let list = home.join(".rustup/toolchains/1.90-x86_64-unknown-linux-gnu/lib/rustlib");
+        fs::create_dir_all(&list).unwrap();
+        fs::write(list.join("components"), "clippy-preview-x\nrust-std-x\n").unwrap();
+        for text in [
+            "1.90\n",
+            "[toolchain]\nprofile = \"minimal\"\n",
+            "[toolchain]\nchannel = '1.90'\ncomponents = [\n  \"clippy\",\n]\n",
+        ] {
+            assert!(!is_toolchain_missing(text, home), "{text}");
+        }
+        for text in [
+            "1.9\n",
+            "stable\n",
+            "[toolchain]\nchannel = \"1.50.0\"\n",
+            "[toolchain]\nchannel = \"1.90\"\ncomponents = [\"rustfmt\"]\n",
+            "[toolchain]\nchannel = \"1.90\"\ntargets = [\"wasm32-unknown-unknown\"]\n",
+        ] {
+            assert!(is_toolchain_missing(text, home), "{text}");
         }
     }
 

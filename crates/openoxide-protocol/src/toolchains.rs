@@ -1,9 +1,10 @@
 //! Names of toolchains that a program downloads if they are not installed.
 //!
 //! `rustup` installs the channel that `+NAME` or a file of the project names, and `go` the version
-//! in the `go` line of a `go.mod`, before they run a command. Files and words do not show what is
-//! installed. Releases up to the newest known one are assumed to be installed, because most
-//! projects name one of them. A newer release, a nightly and any other name are not.
+//! in the `go` line of a `go.mod`, before they run a command. Words do not show what is installed.
+//! Releases up to the newest known one are assumed to be installed, because most projects name one
+//! of them. A newer release, a nightly and any other name are not. The engine also checks the
+//! toolchains in the directory of rustup.
 
 /// The newest known release of Rust 1.
 const NEWEST_RUST: u32 = 100;

@@ -103,6 +103,7 @@ pub(super) const SHIMMED: &[&str] = &[
     "javac",
     "julia",
     "lua",
+    "mise",
     "mvn",
     "node",
     "npm",
@@ -114,6 +115,7 @@ pub(super) const SHIMMED: &[&str] = &[
     "poetry",
     "python",
     "python3",
+    "rtx",
     "ruby",
     "rustc",
     "terraform",
@@ -121,9 +123,26 @@ pub(super) const SHIMMED: &[&str] = &[
     "zig",
 ];
 
+/// The texts in a configuration of mise with which it runs commands or loads code: templates, files
+/// that are sourced, hooks and plug-ins. A character may be written as an escaped number.
+pub(super) const MISE_CODE: &[&str] = &[
+    "{{", "{%", "{#", "source", "hooks", "plugins", "env._", "_.", "_ ", "_=", "_\t", "\"_", "'_",
+    "path:", "\\",
+];
+
+/// The texts in a configuration of isort with which it starts git in each directory that it checks.
+pub(super) const SKIP_GITIGNORE: &[&str] = &["skip_gitignore", "skip-gitignore", "\\"];
+
+/// The names of pip, which asks `rustc` for its version when it uses the network.
+pub(super) const PIP: &[&str] =
+    &["pip", "pip3", "pip3.9", "pip3.10", "pip3.11", "pip3.12", "pip3.13"];
+
+/// The programs that read `.gitignore`, and whose messages show lines of it.
+pub(super) const GITIGNORE: &[&str] = &["rg", "ripgrep", "fd", "fdfind", "ag", "deno"];
+
 /// The texts in a version file that select a program at another location than the standard one. A
 /// character may be written as an escaped number.
-pub(super) const PATHS: &[&str] = &["path:", "\\"];
+pub(super) const PATHS: &[&str] = &["path:", "{{", "{%", "\\"];
 
 pub(super) const ANSIBLE: &[&str] = &[
     "ansible",

@@ -2,10 +2,10 @@
 
 use super::{
     programs::{
-        BAZEL, BUNDLERS, CLANG, CMAKE, DART, DENO_FILES, DOCKER, DOTENV, DOTNET, ESLINT, GO,
-        HASKELL, JUST_IMPORTS, JVM, MAKE, MANAGERS, MESON, NINJA, NINJA_INCLUDES, NIX, NODE, NPM,
-        PATHS, PHP, PNPM_PRESENT, PYTHON, RUBY, RUST, SHIMMED, STYLELINT, TERRAFORM, TOOLCHAIN,
-        TYPESCRIPT, VARIABLES, VERSION_MANAGERS,
+        BAZEL, BUNDLERS, CLANG, CMAKE, DART, DENO_FILES, DOCKER, DOTENV, DOTNET, ESLINT, GITIGNORE,
+        GO, HASKELL, JUST_IMPORTS, JVM, MAKE, MANAGERS, MESON, NINJA, NINJA_INCLUDES, NIX, NODE,
+        NPM, PATHS, PHP, PIP, PNPM_PRESENT, PYTHON, RUBY, RUST, SHIMMED, SKIP_GITIGNORE, STYLELINT,
+        TERRAFORM, TOOLCHAIN, TYPESCRIPT, VARIABLES, VERSION_MANAGERS,
     },
     steering_file::{SettingsCheck, SteeringFile},
     tools::tool_file,
@@ -106,9 +106,23 @@ pub(super) const FILES: &[SteeringFile] = &[
     project_file(".clippy.toml", "clippy: configuration", RUST),
     project_file("rustfmt.toml", "rustfmt: configuration", RUST),
     project_file(".rustfmt.toml", "rustfmt: configuration", RUST),
+    project_file("src/rustfmt.toml", "rustfmt: configuration", &["cargo"]),
+    project_file("src/.rustfmt.toml", "rustfmt: configuration", &["cargo"]),
+    project_file("src/bin/rustfmt.toml", "rustfmt: configuration", &["cargo"]),
+    project_file("src/bin/.rustfmt.toml", "rustfmt: configuration", &["cargo"]),
+    project_file("tests/rustfmt.toml", "rustfmt: configuration", &["cargo"]),
+    project_file("tests/.rustfmt.toml", "rustfmt: configuration", &["cargo"]),
+    project_file("examples/rustfmt.toml", "rustfmt: configuration", &["cargo"]),
+    project_file("examples/.rustfmt.toml", "rustfmt: configuration", &["cargo"]),
+    project_file("benches/rustfmt.toml", "rustfmt: configuration", &["cargo"]),
+    project_file("benches/.rustfmt.toml", "rustfmt: configuration", &["cargo"]),
     project_file("rust-toolchain", "rustup: overrides", RUST)
         .with_check(SettingsCheck::RustChannel),
     project_file("rust-toolchain.toml", "rustup: overrides", RUST)
+        .with_check(SettingsCheck::RustChannel),
+    project_file("rust-toolchain", "pip: user agent, rustc; rustup: overrides", PIP)
+        .with_check(SettingsCheck::RustChannel),
+    project_file("rust-toolchain.toml", "pip: user agent, rustc; rustup: overrides", PIP)
         .with_check(SettingsCheck::RustChannel),
     project_file("global.json", "dotnet: global.json", DOTNET)
         .with_distrusted_texts(&["paths", "\\"]),
@@ -145,6 +159,16 @@ pub(super) const FILES: &[SteeringFile] = &[
     project_file("pyproject.toml", "python: pyproject.toml", PYTHON),
     project_file("pyproject.toml", "black: include", &["black"])
         .with_check(SettingsCheck::BlackInclude),
+    project_file("pyproject.toml", "isort: skip_gitignore starts git", &["isort"])
+        .with_distrusted_texts(SKIP_GITIGNORE),
+    project_file("setup.cfg", "isort: skip_gitignore starts git", &["isort"])
+        .with_distrusted_texts(SKIP_GITIGNORE),
+    project_file("tox.ini", "isort: skip_gitignore starts git", &["isort"])
+        .with_distrusted_texts(SKIP_GITIGNORE),
+    project_file(".isort.cfg", "isort: skip_gitignore starts git", &["isort"])
+        .with_distrusted_texts(SKIP_GITIGNORE),
+    project_file(".editorconfig", "isort: skip_gitignore starts git", &["isort"])
+        .with_distrusted_texts(SKIP_GITIGNORE),
     project_file("setup.py", "python: setuptools", PYTHON),
     project_file("setup.cfg", "python: setuptools", PYTHON),
     project_file("tox.ini", "tox: configuration", PYTHON),
@@ -159,7 +183,6 @@ pub(super) const FILES: &[SteeringFile] = &[
     project_file("pylintrc.toml", "pylint: init-hook", PYTHON),
     project_file(".flake8", "flake8: local plugins", PYTHON),
     project_file(".isort.cfg", "isort: configuration", PYTHON),
-    project_file(".editorconfig", "isort: configuration", &["isort"]),
     project_file("ruff.toml", "ruff: configuration", PYTHON),
     project_file(".ruff.toml", "ruff: configuration", PYTHON),
     project_file(".coveragerc", "coverage: plugins", PYTHON),
@@ -355,6 +378,12 @@ pub(super) const FILES: &[SteeringFile] = &[
         "rg(1): GUIDE, automatic filtering",
         &["rg", "ripgrep", "fd", "fdfind", "ag"],
     ),
+    project_file(".gitignore", "rg(1), fd(1), ag(1), deno: ignored files", GITIGNORE),
+    project_file(".git/info/exclude", "rg(1), fd(1), ag(1), deno: ignored files", GITIGNORE),
+    project_file(".hgignore", "ag(1), 2.2", &["ag"]),
+    project_file("node_modules/.modules.yaml", "pnpm: state of node_modules", &["pnpm", "pnpx"]),
+    project_file("pub", "dart: a file with the name of a subcommand is run", &["dart"])
+        .with_distrust(),
     project_file(".rgignore", "rg(1): GUIDE, automatic filtering", &["rg", "ripgrep"]),
     project_file(".fdignore", "fd(1)", &["fd", "fdfind"]),
     project_file(".agignore", "ag(1)", &["ag"]),

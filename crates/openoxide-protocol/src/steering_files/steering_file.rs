@@ -99,7 +99,7 @@ pub enum DistrustCondition {
 pub enum SettingsCheck {
     /// `go`: the `go` line names an unknown version, which is downloaded.
     GoVersion,
-    /// rustup: the file names a directory, or an unknown channel, which is downloaded.
+    /// rustup: the file names a directory, or a channel, component or target that is downloaded.
     RustChannel,
     /// black: the file sets another pattern than the default for the files that black reads.
     BlackInclude,

@@ -2,7 +2,8 @@
 
 use super::{
     programs::{
-        ANSIBLE, DOTNET, GO, JRUBY, JVM, NIX, NODE, NPM, PATHS, PHP, PYTHON, RUBY, RUST, SHIMMED,
+        ANSIBLE, DOTNET, GO, JRUBY, JVM, MISE_CODE, NIX, NODE, NPM, PHP, PYTHON, RUBY, RUST,
+        SHIMMED,
     },
     steering_file::{
         SteeringCategory::{PackageManager, ToolConfiguration},
@@ -31,21 +32,70 @@ pub(super) const PROTECTED: &[SteeringFile] = &[
     tool_file(".config/direnv/", "direnv(1)").with_home_location().with_programs(&["direnv"]),
     package_manager_file("mise.toml", "mise.jdx.dev/configuration.html")
         .with_programs(SHIMMED)
-        .with_distrusted_texts(PATHS),
+        .with_distrusted_texts(MISE_CODE),
     package_manager_file(".mise.toml", "mise.jdx.dev/configuration.html")
         .with_programs(SHIMMED)
-        .with_distrusted_texts(PATHS),
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file("mise.local.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file(".mise.local.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file("mise/config.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file("mise/config.local.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file(".config/mise.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file(".config/mise.local.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file(".rtx.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file(".rtx.local.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file(".config/mise/config.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file(".config/mise/config.local.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file(".config/mise/mise.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file(".config/mise/mise.local.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file(".mise/config.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file(".mise/config.local.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrusted_texts(MISE_CODE),
+    package_manager_file(".config/mise/conf.d", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrust(),
+    package_manager_file(".mise/conf.d", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrust(),
+    package_manager_file(".miserc.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrust(),
+    package_manager_file(".config/miserc.toml", "mise.jdx.dev/configuration.html")
+        .with_programs(SHIMMED)
+        .with_distrust(),
     package_manager_file("mise.*.toml", "mise.jdx.dev/configuration.html").with_programs(SHIMMED),
     package_manager_file(".mise.*.toml", "mise.jdx.dev/configuration.html").with_programs(SHIMMED),
     package_manager_file(".mise/", "mise.jdx.dev/configuration.html").with_programs(SHIMMED),
-    package_manager_file("mise/config.toml", "mise.jdx.dev/configuration.html")
-        .with_programs(SHIMMED),
     package_manager_file(".config/mise/", "mise.jdx.dev/configuration.html")
         .with_home_location()
         .with_programs(SHIMMED),
-    package_manager_file(".config/mise.toml", "mise.jdx.dev/configuration.html")
-        .with_programs(SHIMMED),
-    package_manager_file(".rtx.toml", "mise.jdx.dev/configuration.html").with_programs(SHIMMED),
     package_manager_file(".asdfrc", "asdf-vm.com/manage/configuration.html").with_programs(SHIMMED),
     package_manager_file(".asdf/", "asdf-vm.com/manage/configuration.html")
         .with_home_location()

@@ -241,6 +241,33 @@ fn follow_recursive_links(meaning: &mut CommandMeaning, arguments: CommandArgume
     }
 }
 
+/// Reads `dos2unix` and similar programs. Files after `-n` or `-o` are converted, also with `-i` or
+/// `-O`.
+pub(in super::super) fn read_line_ending_converter(
+    arguments: CommandArguments<'_>,
+) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    if has_option(arguments, &["n", "newfile", "o", "oldfile"]) {
+        mark_files_changed(&mut meaning);
+    }
+    meaning
+}
+
+/// Reads `ar`. With `s`, it also writes the index of an archive that it lists.
+pub(in super::super) fn read_ar(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_unpacker(arguments);
+    if meaning.class == CommandClass::Harmless && has_option(arguments, &["s"]) {
+        mark_files_changed(&mut meaning);
+    }
+    meaning
+}
+
+fn has_option(arguments: CommandArguments<'_>, names: &[&str]) -> bool {
+    arguments.items().any(
+        |item| matches!(item, CommandItem::Option { option, .. } if names.contains(&option.name)),
+    )
+}
+
 /// Adds a write of each file that is read.
 fn mark_files_changed(meaning: &mut CommandMeaning) {
     meaning.lower_class(CommandClass::Edits);

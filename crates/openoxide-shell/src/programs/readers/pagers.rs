@@ -161,7 +161,10 @@ fn is_follow_links_option(level: &CommandSpec, item: &CommandItem<'_>) -> bool {
 /// Reads a program with options that follow symbolic links.
 pub(in super::super) fn read_following_links(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
-    if arguments.items().any(|item| is_follow_links_option(arguments.spec, &item)) {
+    // Without a path, ugrep searches each entry of the working directory as if it were named.
+    let names_entries = arguments.spec.name() == "ugrep";
+    if names_entries || arguments.items().any(|item| is_follow_links_option(arguments.spec, &item))
+    {
         meaning.follow_links();
     }
     add_search(&mut meaning, arguments);
