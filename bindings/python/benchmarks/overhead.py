@@ -64,7 +64,7 @@ class ComparingSketch:
         self.session_approvals.append((request.tool_name, request.payload))
 
 
-def fastest(function: Callable[[], object], count: int) -> float:
+def median_time(function: Callable[[], object], count: int) -> float:
     """Return the microseconds of one call, as the median of the rounds."""
     times = []
     for _ in range(ROUNDS):
@@ -84,7 +84,7 @@ def measure_evaluate() -> None:
     ]
     print("evaluate: microseconds of a call")
     for tool, args in calls:
-        ours = fastest(lambda: engine.evaluate(tool, args), 300)
+        ours = median_time(lambda: engine.evaluate(tool, args), 300)
         inside = statistics.median(
             engine._native._time_evaluations(tool, args, 300) / 300 * 1e6 for _ in range(ROUNDS)
         )
@@ -94,7 +94,7 @@ def measure_evaluate() -> None:
 
 
 def request(number: int, *, size: int) -> ApprovalRequest:
-    payload: dict[str, Any] = {"sandbox": "notes", "path": f"/work/notes/{number}.txt"}
+    payload: dict[str, Any] = {"sandbox": "notes", "path": f"/srv/notes/{number}.txt"}
     payload.update({f"key{index}": {"values": [index, "text", None]} for index in range(size)})
     return ApprovalRequest(tool_name="write_file", description="", payload=payload)
 
@@ -109,7 +109,7 @@ def measure_session_approvals() -> None:
         sought = request(APPROVALS - 1, size=size)
         assert all(controller.is_session_approved(sought) for controller in controllers)
         times = [
-            fastest(lambda: controller.is_session_approved(sought), 200)
+            median_time(lambda: controller.is_session_approved(sought), 200)
             for controller in controllers
         ]
         ours, freezing, comparing = times

@@ -16,11 +16,11 @@ use std::{
 };
 
 use openoxide_engine::{
-    CheckOptions, CheckOutcome, Engine, EngineOptions, PendingApproval, ReviewOutcome,
+    CheckOptions, CheckOutcome, Engine, EngineCall, EngineOptions, PendingApproval, ReviewOutcome,
     ReviewRecord, ReviewStatus, Reviewer, WaitError, WaitOptions,
 };
 use openoxide_permission::OperationRefusal;
-use openoxide_protocol::{ApprovalRequest, ApprovalResponse, GrantScope, Operation};
+use openoxide_protocol::{ApprovalRequest, ApprovalResponse, Effect, GrantScope, Operation};
 use openoxide_store::audit::AnswerChannel;
 use pyo3::{
     exceptions::{PyOSError, PyValueError},
@@ -160,7 +160,7 @@ struct EventSender {
 }
 
 impl EventSender {
-    /// Sends an event. Nobody may be listening any more.
+    /// Sends an event. The receiver may be gone.
     fn send(&mut self, event: Value) {
         if self.sender.send(event).is_ok() {
             drop(self.writer.write_all(&[1]));
@@ -213,16 +213,26 @@ impl Work {
             "requires_explicit_approval": request.requires_explicit_approval,
             "request": request,
         }));
-        let review = self.review(&pending, answers);
+        let denial_reason = || current_denial_reason(engine, &operation);
+        let mut reviewer = LocalReviewer {
+            answers,
+            channel: AnswerChannel::Application,
+            denial_reason: &denial_reason,
+            overruled: None,
+        };
+        let review = self.review(&pending, &mut reviewer);
         let outcome = pending.answer(&review, &*host);
-        outcome_event(outcome, &operation, Some(&review), &host)
+        match reviewer.overruled {
+            Some(reason) => json!({ "event": "blocked", "reason": reason }),
+            None => outcome_event(outcome, &operation, Some(&review), &host),
+        }
     }
 
     /// Waits for the first answer: of this process, or of another one.
     fn review(
         &self,
         pending: &PendingApproval<'_>,
-        answers: Receiver<LocalAnswer>,
+        reviewer: &mut LocalReviewer<'_>,
     ) -> ReviewRecord {
         let is_abandoned = || self.host.is_cancelled();
         let timeout = self.settings.timeout.filter(|seconds| *seconds >= 0.0);
@@ -231,10 +241,9 @@ impl Work {
             timeout: timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             is_abandoned: Some(&is_abandoned),
         };
-        let mut reviewer = LocalReviewer { answers, channel: AnswerChannel::Application };
         match pending.register(options, &*self.host) {
-            Ok(queued) => queued.wait_with(&mut reviewer),
-            Err(error) => self.review_here(pending, &reviewer, error.into()),
+            Ok(queued) => queued.wait_with(reviewer),
+            Err(error) => self.review_here(pending, reviewer, error.into()),
         }
     }
 
@@ -242,13 +251,14 @@ impl Work {
     fn review_here(
         &self,
         pending: &PendingApproval<'_>,
-        reviewer: &LocalReviewer,
+        reviewer: &mut LocalReviewer<'_>,
         error: WaitError,
     ) -> ReviewRecord {
         loop {
             match reviewer.answers.recv_timeout(POLL_INTERVAL) {
-                Ok(LocalAnswer { response, channel }) => {
-                    return pending.review(response, channel, &*self.host);
+                Ok(answer) => {
+                    let response = reviewer.take_answer(answer);
+                    return pending.review(response, reviewer.channel, &*self.host);
                 }
                 Err(RecvTimeoutError::Timeout) if !self.host.is_cancelled() => {}
                 Err(_) => return pending.failed_review_record(error),
@@ -260,12 +270,40 @@ impl Work {
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The reviewer of this process, whose answers come from Python.
-struct LocalReviewer {
+struct LocalReviewer<'a> {
     answers: Receiver<LocalAnswer>,
     channel: AnswerChannel,
+    /// Returns the reason for which the current policy denies the call, if it does.
+    denial_reason: &'a dyn Fn() -> Option<String>,
+    /// The reason for which an approval does not apply: the policy has become stricter.
+    overruled: Option<String>,
 }
 
-impl Reviewer for LocalReviewer {
+impl LocalReviewer<'_> {
+    /// Returns the response of an answer. A deny that was added in the meantime wins over an
+    /// approval.
+    fn take_answer(&mut self, answer: LocalAnswer) -> ApprovalResponse {
+        self.channel = answer.channel;
+        if matches!(answer.response, ApprovalResponse::Approved { .. }) {
+            self.overruled = (self.denial_reason)();
+        }
+        if self.overruled.is_some() { ApprovalResponse::Denied } else { answer.response }
+    }
+}
+
+/// Returns the reason for which the current policy denies an operation. A policy that cannot be
+/// loaded denies it.
+fn current_denial_reason(engine: &Engine, operation: &Operation) -> Option<String> {
+    match engine.reopen() {
+        Ok(current) => {
+            let decision = current.evaluate(&EngineCall::from_operation(operation)).decision;
+            (decision.effect == Effect::Deny).then_some(decision.reason)
+        }
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+impl Reviewer for LocalReviewer<'_> {
     fn channel(&self) -> AnswerChannel {
         self.channel
     }
@@ -276,10 +314,7 @@ impl Reviewer for LocalReviewer {
 
     fn poll_answer(&mut self, timeout: Duration) -> ReviewStatus {
         match self.answers.recv_timeout(timeout) {
-            Ok(LocalAnswer { response, channel }) => {
-                self.channel = channel;
-                ReviewStatus::Answered(response)
-            }
+            Ok(answer) => ReviewStatus::Answered(self.take_answer(answer)),
             Err(RecvTimeoutError::Timeout) => ReviewStatus::Pending,
             Err(RecvTimeoutError::Disconnected) => ReviewStatus::Closed,
         }

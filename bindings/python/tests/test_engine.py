@@ -232,7 +232,7 @@ async def test_the_first_answer_applies(project: Path) -> None:
     assert not (await call.wait()).approved
 
 
-async def test_a_rule_that_is_added_meanwhile_answers(project: Path, home: Path) -> None:
+async def test_a_deny_that_is_added_meanwhile_wins_over_an_approval(project: Path, home: Path) -> None:
     engine = Engine()
     call = engine.begin("send_email", {})
     assert await call.question() is not None
@@ -240,8 +240,8 @@ async def test_a_rule_that_is_added_meanwhile_answers(project: Path, home: Path)
     config.mkdir(parents=True)
     (config / "policy.toml").write_text('[permissions]\ndeny = ["send_email"]\n')
     call.answer(ApprovalDecision(True))
-    decision = await call.wait()
-    assert decision.approved, "the person saw the request after the rule was written"
+    with pytest.raises(OperationBlockedError, match="`send_email` is denied by user policy"):
+        await call.wait()
 
 
 def test_engines_work_in_threads(project: Path) -> None:

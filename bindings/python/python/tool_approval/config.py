@@ -169,7 +169,7 @@ class ShellRule:
         approval: True if the command needs approval.
         description: What the command does, for the question.
         sandbox_paths: Names of sandbox paths. If there are any, the rule applies only if all paths
-            of the command lie in them. A rule that blocks applies in any case.
+            of the command lie in them. A rule that blocks always applies.
     """
 
     pattern: str

@@ -312,8 +312,8 @@ class ApprovalController:
     ) -> CallPreview:
         """Return what would happen to a call, without effects.
 
-        Nobody is asked, no hook of the policy runs, and nothing is recorded. A call whose effect is
-        `allow` still needs `check_call` or `approve_call` before it runs.
+        No reviewer is asked, no hook of the policy runs, and nothing is recorded. A call whose effect
+        is `allow` still needs `check_call` or `approve_call` before it runs.
         """
         try:
             request = self._check_tool(tool_name, args, tool, metadata)
@@ -429,7 +429,7 @@ class ApprovalController:
     # --- For subclasses --------------------------------------------------------------------------
 
     async def _enrich_presentation(self, request: ApprovalRequest) -> ApprovalRequest:
-        """Return the request with a presentation. This is only called if somebody is asked."""
+        """Return the request with a presentation. This is only called if a reviewer is asked."""
         from .presentation import with_presentation
 
         return await asyncio.to_thread(with_presentation, request)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from . import _native
 from ._native import Decision
+from .descriptors import wait_until_readable
 from .errors import ApprovalUnavailableError, OperationBlockedError
 from .types import ApprovalDecision, ApprovalScope
 
@@ -38,7 +39,7 @@ AnswerChannel = Literal["terminal", "application"]
 """The ways in which this process asks a reviewer."""
 
 ANSWERED_ELSEWHERE = "answered elsewhere"
-"""The message with which a question is cancelled if somebody else has answered it."""
+"""The message with which a question is cancelled if another process has answered it."""
 
 _Path = str | PathLike[str]
 
@@ -366,30 +367,13 @@ class PendingCall:
 
     async def _next_event(self) -> dict[str, Any]:
         try:
-            await _readable(self._question.fileno())
+            await wait_until_readable(self._question.fileno())
             event = self._question.next_event()
         except BaseException:
             self.cancel()
             raise
         _log_warnings(event.get("warnings", ()))
         return event
-
-
-async def _readable(descriptor: int) -> None:
-    """Wait until a descriptor can be read."""
-    loop = asyncio.get_running_loop()
-    ready: asyncio.Future[None] = loop.create_future()
-
-    def on_readable() -> None:
-        loop.remove_reader(descriptor)
-        if not ready.done():
-            ready.set_result(None)
-
-    loop.add_reader(descriptor, on_readable)
-    try:
-        await ready
-    finally:
-        loop.remove_reader(descriptor)
 
 
 def _log_warnings(warnings: Iterable[str]) -> None:

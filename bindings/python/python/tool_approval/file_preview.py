@@ -57,7 +57,7 @@ class FileEdit(NamedTuple):
 def write_preview(path: _Path, content: str | bytes) -> ApprovalPresentation:
     """Return a presentation for a tool that replaces the whole content of a file.
 
-    The file is not read now. If somebody is asked, the diff against the file is shown, or the
+    The file is not read now. If a reviewer is asked, the diff against the file is shown, or the
     content if the file is new.
 
     Args:
@@ -93,7 +93,7 @@ def write_preview(path: _Path, content: str | bytes) -> ApprovalPresentation:
 def edit_preview(path: _Path, edits: Sequence[FileEdit]) -> ApprovalPresentation:
     """Return a presentation for a tool that replaces text in a file.
 
-    The file is not read now. If somebody is asked, the diff between the file and the file after
+    The file is not read now. If a reviewer is asked, the diff between the file and the file after
     the edits is shown.
 
     Args:

@@ -261,7 +261,7 @@ def _describe(operation: _Operation, checks: list[_native.FileCheck]) -> str:
 def _preview(
     operation: _Operation, checks: list[_native.FileCheck], content: object
 ) -> ApprovalPresentation | None:
-    """Return a preview of a change. The file is read only if somebody is asked."""
+    """Return a preview of a change. The file is read only if a reviewer is asked."""
     if operation != "write" or not isinstance(content, str):
         return None
     from .presentation import file_write_preview

@@ -1,10 +1,10 @@
-"""Presentations of requests: created only when somebody is asked.
+"""Presentations of requests: created only when a reviewer is asked.
 
 A tool has three ways to influence what a reviewer sees. Each of them is optional.
 
 1. It sets `ApprovalRequest.presentation` to a finished presentation.
 2. It sets it to a preview: `file_write_preview` or `file_edit_preview`. A preview names a file and
-   its new content. The file is read, and the diff is computed, only if somebody is asked. This is
+   its new content. The file is read, and the diff is computed, only if a reviewer is asked. This is
    for tools whose payload leaves the content out.
 3. `register_presenter` registers a function that creates the presentation from the request.
 
@@ -50,7 +50,7 @@ _presenters: dict[str, Presenter] = {}
 def register_presenter(tool_name: str, presenter: Presenter) -> None:
     """Register the function that creates the presentations for a tool.
 
-    It is called in a thread, and only if somebody is asked, so it may read files. It replaces a
+    It is called in a thread, and only if a reviewer is asked, so it may read files. It replaces a
     presenter that was registered before. If it raises an exception, the default presentation is
     shown. It is not called for requests that have a presentation.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
 from .config import SandboxConfig, ShellConfig, ToolConfig
+from .descriptors import wait_until_readable
 from .errors import OperationBlockedError, SandboxError
 from .files import FileSandbox, native_paths
 from .import_paths import warn_about_import_paths
@@ -296,7 +297,7 @@ class ShellTool:
             await self.controller.require_approval(self.name, {"command": command}, tool=self)
         run = self._start(command)
         try:
-            await _readable(run.fileno())
+            await wait_until_readable(run.fileno())
         except asyncio.CancelledError:
             await _end_run(run)
             raise
@@ -409,26 +410,9 @@ def _decode_output(parts: tuple[bytes, int, bytes]) -> tuple[str, bool]:
 async def _end_run(run: _native.ConfinedRun) -> None:
     """Kill all processes of a command, and wait until they have ended, whatever happens."""
     run.cancel()
-    ended = asyncio.ensure_future(_readable(run.fileno()))
+    ended = asyncio.ensure_future(wait_until_readable(run.fileno()))
     while not ended.done():
         # Another cancellation changes nothing: the command is being killed already.
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.shield(ended)
     run.end()
-
-
-async def _readable(descriptor: int) -> None:
-    """Wait until a descriptor can be read."""
-    loop = asyncio.get_running_loop()
-    ready: asyncio.Future[None] = loop.create_future()
-
-    def on_readable() -> None:
-        loop.remove_reader(descriptor)
-        if not ready.done():
-            ready.set_result(None)
-
-    loop.add_reader(descriptor, on_readable)
-    try:
-        await ready
-    finally:
-        loop.remove_reader(descriptor)

@@ -454,7 +454,7 @@ def _without_suspension(settings: list[Any]) -> list[Any]:
 
 
 def _open_lock() -> int:
-    """Open the device whose lock tells other processes that somebody is asked on it."""
+    """Open the device whose lock tells other processes that a question is open on it."""
     flags = os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
     for name in _device_names():
         with contextlib.suppress(OSError):

@@ -106,7 +106,7 @@ def _dump(value: Any) -> Any:
 class ApprovalPresentation(_Record):
     """Data for displaying a request.
 
-    A tool may leave it out. The controller then creates it from the payload, and only if somebody
+    A tool may leave it out. The controller then creates it from the payload, and only if a reviewer
     is asked.
 
     Attributes:
