@@ -157,7 +157,7 @@ impl AgentSession {
     }
 
     /// Decides about an operation as [`Self::request_permit`] does, with options: a title and a
-    /// presentation for the reviewer, additional actions, or a question in any case.
+    /// presentation for the reviewer, additional actions, or a question for every call.
     ///
     /// # Errors
     /// Returns the same errors as [`Self::request_permit`].

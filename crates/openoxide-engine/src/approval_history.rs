@@ -177,7 +177,7 @@ fn asked_commands(decided: &DecisionSummary) -> Option<QuestionKey> {
 }
 
 /// Returns the command of an access, if a project grant could have answered the question. Rules of
-/// layers with higher precedence than project grants ask in any case.
+/// layers with higher precedence than project grants ask nevertheless.
 fn asked_command(judged: &AccessSummary) -> Option<String> {
     let above = |rule: &RuleRef| ["managed", "cli"].contains(&&*rule.layer);
     let lost = judged.summary.contains(REDACTED) || judged.summary.contains(TRUNCATION_MARK);

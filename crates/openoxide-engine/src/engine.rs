@@ -86,7 +86,7 @@ impl EngineOptions {
     }
 
     /// Returns the options for a program that executes the calls that it checks: the policy of its
-    /// user and of its working directory. The managed policy applies in any case.
+    /// user and of its working directory. The managed policy always applies.
     ///
     /// # Errors
     /// Returns an error if the working directory is unknown or cannot be used.

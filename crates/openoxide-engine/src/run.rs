@@ -96,7 +96,7 @@ impl PlannedRun<'_> {
     }
 
     /// Runs the command. If the sandbox stops it and a person approves the denied access, it runs
-    /// again. Each attempt is recorded. The permit is used in any case.
+    /// again. Each attempt is recorded. The permit is used, whatever the outcome.
     ///
     /// # Errors
     /// If the sandbox could not be set up. Nothing was run in that attempt.

@@ -343,7 +343,7 @@ class ApprovalController:
         tool: object = None,
         metadata: dict[str, Any] | None = None,
     ) -> ApprovalDecision | None:
-        """Decide about a call without asking anybody.
+        """Decide about a call without asking a reviewer.
 
         This is for programs that ask in another way, such as a framework that pauses its run. They
         pass the answer to `apply_answer`.

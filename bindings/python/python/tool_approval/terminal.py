@@ -32,7 +32,7 @@ from .types import ApprovalDecision, ApprovalRequest, ApprovalScope
 __all__ = ["TerminalPrompt"]
 
 _READING_SECONDS = 0.4
-"""The seconds after a question appears in which keys are ignored. Nobody has read it yet."""
+"""The seconds after a question appears in which keys are ignored. It has not been read yet."""
 
 _CHECK_INTERVAL = 0.25
 """The seconds between two checks of the size and the settings of the terminal."""
@@ -96,7 +96,7 @@ class TerminalPrompt:
                 while not answer.done():
                     with contextlib.suppress(asyncio.CancelledError):
                         await asyncio.wait({answer})
-                answer.exception()  # Otherwise, asyncio logs that nobody has retrieved it.
+                answer.exception()  # Otherwise, asyncio logs that it was never retrieved.
                 raise
             except GeneratorExit:
                 question.withdraw()

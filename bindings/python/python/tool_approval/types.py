@@ -228,7 +228,7 @@ class ApprovalAware(Protocol):
     def check_approval(self, ctx: ApprovalContext) -> ApprovalRequest | None:
         """Return the request for approval, or `None` if the call needs none.
 
-        The method only computes. It is not async, and it does not ask anybody: reading files for
+        The method only computes. It is not async, and it asks no reviewer: reading files for
         a diff and asking are tasks of the controller.
 
         Raises:

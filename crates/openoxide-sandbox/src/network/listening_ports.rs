@@ -21,7 +21,7 @@ const MAX_PORTS: usize = 16;
 pub(crate) struct ListeningPorts(Mutex<BTreeSet<u16>>);
 
 impl ListeningPorts {
-    /// Records the port of a call of listen(2). The call continues in any case, so no decision
+    /// Records the port of a call of listen(2). The call always continues, so no decision
     /// depends on this.
     pub(crate) fn record(&self, call: &PendingSyscall<'_>) {
         let address = call.duplicate_socket().and_then(|socket| getsockname(&socket));

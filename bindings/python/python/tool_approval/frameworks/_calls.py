@@ -52,8 +52,8 @@ async def find_denial(
 ) -> str | None:
     """Wait for the decision about a call. Returns the reason if the call must not run.
 
-    Whatever goes wrong is a denial. Only the cancellation of the caller is raised: then nobody
-    waits for the decision any more, and the call does not run.
+    Every error is a denial. Only the cancellation of the caller is raised: the decision is no
+    longer awaited, and the call does not run.
     """
     try:
         task = asyncio.get_running_loop().create_task(deciding)

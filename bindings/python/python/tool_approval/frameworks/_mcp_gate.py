@@ -94,7 +94,7 @@ def _client_key(context: ServerRequestContext[Any, Any], is_modern: bool) -> Has
     if not is_modern:
         return getattr(context.session, "_connection", None)
     # A connection over standard input and output has one client. Over HTTP, each request of a
-    # client that is not authenticated could come from anybody.
+    # client that is not authenticated could come from any other client.
     return "process" if context.request is None else None
 
 
@@ -339,7 +339,7 @@ class _OpenQuestion:
             return "Approval denied: the question was withdrawn"
         denial = task.result()
         if denial is None and answer is not None and not answer.approved:
-            # Somebody else has approved the call before.
+            # Another answer approved the call first.
             return "Approval denied"
         return denial
 

@@ -142,7 +142,7 @@ class ApprovalToolset(WrapperToolset[AgentDepsT]):
             await _refuse_unless_approved(
                 lambda: self.controller.approve_call(name, call.args, **call.options)
             )
-        # The copy that was approved, even if somebody has changed `tool_args` in between.
+        # The copy that was approved, even if `tool_args` was changed in between.
         return await super().call_tool(name, call.args, ctx, tool)
 
     async def _check_approved_call(self, call: _Call, ctx: RunContext[AgentDepsT]) -> None:
@@ -159,7 +159,7 @@ class ApprovalToolset(WrapperToolset[AgentDepsT]):
                 _record_denial(self.controller, call)
                 raise ToolFailed(refusal_message(preview.reason or "Approval denied"))
             return
-        # Somebody else asked the reviewer.
+        # Another call asked the reviewer.
         answer = ApprovalDecision(True)
         await _refuse_unless_approved(
             lambda: self.controller.apply_answer(answer, call.name, call.args, **call.options)
