@@ -4,11 +4,13 @@ use openoxide_protocol::{ApprovalRequest, ApprovalResponse};
 use openoxide_store::{GrantFile, GrantFileError, GrantLimits};
 use thiserror::Error;
 
-/// The rules that an approval saved, with their limits.
+/// The rules of an approval for the project, with their limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedGrant {
-    /// The rules.
+    /// The rules that were saved.
     pub rules: Vec<String>,
+    /// The rules that apply only to the session, because they are not about commands.
+    pub session_rules: Vec<String>,
     /// The limits of each of them.
     pub limits: GrantLimits,
 }
@@ -39,5 +41,7 @@ pub(crate) fn save_approved_rules(
     let grants = grants.ok_or(GrantSaveError::NoGrantFile)?;
     let limits = GrantLimits::from_terms(&terms, request.task.as_deref());
     grants.add_limited(&terms.rules, &limits)?;
-    Ok(SavedGrant { rules: terms.rules, limits })
+    let (rules, session_rules) =
+        terms.rules.into_iter().partition(|rule| grants.accepts_rule(rule));
+    Ok(SavedGrant { rules, session_rules, limits })
 }

@@ -172,6 +172,12 @@ impl GrantFile {
         self.add_limited(rules, &GrantLimits::default())
     }
 
+    /// Returns whether a rule can be a grant: it is valid, and about commands.
+    #[must_use]
+    pub fn accepts_rule(&self, rule: &str) -> bool {
+        parse_command_rule(rule, None, &self.project).is_some()
+    }
+
     /// Adds rules. Rules that are already granted without limits, and rules that are not about
     /// commands, are skipped.
     ///
@@ -194,7 +200,7 @@ impl GrantFile {
             })
         };
         for rule in rules {
-            if !is_known(rule) && parse_command_rule(rule, None, &self.project).is_some() {
+            if !is_known(rule) && self.accepts_rule(rule) {
                 let (rule, bound) = (rule.clone(), bound.clone());
                 let id = grant_key::generate_id().map_err(|error| io_error(&self.path(), error))?;
                 let entry = GrantEntry { id, rule, limits: bound, line: 0, ignored_reason: None };

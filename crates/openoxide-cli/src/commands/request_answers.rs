@@ -2,6 +2,7 @@
 
 use openoxide_engine::{
     AnswerError, AnswerProblem, AnswerReceipt, GrantOutcome, RequestAnswer, RequestQueue,
+    SavedGrant,
 };
 use openoxide_protocol::{ApprovalResponse, GrantScope, GrantTerms, SCHEMA};
 use openoxide_store::{
@@ -82,6 +83,21 @@ fn describe_problem(problem: &AnswerProblem) -> String {
     }
 }
 
+/// Prints which rules were saved, and which apply only to the session.
+fn print_saved_grant(saved: &SavedGrant) {
+    let reach = grants::format_grant_limits(&saved.limits);
+    for rule in &saved.rules {
+        let rule = escape_text(rule, LineMode::SingleLine);
+        user_messages::print_line(&format!("openoxide: saved for this project: {rule}{reach}"));
+    }
+    for rule in &saved.session_rules {
+        let rule = escape_text(rule, LineMode::SingleLine);
+        user_messages::print_line(&format!(
+            "openoxide: approved for this session: {rule}; only rules about commands are saved"
+        ));
+    }
+}
+
 /// An answer and the request that it is for.
 struct SubmittedAnswer<'a> {
     id: &'a str,
@@ -150,13 +166,7 @@ impl SubmittedAnswer<'_> {
         }
         user_messages::warn_if_unrecorded(record);
         if let GrantOutcome::Saved(saved) = &grant {
-            let reach = grants::format_grant_limits(&saved.limits);
-            for rule in &saved.rules {
-                let rule = escape_text(rule, LineMode::SingleLine);
-                user_messages::print_line(&format!(
-                    "openoxide: saved for this project: {rule}{reach}"
-                ));
-            }
+            print_saved_grant(saved);
         }
         let more =
             if others > 0 { format!(", and {others} more of its session") } else { String::new() };

@@ -467,3 +467,22 @@ fn a_directory_that_changes_while_a_question_is_open_is_not_used() {
         }
     }
 }
+
+/// Grants are for commands. A rule about a file applies to the session, and the message reports it.
+#[test]
+fn a_project_approval_of_a_file_rule_counts_for_the_session_and_is_not_called_saved() {
+    let world = World::new();
+    fs::write(world.root().join("outside.txt"), "").unwrap();
+    let script = "echo x > ../outside.txt";
+    let start = || ask(&world, &["--session", SESSION, "-c", script]);
+    let asker = start();
+    let request = asked(&world, script);
+    let (status, said) = answer(&world, &["approve", id(&request), "--scope", "project"]);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("approved for this session: Edit("), "{said}");
+    assert!(!said.contains("saved for this project: Edit("), "{said}");
+    let ended = end(asker);
+    assert_eq!(code(&ended), 0, "{}", stderr(&ended));
+    let listed = stdout(&world.run(&["grants", "list"], b""));
+    assert!(!listed.contains("Edit("), "{listed}");
+}

@@ -45,8 +45,11 @@ fn an_approval_for_the_project_saves_the_offered_rules_with_their_limits() {
         answer(GrantScope::Project, Some(terms.clone()), None)
     });
     let receipt = receipt.unwrap();
-    let GrantOutcome::Saved(SavedGrant { rules, limits }) = receipt.grant else { panic!() };
+    let GrantOutcome::Saved(SavedGrant { rules, session_rules, limits }) = receipt.grant else {
+        panic!()
+    };
     assert_eq!((rules, limits.max_uses), (vec!["Bash(touch *)".to_owned()], Some(3)));
+    assert_eq!(session_rules, Vec::<String>::new());
     assert!(receipt.record.is_ok());
     let entries = engine.grant_file().unwrap().read_entries().unwrap();
     assert_eq!(entries.len(), 1);
