@@ -30,6 +30,9 @@ pub(crate) struct FilterOptions {
     /// True if calls that change names, and calls that open files for writing, are handed to the
     /// supervisor, too.
     pub(crate) notify_file_changes: bool,
+    /// True if processes inside may trace each other. Every process inside that is not under this
+    /// filter must be protected from that by the kernel.
+    pub(crate) allow_tracing: bool,
 }
 
 /// Builds the filter.
@@ -41,6 +44,11 @@ pub(crate) fn build_filter(wanted: FilterOptions) -> SeccompFilter {
     }
     for call in syscalls::REFUSED_CALLS {
         to.match_call(*call, FilterAction::NotPermitted);
+    }
+    if !wanted.allow_tracing {
+        for call in syscalls::TRACING_CALLS {
+            to.match_call(*call, FilterAction::NotPermitted);
+        }
     }
     deny_namespaces(&mut to);
     deny_set_id_modes(&mut to);

@@ -20,7 +20,8 @@ pub(crate) use notify::{
     read_process_memory, receive_notification, respond_to_notification, return_descriptor,
 };
 pub(crate) use process::{
-    NamespaceFlags, adopt_descriptor, create_signalfd, exit_process, fork_into_namespaces,
-    inherit_descriptors, read_signal, set_close_on_exec, set_thread_umask, unblock_signals,
+    NamespaceFlags, adopt_descriptor, create_signalfd, detach_tracee, exit_process,
+    fork_into_namespaces, inherit_descriptors, read_signal, set_close_on_exec, set_thread_umask,
+    unblock_signals,
 };
 pub use stack::raise_stack_limit;

@@ -11,6 +11,7 @@ mod secrets;
 mod staged;
 mod steering;
 mod streams;
+mod tracing;
 mod weaker;
 
 use std::{

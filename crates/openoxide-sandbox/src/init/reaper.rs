@@ -82,7 +82,9 @@ impl InitProcess<'_> {
     fn reap_children(&self) -> Option<CommandOutcome> {
         let mut end = None;
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
-            if pid == self.worker {
+            if let Some(signal) = status.stopping_signal() {
+                detach(pid, signal);
+            } else if pid == self.worker {
                 end = Some(outcome_from_status(status));
             }
         }
@@ -106,6 +108,14 @@ impl InitProcess<'_> {
             Ok(None) | Err(_) => false,
         }
     }
+}
+
+/// Detaches a process that made this process its tracer (`PTRACE_TRACEME`). Without a tracer, the
+/// signal would have been delivered to it. The trap after an execve(2) exists only for the tracer.
+fn detach(process: Pid, signal: i32) {
+    let delivered = if signal == libc::SIGTRAP { 0 } else { signal };
+    // If the process was killed meanwhile, its end is received next.
+    drop(sys::detach_tracee(process, delivered));
 }
 
 fn outcome_from_status(status: WaitStatus) -> CommandOutcome {

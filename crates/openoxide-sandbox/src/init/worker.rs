@@ -95,15 +95,14 @@ pub(crate) fn check_streams(launch: &LaunchConfig) -> io::Result<()> {
 /// already, connections cause no notifications, and more is refused. If file changes must be
 /// reviewed, no program is run then.
 fn install_filter(live: bool) -> io::Result<Option<OwnedFd>> {
-    match sys::install_filter(
-        &seccomp::build_filter(FilterOptions { notify_connect: true, notify_file_changes: live }),
-        true,
-    ) {
+    // The first process inside is not under the filter. It has capabilities that the program lacks,
+    // it is undumpable, and it is outside of the program's Landlock domain. Each of these prevents
+    // tracing it.
+    let options =
+        FilterOptions { notify_connect: true, notify_file_changes: live, allow_tracing: true };
+    match sys::install_filter(&seccomp::build_filter(options), true) {
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) && !live => sys::install_filter(
-            &seccomp::build_filter(FilterOptions {
-                notify_connect: false,
-                notify_file_changes: live,
-            }),
+            &seccomp::build_filter(FilterOptions { notify_connect: false, ..options }),
             false,
         ),
         listener => listener,

@@ -121,6 +121,16 @@ pub(super) const UNIMPLEMENTED_CALLS: &[i64] = &[
     libc::SYS_io_uring_register,
 ];
 
+/// Calls that trace other processes, or read their memory and descriptors. Debuggers and leak
+/// detectors need them.
+pub(super) const TRACING_CALLS: &[i64] = &[
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+];
+
 /// Calls that no confined program needs.
 pub(super) const REFUSED_CALLS: &[i64] = &[
     // The mounts of the file system.
@@ -144,13 +154,8 @@ pub(super) const REFUSED_CALLS: &[i64] = &[
     libc::SYS_quotactl_fd,
     libc::SYS_acct,
     libc::SYS_fanotify_init,
-    // Other processes: their memory and their descriptors.
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
+    // The placement of other processes' memory.
     libc::SYS_process_madvise,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_kcmp,
     libc::SYS_move_pages,
     libc::SYS_migrate_pages,
     // Keys of the session, which are not separated by a namespace.

@@ -139,6 +139,19 @@ pub(crate) fn read_signal(from: BorrowedFd<'_>) -> Option<Signal> {
         .flatten()
 }
 
+/// Ends the tracing of a stopped process, and delivers this signal to it (ptrace(2)).
+///
+/// # Errors
+/// `ESRCH` if the process is not stopped, or not traced by this process.
+pub(crate) fn detach_tracee(process: Pid, signal: i32) -> io::Result<()> {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    let signal = libc::c_long::from(signal);
+    // SAFETY: the request takes only numbers, and changes no memory of this process.
+    let result =
+        unsafe { libc::ptrace(libc::PTRACE_DETACH, process.as_raw_nonzero().get(), none, signal) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Exits this process immediately, without running exit handlers. A forked process must not run
 /// them a second time.
 pub(crate) fn exit_process(status: i32) -> ! {

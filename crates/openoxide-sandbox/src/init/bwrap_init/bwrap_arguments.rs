@@ -233,7 +233,13 @@ fn push_hidden_paths(
 
 /// Returns the seccomp filter for `--seccomp`.
 pub(super) fn build_seccomp_filter() -> Vec<u8> {
-    build_filter(FilterOptions { notify_connect: false, notify_file_changes: false }).to_bytes()
+    // The first process of `bwrap` is not under the filter, and the program could trace it.
+    build_filter(FilterOptions {
+        notify_connect: false,
+        notify_file_changes: false,
+        allow_tracing: false,
+    })
+    .to_bytes()
 }
 
 #[cfg(test)]

@@ -229,6 +229,7 @@ fn inside() {
             let filter = seccomp::build_filter(seccomp::FilterOptions {
                 notify_connect: listen,
                 notify_file_changes: false,
+                allow_tracing: true,
             });
             if let Some(listener) = sys::install_filter(&filter, listen).unwrap() {
                 wire.send(&InitMessage::Diagnostics, &[own]).unwrap();
