@@ -24,8 +24,8 @@ use crate::{
 /// The options of a filter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FilterOptions {
-    /// True if connect(2) is handed to the supervisor. Otherwise, no Unix socket can be created
-    /// except for a socket pair.
+    /// True if connect(2) and a few rare calls are handed to the supervisor. Otherwise, no Unix
+    /// socket can be created except for a socket pair.
     pub(crate) notify_connect: bool,
     /// True if calls that change names, and calls that open files for writing, are handed to the
     /// supervisor, too.
@@ -33,6 +33,12 @@ pub(crate) struct FilterOptions {
     /// True if processes inside may trace each other. Every process inside that is not under this
     /// filter must be protected from that by the kernel.
     pub(crate) allow_tracing: bool,
+}
+
+/// Returns whether a call changes the mode of a file. Only those with a set-group-ID mode are
+/// handed to the supervisor.
+pub(crate) fn changes_mode(call: i64) -> bool {
+    syscalls::MODE_CHANGES.iter().any(|(number, _)| *number == call)
 }
 
 /// Builds the filter.
@@ -51,7 +57,7 @@ pub(crate) fn build_filter(wanted: FilterOptions) -> SeccompFilter {
         }
     }
     deny_namespaces(&mut to);
-    deny_set_id_modes(&mut to);
+    deny_set_id_modes(&mut to, wanted);
     deny_device_nodes(&mut to);
     deny_terminal_input(&mut to);
     protect_first_process(&mut to);
@@ -83,11 +89,22 @@ fn deny_namespaces(to: &mut FilterAssembler) {
 
 /// Denies set-user-ID and set-group-ID modes. On the host, unless a mount option forbids it, such a
 /// file runs with the rights of its owner. One that belongs to root would make any user root.
-fn deny_set_id_modes(to: &mut FilterAssembler) {
+/// The supervisor sets the set-group-ID mode of a directory, where it has another meaning.
+fn deny_set_id_modes(to: &mut FilterAssembler, wanted: FilterOptions) {
     let others = libc::S_ISUID | libc::S_ISGID;
-    for (call, at) in syscalls::MODE_ARGUMENTS {
+    for (call, at) in syscalls::MODES_OF_NEW_FILES {
         to.match_any_bit(*call, CallArgument(*at), others, FilterAction::NotPermitted);
     }
+    let group = action_if(wanted.notify_connect);
+    for (call, at) in syscalls::MODE_CHANGES {
+        to.match_any_bit(*call, CallArgument(*at), libc::S_ISUID, FilterAction::NotPermitted);
+        to.match_any_bit(*call, CallArgument(*at), libc::S_ISGID, group);
+    }
+}
+
+/// Returns the action for a call that the supervisor performs, if there is a listener.
+const fn action_if(has_listener: bool) -> FilterAction {
+    if has_listener { FilterAction::Notify } else { FilterAction::NotPermitted }
 }
 
 /// Denies device nodes. Pipes, sockets and regular files can be created.
@@ -168,8 +185,11 @@ fn restrict_sockets(to: &mut FilterAssembler, wanted: FilterOptions) {
     if !wanted.notify_connect {
         to.match_equal(libc::SYS_socket, unix.0, unix.1, FilterAction::NotPermitted);
     }
+    to.match_both(libc::SYS_socket, unix, is(libc::SOCK_DGRAM), FilterAction::NotPermitted);
+    // The supervisor returns a pair of another type, which ignores addresses.
+    let pair = action_if(wanted.notify_connect);
+    to.match_both(libc::SYS_socketpair, unix, is(libc::SOCK_DGRAM), pair);
     for call in [libc::SYS_socket, libc::SYS_socketpair] {
-        to.match_both(call, unix, is(libc::SOCK_DGRAM), FilterAction::NotPermitted);
         to.match_both(call, unix, is(libc::SOCK_RAW), FilterAction::NotPermitted);
     }
     for family in [inet, inet6] {

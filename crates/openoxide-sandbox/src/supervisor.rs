@@ -7,6 +7,7 @@
 mod backend_attempt;
 mod cleanup_process;
 mod denial;
+mod directory_modes;
 mod directory_watches;
 mod event_loop;
 mod fallback;
@@ -19,6 +20,7 @@ mod request_handler;
 mod review_relay;
 mod run_killer;
 pub(crate) mod seccomp_notify;
+mod socket_pairs;
 mod stale_runs;
 mod streams;
 mod supervision;

@@ -16,8 +16,9 @@ pub use file_size_limit::handle_file_size_signal;
 pub(crate) use filter::install_filter;
 pub(crate) use mount::{MountAttributes, set_attributes};
 pub(crate) use notify::{
-    SeccompNotification, continue_notification, is_notification_valid, network_cookie,
-    read_process_memory, receive_notification, respond_to_notification, return_descriptor,
+    SeccompNotification, add_descriptor, continue_notification, is_notification_valid,
+    network_cookie, read_process_memory, receive_notification, respond_to_notification,
+    return_descriptor, write_process_memory,
 };
 pub(crate) use process::{
     NamespaceFlags, adopt_descriptor, create_signalfd, detach_tracee, exit_process,

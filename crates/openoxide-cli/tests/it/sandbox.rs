@@ -3,6 +3,7 @@
 mod abrupt;
 mod battery;
 mod bubblewrap;
+mod everyday_calls;
 mod leftovers;
 mod limits;
 mod live;

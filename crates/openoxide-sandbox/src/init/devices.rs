@@ -65,8 +65,5 @@ pub(super) fn mount_dev(devices: DeviceNodes, shared: OwnedFd) -> io::Result<()>
         "/dev",
         MountAttributes { set: MountAttributes::READ_ONLY, ..MountAttributes::default() },
     )?;
-    let plain =
-        MountAttributes { set: MountAttributes::NO_EXECUTION, ..MountAttributes::default() };
-    set_attributes(shared.as_fd(), c"", plain)?;
     attach_tree_at(shared, open_without_links("/dev/shm")?)
 }

@@ -8,6 +8,7 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, poll},
+    net::{AddressFamily, SocketFlags, SocketType, socketpair},
     process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait},
 };
 
@@ -104,6 +105,10 @@ impl InitProcess<'_> {
                 listen_on_port(port, self.socket);
                 true
             }
+            Ok(Some((InitMessage::CreateSocketPair, _))) => {
+                create_socket_pair(self.socket);
+                true
+            }
             Ok(Some(_)) => true,
             Ok(None) | Err(_) => false,
         }
@@ -132,4 +137,14 @@ fn listen_on_port(port: u16, wire: &MessageSocket) {
     let listeners: Vec<OwnedFd> = namespace_setup::listen(port).unwrap_or_default();
     // If the supervisor is gone, this is noticed next.
     drop(wire.send(&InitMessage::Listeners { port: Some(port) }, &listeners));
+}
+
+/// Creates two connected sockets that keep the boundaries of messages, and sends them to the
+/// supervisor.
+fn create_socket_pair(wire: &MessageSocket) {
+    let kind = SocketType::SEQPACKET;
+    let pair = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None);
+    let sockets = pair.map_or_else(|_| Vec::new(), |(first, second)| vec![first, second]);
+    // If the supervisor is gone, this is noticed next.
+    drop(wire.send(&InitMessage::SocketPair, &sockets));
 }

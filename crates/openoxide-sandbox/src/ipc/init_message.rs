@@ -35,6 +35,10 @@ pub(crate) enum InitMessage {
     PlaceholderCreated(PathBuf),
     /// From outside: programs want to connect to this port. The answer is `Listeners`.
     Listen(u16),
+    /// From outside: create two connected sockets. The answer is `SocketPair`.
+    CreateSocketPair,
+    /// From inside: two connected sockets, or none if they could not be created.
+    SocketPair,
     /// From outside: send the program this signal.
     Signal(i32),
     /// From inside: the program has ended.

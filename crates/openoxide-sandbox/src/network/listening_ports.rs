@@ -24,7 +24,7 @@ impl ListeningPorts {
     /// Records the port of a call of listen(2). The call always continues, so no decision
     /// depends on this.
     pub(crate) fn record(&self, call: &PendingSyscall<'_>) {
-        let address = call.duplicate_socket().and_then(|socket| getsockname(&socket));
+        let address = call.duplicate_descriptor().and_then(|socket| getsockname(&socket));
         let Some(address) = address.ok().and_then(|address| SocketAddr::try_from(address).ok())
         else {
             return;

@@ -215,6 +215,7 @@ const HARMLESS_SETTINGS: &[&str] = &[
     "push.default",
     "rebase.autosquash",
     "rebase.autostash",
+    "receive.denynonfastforwards",
     "remote.*.fetch",
     "remote.*.mirror",
     "remote.*.partialclonefilter",
@@ -250,6 +251,10 @@ impl GitSetting {
             "remote.*.url" | "remote.*.pushurl" | "submodule.*.url" => !self.value.contains("::"),
             "submodule.*.update" => !self.value.starts_with('!'),
             "core.fsmonitor" => matches!(self.value.as_str(), "" | "false" | "no" | "off" | "0"),
+            // With other values, git makes its files writable for every user.
+            "core.sharedrepository" => {
+                matches!(self.value.as_str(), "0" | "1" | "false" | "true" | "umask" | "group")
+            }
             "core.worktree" => is_worktree_inside(directory, &self.value),
             name => HARMLESS_SETTINGS.contains(&name),
         }

@@ -90,8 +90,42 @@ impl<'a> PendingSyscall<'a> {
         SocketAddress::parse(&bytes)
     }
 
-    /// Duplicates the caller's socket.
-    pub(crate) fn duplicate_socket(&self) -> Result<OwnedFd, Errno> {
+    /// Adds a copy of an open file to the caller's descriptors, and returns its number there. The
+    /// call is still pending.
+    pub(crate) fn add_descriptor(&self, file: &OwnedFd, close_on_exec: bool) -> Result<i32, Errno> {
+        let id = self.notification.id;
+        sys::add_descriptor(self.listener, id, file.as_fd(), close_on_exec)
+            .map_err(|error| to_errno(&error))
+    }
+
+    /// Writes two descriptor numbers to the address that an argument contains.
+    pub(crate) fn write_descriptors(&self, at: usize, numbers: [i32; 2]) -> Result<(), Errno> {
+        let address = self.notification.arguments.get(at).copied().unwrap_or_default();
+        let bytes = numbers.map(i32::to_ne_bytes).concat();
+        self.check_pending()?;
+        sys::write_process_memory(self.notification.thread, address, &bytes)
+            .map_err(|error| to_errno(&error))
+    }
+
+    /// Opens the file at the path that an argument points to, relative to this directory, only to
+    /// identify it.
+    pub(crate) fn open_at(
+        &self,
+        directory: i32,
+        path: usize,
+        flags: OFlags,
+    ) -> Result<OwnedFd, Errno> {
+        let path = self.read_path(path)?;
+        if path.as_os_str().is_empty() {
+            return Err(Errno::NOENT);
+        }
+        let full =
+            if path.is_absolute() { path } else { self.base_directory(directory)?.join(path) };
+        self.open_in_root(&full, flags)
+    }
+
+    /// Duplicates the caller's descriptor that is the first argument.
+    pub(crate) fn duplicate_descriptor(&self) -> Result<OwnedFd, Errno> {
         let [number, ..] = self.notification.arguments;
         let number = i32::try_from(number & 0xffff_ffff).map_err(|_| Errno::BADF)?;
         let process = self.open_pidfd()?;

@@ -21,19 +21,23 @@ pub(super) const NEW_NAMESPACES: u32 = (libc::CLONE_NEWUSER
     .cast_unsigned()
     | 0x80; // CLONE_NEWTIME; for clone(2) these bits are the signal, where no signal has this one.
 
-/// Calls that set the mode of a file, and the index of that argument.
-pub(super) const MODE_ARGUMENTS: &[(i64, u32)] = &[
+/// Calls that change the mode of a file, and the index of that argument.
+pub(super) const MODE_CHANGES: &[(i64, u32)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (libc::SYS_fchmodat2, 2),
+];
+
+/// Calls that create a file with a mode, and the index of that argument.
+pub(super) const MODES_OF_NEW_FILES: &[(i64, u32)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_creat, 1),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 2),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_mknod, 1),
-    (libc::SYS_fchmod, 1),
-    (libc::SYS_fchmodat, 2),
-    (libc::SYS_fchmodat2, 2),
     (libc::SYS_mknodat, 2),
     (libc::SYS_openat, 3),
 ];

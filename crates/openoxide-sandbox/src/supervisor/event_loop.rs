@@ -27,6 +27,7 @@ use crate::{
         request_handler,
         review_relay::ReviewRelay,
         seccomp_notify::{self, PortCapture, SyscallContext},
+        socket_pairs::SocketPairs,
         terminal_relay::TerminalRelay,
     },
     sys,
@@ -61,6 +62,7 @@ pub(super) struct SupervisorLoop<'a> {
     diagnostics: Option<OwnedFd>,
     broker: Option<Arc<ConnectionBroker>>,
     listener_sender: Option<mpsc::Sender<(u16, Vec<OwnedFd>)>>,
+    pair_sender: Option<mpsc::Sender<Vec<OwnedFd>>>,
     denials: Arc<DenialLog>,
     listening_ports: Arc<ListeningPorts>,
     placeholders: Vec<PathBuf>,
@@ -88,6 +90,7 @@ impl<'a> SupervisorLoop<'a> {
             diagnostics: None,
             broker: None,
             listener_sender: None,
+            pair_sender: None,
             denials: Arc::default(),
             listening_ports: Arc::default(),
             placeholders: Vec::new(),
@@ -205,7 +208,8 @@ impl<'a> SupervisorLoop<'a> {
                     .with_step(|| "receiving the seccomp notification descriptor".to_owned())?;
             }
             InitMessage::PlaceholderCreated(path) => self.placeholders.push(path),
-            InitMessage::Listen(_) | InitMessage::Signal(_) => {}
+            InitMessage::SocketPair => self.deliver_socket_pair(first.collect()),
+            InitMessage::Listen(_) | InitMessage::CreateSocketPair | InitMessage::Signal(_) => {}
         }
         Ok(None)
     }
@@ -218,6 +222,11 @@ impl<'a> SupervisorLoop<'a> {
     /// Delivers the requested listeners. The thread that requested them may have given up by now.
     fn deliver_listeners(&self, port: u16, listeners: Vec<OwnedFd>) {
         drop(self.listener_sender.as_ref().map(|more| more.send((port, listeners))));
+    }
+
+    /// Delivers the requested pair of sockets.
+    fn deliver_socket_pair(&self, pair: Vec<OwnedFd>) {
+        drop(self.pair_sender.as_ref().map(|more| more.send(pair)));
     }
 
     /// Starts the broker with the permanent listeners.
@@ -239,7 +248,10 @@ impl<'a> SupervisorLoop<'a> {
         if let Some(broker) = &self.broker {
             self.denials = broker.denial_log();
         }
+        let (socket_pairs, pair_sender) = SocketPairs::new(Arc::clone(&self.socket));
+        self.pair_sender = Some(pair_sender);
         let context = SyscallContext {
+            socket_pairs: Some(socket_pairs),
             capture: self.broker.clone().map(|broker| self.create_capture(broker)),
             sandbox_sockets: self.diagnostics.take().map(SandboxSockets::new).transpose()?,
             denials: Arc::clone(&self.denials),

@@ -29,7 +29,8 @@ use crate::{
     interface::SandboxDenial,
     network::{ConcurrencyLimit, ConnectionBroker, ListeningPorts, SandboxSockets},
     runtime_reviews::DenialLog,
-    seccomp::{PendingSyscall, SocketAddress, descriptor_path},
+    seccomp::{self, PendingSyscall, SocketAddress, descriptor_path},
+    supervisor::{directory_modes, socket_pairs::SocketPairs},
     sys,
 };
 
@@ -56,11 +57,17 @@ pub(crate) struct SyscallContext {
     pub(crate) listening_ports: Arc<ListeningPorts>,
     /// The handler of file requests, if changes of files are handed to the supervisor, too.
     pub(crate) file_requests: Option<FileRequestHandler>,
+    /// The source of socket pairs for datagrams.
+    pub(crate) socket_pairs: Option<SocketPairs>,
 }
 
 /// The task of the supervisor for a call.
 enum SyscallTask {
     Connect,
+    /// Create two connected sockets.
+    SocketPair,
+    /// Set the mode of a directory.
+    DirectoryMode,
     Change(FileRequest<ResolvedEntry>),
 }
 
@@ -114,6 +121,11 @@ impl SyscallContext {
             self.listening_ports.record(call);
             return None;
         }
+        match call.syscall_number() {
+            libc::SYS_socketpair => return Some(SyscallTask::SocketPair),
+            number if seccomp::changes_mode(number) => return Some(SyscallTask::DirectoryMode),
+            _ => {}
+        }
         match &self.file_requests {
             Some(live) if call.syscall_number() != libc::SYS_connect => {
                 live.parse_syscall(call).map(SyscallTask::Change)
@@ -124,8 +136,11 @@ impl SyscallContext {
     }
 
     fn handle(&self, call: &PendingSyscall<'_>, work: SyscallTask) {
-        match (work, &self.file_requests) {
-            (SyscallTask::Change(change), Some(live)) => live.answer(call, &change),
+        match (work, &self.file_requests, &self.socket_pairs) {
+            (SyscallTask::Change(change), Some(live), _) => live.answer(call, &change),
+            (SyscallTask::SocketPair, _, Some(pairs)) => pairs.answer(call),
+            (SyscallTask::SocketPair, _, None) => call.respond(Err(Errno::PERM)),
+            (SyscallTask::DirectoryMode, ..) => directory_modes::answer(call),
             _ => call.respond(self.connect(call)),
         }
     }
@@ -133,7 +148,7 @@ impl SyscallContext {
     /// Makes the connection that the call requested, if it is permitted.
     fn connect(&self, call: &PendingSyscall<'_>) -> Result<(), Errno> {
         let address = call.read_address()?;
-        let socket = call.duplicate_socket()?;
+        let socket = call.duplicate_descriptor()?;
         let family = socket_domain(&socket)?;
         if self.sandbox_sockets.as_ref().is_some_and(|own| !own.contains(&socket)) {
             return Err(Errno::ACCESS);

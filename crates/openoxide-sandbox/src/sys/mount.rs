@@ -24,7 +24,6 @@ impl MountAttributes {
     pub(crate) const READ_ONLY: u64 = 0x1;
     pub(crate) const NO_SETUID: u64 = 0x2;
     pub(crate) const NO_DEVICES: u64 = 0x4;
-    pub(crate) const NO_EXECUTION: u64 = 0x8;
 }
 
 /// `struct mount_attr` (linux/mount.h).

@@ -80,6 +80,29 @@ pub(crate) fn return_descriptor(
     close_on_exec: bool,
 ) -> io::Result<()> {
     let flags = u32::try_from(libc::SECCOMP_ADDFD_FLAG_SEND).map_err(io::Error::other)?;
+    inject_descriptor(listener, id, file, (close_on_exec, flags)).map(drop)
+}
+
+/// Adds a copy of an open file to the caller's descriptors, and returns its number there. The call
+/// must still be answered.
+///
+/// # Errors
+/// As [`return_descriptor`].
+pub(crate) fn add_descriptor(
+    listener: BorrowedFd<'_>,
+    id: u64,
+    file: BorrowedFd<'_>,
+    close_on_exec: bool,
+) -> io::Result<i32> {
+    inject_descriptor(listener, id, file, (close_on_exec, 0))
+}
+
+fn inject_descriptor(
+    listener: BorrowedFd<'_>,
+    id: u64,
+    file: BorrowedFd<'_>,
+    (close_on_exec, flags): (bool, u32),
+) -> io::Result<i32> {
     let srcfd = file.as_raw_fd().cast_unsigned();
     let newfd_flags = if close_on_exec { libc::O_CLOEXEC.cast_unsigned() } else { 0 };
     let added = libc::seccomp_notif_addfd { id, flags, srcfd, newfd: 0, newfd_flags };
@@ -87,7 +110,7 @@ pub(crate) fn return_descriptor(
     let result = unsafe {
         libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const added)
     };
-    if result >= 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if result >= 0 { Ok(result) } else { Err(io::Error::last_os_error()) }
 }
 
 fn send_response(listener: BorrowedFd<'_>, mut answer: libc::seccomp_notif_resp) -> io::Result<()> {
@@ -116,6 +139,28 @@ pub(crate) fn read_process_memory(thread: u32, at: u64, to: &mut [u8]) -> io::Re
         unsafe { libc::process_vm_readv(thread, &raw const ours, 1, &raw const theirs, 1, 0) };
     match usize::try_from(read) {
         Ok(read) if read == length => Ok(()),
+        Ok(_) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+        Err(_) => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Copies data into the memory of the process that a thread belongs to, where that process may
+/// write.
+///
+/// # Errors
+/// The error of the kernel; `EFAULT` if less memory could be written.
+pub(crate) fn write_process_memory(thread: u32, at: u64, from: &[u8]) -> io::Result<()> {
+    let length = from.len();
+    let ours = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: length };
+    let base = usize::try_from(at).map_err(io::Error::other)? as *mut libc::c_void;
+    let theirs = libc::iovec { iov_base: base, iov_len: length };
+    let thread = libc::pid_t::try_from(thread).map_err(io::Error::other)?;
+    // SAFETY: `ours` describes `length` bytes, which the call only reads. `theirs` is an address of
+    // the other process, which the kernel checks.
+    let written =
+        unsafe { libc::process_vm_writev(thread, &raw const ours, 1, &raw const theirs, 1, 0) };
+    match usize::try_from(written) {
+        Ok(written) if written == length => Ok(()),
         Ok(_) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
         Err(_) => Err(io::Error::last_os_error()),
     }

@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::Read as _,
-    os::unix::net::UnixListener,
+    os::unix::{fs::PermissionsExt as _, net::UnixListener},
     process::{Command, Stdio},
 };
 
@@ -26,7 +26,7 @@ fn own_children_are_traced_and_nothing_outside() {
         let socket = place.path("w/outside");
         let listener = UnixListener::bind(&socket).unwrap();
         listener.set_nonblocking(true).unwrap();
-        let open = fs::Permissions::from(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        let open = fs::Permissions::from_mode(0o777);
         fs::set_permissions(&socket, open).unwrap();
         let mut sibling = place.command("/bin/sleep".as_ref(), &["600"]).spawn().unwrap();
         let program = place.path("openoxide");

@@ -200,6 +200,7 @@ fn supervise(world: World, wire: MessageSocket) -> Option<Arc<ConnectionBroker>>
             denials: broker.denial_log(),
             listening_ports: Arc::default(),
             file_requests: None,
+            socket_pairs: None,
         };
         thread::spawn(move || seccomp_notify::serve_notifications(listener, context));
     }

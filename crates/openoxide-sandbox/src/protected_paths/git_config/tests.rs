@@ -78,6 +78,8 @@ fn settings_that_run_a_command_are_not_harmless() {
         "[core]pager=x",
         "[core]editor=x",
         "[core]askPass=x",
+        "[core]sharedRepository=0666",
+        "[core]sharedRepository=all",
         "[core]gitProxy=x",
         "[core]alternateRefsCommand=x",
         "[core]attributesFile=x",
@@ -149,7 +151,10 @@ fn settings_that_git_writes_are_harmless() {
     git(&["clone", "-q", "--bare", "a", "c"]);
     git(&["-C", "b", "submodule", "--quiet", "add", "../a", "sub"]);
     git(&["-C", "b", "branch", "-q", "--track", "x", "origin/HEAD"]);
-    for config in ["a/.git/config", "b/.git/config", "c/config", "b/.git/modules/sub/config"] {
+    git(&["init", "-q", "--shared", "d"]);
+    for config in
+        ["a/.git/config", "d/.git/config", "b/.git/config", "c/config", "b/.git/modules/sub/config"]
+    {
         let file = directory.path().join(config);
         let all = read_file(&file).unwrap();
         let harmful: Vec<_> =
