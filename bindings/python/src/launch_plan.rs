@@ -106,6 +106,7 @@ pub(crate) fn plan_launch(
         terminal: false,
         has_reviewer: false,
         reviews_file_changes: false,
+        published_ports: BTreeSet::new(),
         limits: ResourceLimits { seconds: options.seconds, ..ResourceLimits::default() },
         registry: registry_directory(&environment).map_err(|error| error.to_string())?,
         profile,

@@ -10,7 +10,7 @@ mod values;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use openoxide_protocol::{Effect, GrantScope, SessionId};
+use openoxide_protocol::{Effect, GrantScope, PublishedPort, SessionId};
 use openoxide_store::audit::UtcTimestamp;
 
 pub(crate) use codex::{
@@ -342,6 +342,11 @@ pub(crate) struct RunArgs {
     /// Ask about each file change that the sandbox would refuse, while the program waits.
     #[arg(long, conflicts_with = "stage")]
     pub(crate) live: bool,
+    /// Publish a port of the program on the loopback interface of this machine (127.0.0.1 and ::1),
+    /// where all users of this machine can connect to it; repeatable. HOSTPORT is the port of this
+    /// machine [default: the same].
+    #[arg(long, value_name = "PORT[:HOSTPORT]")]
+    pub(crate) publish: Vec<PublishedPort>,
     /// Pass an environment variable into the sandbox: NAME or NAME=VALUE; repeatable.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,

@@ -1,6 +1,9 @@
 //! Start of a confined program by `run` and `sandbox run`.
 
-use std::ffi::OsString;
+use std::{collections::BTreeSet, ffi::OsString};
+
+use openoxide_protocol::PublishedPort;
+use thiserror::Error;
 
 /// The arguments with which this program starts itself as a supervisor.
 pub(crate) const SUPERVISOR_ARGS: [&str; 2] = ["sandbox", "supervise"];
@@ -23,4 +26,23 @@ pub(crate) fn with_added_variables(
         environment.extend(value.map(|value| (OsString::from(name), value)));
     }
     environment
+}
+
+/// An error for two ports that would be published at the same port of this machine.
+#[derive(Debug, Error)]
+#[error("`--publish` names port {0} of this machine twice")]
+pub(crate) struct PublishedTwiceError(u16);
+
+/// Returns the ports to publish, without repetitions.
+///
+/// # Errors
+/// Returns an error if two of them would be published at the same port of this machine.
+pub(crate) fn published_ports(
+    named: &[PublishedPort],
+) -> Result<BTreeSet<PublishedPort>, PublishedTwiceError> {
+    let (ports, mut taken) = (named.iter().copied().collect::<BTreeSet<_>>(), BTreeSet::new());
+    match ports.iter().find(|published| !taken.insert(published.host_port())) {
+        Some(twice) => Err(PublishedTwiceError(twice.host_port())),
+        None => Ok(ports),
+    }
 }

@@ -8,7 +8,9 @@ use std::{
     time::Instant,
 };
 
-use openoxide_protocol::{AbsPath, Access, Decision, Effect, Operation, SandboxRestrictions};
+use openoxide_protocol::{
+    AbsPath, Access, Decision, Effect, NetworkAccess, Operation, PublishedPort, SandboxRestrictions,
+};
 use openoxide_sandbox::{
     CommandOutcome, ConfinedRun, LaunchConfig, ResourceLimits, RuntimeRequest, SandboxError,
     SandboxReport, StagingArea, has_terminal,
@@ -204,6 +206,7 @@ impl Launcher<'_> {
             terminal: options.output.is_none() && has_terminal(),
             has_reviewer: true,
             reviews_file_changes: options.live,
+            published_ports: published_ports(options, held),
             limits: limits(self.engine.sandbox_settings()),
             registry,
         };
@@ -246,6 +249,15 @@ impl Launcher<'_> {
         command.env_clear().envs(sanitized_env());
         command
     }
+}
+
+/// Returns the ports to publish. A command that uses the host's network publishes its ports itself.
+fn published_ports(
+    options: &RunOptions<'_>,
+    held: &SandboxRestrictions,
+) -> BTreeSet<PublishedPort> {
+    let is_shared = held.network == NetworkAccess::On;
+    if is_shared { BTreeSet::new() } else { options.published_ports.clone() }
 }
 
 fn start_error(error: io::Error) -> SandboxError {

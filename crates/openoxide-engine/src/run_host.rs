@@ -1,8 +1,8 @@
 //! The options of a run, and the interface between the engine and the program that runs a command.
 
-use std::ffi::OsString;
+use std::{collections::BTreeSet, ffi::OsString};
 
-use openoxide_protocol::{AbsPath, Operation, SandboxRestrictions};
+use openoxide_protocol::{AbsPath, Operation, PublishedPort, SandboxRestrictions};
 use openoxide_sandbox::{
     PostRunFinding, RunCanceller, RuntimeDecision, RuntimeRequest, SandboxReport,
 };
@@ -27,6 +27,8 @@ pub struct RunOptions<'a> {
     pub stage: bool,
     /// True if a person is asked about changes outside of the profile while the command runs.
     pub live: bool,
+    /// The ports at which programs of the host can connect to the command in the sandbox.
+    pub published_ports: BTreeSet<PublishedPort>,
     /// The arguments with which this program starts itself as the supervisor of the sandbox.
     pub supervisor: &'a [&'a str],
     /// The output of the command, or `None` if it inherits the standard streams of this process.

@@ -1,6 +1,6 @@
 //! Running a shell command of an agent in the sandbox.
 
-use std::{cell::RefCell, ffi::OsString, io, process::ExitStatus};
+use std::{cell::RefCell, collections::BTreeSet, ffi::OsString, io, process::ExitStatus};
 
 use openoxide_sandbox::SandboxReport;
 use openoxide_store::audit::RequestedConfinement;
@@ -107,6 +107,7 @@ impl AgentSession {
             environment: engine.sandbox_environment(),
             stage: false,
             live: false,
+            published_ports: BTreeSet::new(),
             supervisor: &SUPERVISOR_ARGS,
             output: Some(output.clone()),
         };

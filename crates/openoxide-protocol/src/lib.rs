@@ -50,7 +50,8 @@ pub use operation::{Action, Operation, OperationDigest, OperationFacts, Principa
 pub use path::{AbsPath, PathError};
 pub use permission_mode::PermissionMode;
 pub use profile::{
-    HostPort, HostPortError, NetworkAccess, SandboxProfile, SandboxRestrictions, TempDirectories,
+    HostPort, HostPortError, NetworkAccess, PublishedPort, PublishedPortError, SandboxProfile,
+    SandboxRestrictions, TempDirectories,
 };
 pub use rule_choice::{ChoiceHistory, GrantTerms, RuleBreadth, RuleChoice};
 pub use session_event::SessionEvent;

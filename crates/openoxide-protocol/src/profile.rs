@@ -1,6 +1,7 @@
 //! Sandbox profiles: the restrictions that the operating system enforces.
 
 mod network_access;
+mod published_port;
 mod restrictions;
 #[cfg(test)]
 mod tests;
@@ -9,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use network_access::{HostPort, HostPortError, NetworkAccess};
+pub use published_port::{PublishedPort, PublishedPortError};
 pub use restrictions::{SandboxRestrictions, TempDirectories};
 
 /// The restrictions that the operating system enforces while a process runs.

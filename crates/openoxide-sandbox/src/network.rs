@@ -8,18 +8,25 @@
 //! the one inside ([`ConnectionBroker`]). The kernel denies every direct connection. The supervisor
 //! grants one only by making it itself, so a connection that no listener accepts goes nowhere.
 //!
+//! In the other direction, a port of the host's loopback can be published: the supervisor listens
+//! there, and forwards each connection to a program inside ([`PortForwarder`]).
+//!
 //! `init` sets up the inner side ([`namespace_setup`]), and `supervisor` runs the outer one.
 
 mod address_pool;
 mod broker;
+mod byte_stream;
 mod concurrency_limit;
 mod connection;
 mod dns;
+mod forwarded_connection;
 mod host_network;
 mod listener_set;
 mod listening_ports;
 pub(crate) mod namespace_setup;
 mod netlink;
+mod port_forwarder;
+mod published_listeners;
 mod reviewer;
 mod socket_diag;
 #[cfg(test)]
@@ -30,5 +37,7 @@ pub(crate) use broker::ConnectionBroker;
 pub(crate) use concurrency_limit::ConcurrencyLimit;
 pub(crate) use listening_ports::ListeningPorts;
 pub(crate) use namespace_setup::is_allowed_stream;
+pub(crate) use port_forwarder::{InnerSockets, PortForwarder};
+pub(crate) use published_listeners::PublishedListener;
 pub(crate) use reviewer::NetworkReviewer;
 pub(crate) use socket_diag::{SandboxSockets, open_diagnostics};

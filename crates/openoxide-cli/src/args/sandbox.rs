@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use openoxide_protocol::{HostPort, NetworkAccess};
+use openoxide_protocol::{HostPort, NetworkAccess, PublishedPort};
 use openoxide_sandbox::SandboxBackend;
 
 use crate::error::value_error::ValueError;
@@ -98,6 +98,11 @@ pub(crate) struct SandboxRunArgs {
     /// program's behalf.
     #[arg(long, conflicts_with_all = ["read_only", "backend", "stage"])]
     pub(crate) live: bool,
+    /// Publish a port of the program on the loopback interface of this machine (127.0.0.1 and ::1),
+    /// where all users of this machine can connect to it; repeatable. HOSTPORT is the port of this
+    /// machine [default: the same].
+    #[arg(long, value_name = "PORT[:HOSTPORT]")]
+    pub(crate) publish: Vec<PublishedPort>,
     /// Pass an environment variable into the sandbox: NAME or NAME=VALUE.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,

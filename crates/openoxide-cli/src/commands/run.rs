@@ -25,7 +25,7 @@ use serde_json::json;
 use crate::{
     args::{GlobalArgs, RunArgs, RunSandboxMode},
     commands::{call_operation, trust},
-    confined_launch::{HOST_NETWORK_NOTE, SUPERVISOR_ARGS},
+    confined_launch::{HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports},
     error::{CliError, run_args_error::RunArgsError},
     policy_args,
     program_exit::ProgramExit,
@@ -119,6 +119,10 @@ fn early_refusal(engine: &Engine, args: &RunArgs) -> Result<Option<EarlyRefusal>
     if !std::path::Path::new(engine.cwd().as_str()).is_dir() {
         return Err(RunArgsError::NotADirectory(engine.cwd().clone()).into());
     }
+    if args.sandbox == RunSandboxMode::Off && !args.publish.is_empty() {
+        return Err(RunArgsError::PublishWithoutSandbox.into());
+    }
+    published_ports(&args.publish).map_err(RunArgsError::from)?;
     if args.stage && !is_usual {
         return Err(RunArgsError::RequiresSandbox("--stage").into());
     }
@@ -177,6 +181,7 @@ impl RunTarget {
             environment,
             stage: context.args.stage,
             live: context.args.live,
+            published_ports: published_ports(&context.args.publish).map_err(RunArgsError::from)?,
             supervisor: &SUPERVISOR_ARGS,
             output: None,
         };
@@ -255,6 +260,9 @@ fn announce(planned: &PlannedRun<'_>, engine: &Engine) {
 /// Reports that the sandbox could not be set up, with advice.
 fn not_confined(error: &SandboxError, engine: &Engine) -> ProgramExit {
     user_messages::print_error(&format!("nothing was run: {error}"));
+    if matches!(error, SandboxError::PortUnavailable { .. }) {
+        return ProgramExit::RunFailed;
+    }
     let off = match engine.sandbox_requirement() {
         Some(why) => format!("running without a sandbox is not permitted: {why}"),
         None => "`--sandbox off` runs it without a sandbox, with your full permissions".to_owned(),

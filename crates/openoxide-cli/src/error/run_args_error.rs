@@ -3,6 +3,8 @@
 use openoxide_protocol::AbsPath;
 use thiserror::Error;
 
+use crate::confined_launch::PublishedTwiceError;
+
 /// The reason that the arguments of `run` are wrong.
 #[derive(Debug, Error)]
 pub(crate) enum RunArgsError {
@@ -12,6 +14,12 @@ pub(crate) enum RunArgsError {
     /// An option works only with the usual sandbox.
     #[error("`{0}` requires `--sandbox auto`")]
     RequiresSandbox(&'static str),
+    /// Without a sandbox, ports need not be published.
+    #[error("`--publish` requires the sandbox: without it, the program listens on this machine")]
+    PublishWithoutSandbox,
+    /// Two ports would be published at the same port of the host.
+    #[error(transparent)]
+    PublishedTwice(#[from] PublishedTwiceError),
     /// The working directory is not a directory.
     #[error("`{0}` is not a directory")]
     NotADirectory(AbsPath),
@@ -27,7 +35,11 @@ impl RunArgsError {
             Self::NoCommand => {
                 Some("use `openoxide run -c 'SCRIPT'` or `openoxide run -- PROG ARG…`")
             }
-            Self::RequiresSandbox(_) | Self::NotADirectory(_) | Self::InjectionVariable(_) => None,
+            Self::RequiresSandbox(_)
+            | Self::PublishWithoutSandbox
+            | Self::PublishedTwice(_)
+            | Self::NotADirectory(_)
+            | Self::InjectionVariable(_) => None,
         }
     }
 }

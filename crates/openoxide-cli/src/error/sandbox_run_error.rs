@@ -6,12 +6,20 @@ use openoxide_engine::SandboxRegistryError;
 use openoxide_protocol::PathError;
 use thiserror::Error;
 
+use crate::confined_launch::PublishedTwiceError;
+
 /// The reason that no sandbox can be made from the arguments.
 #[derive(Debug, Error)]
 pub(crate) enum SandboxRunError {
     /// The whole file system would be writable.
     #[error("`/` cannot be writable: the sandbox would have no effect")]
     RootWritable,
+    /// A program in the network of this machine publishes its ports itself.
+    #[error("`--publish` has no effect with `--net host`: the program listens on this machine")]
+    PublishOnHostNetwork,
+    /// Two ports would be published at the same port of the host.
+    #[error(transparent)]
+    PublishedTwice(#[from] PublishedTwiceError),
     /// The real path of a directory cannot be determined.
     #[error("`{}`: {error}", path.display())]
     Unresolved {

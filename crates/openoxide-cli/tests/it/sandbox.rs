@@ -7,6 +7,7 @@ mod everyday_calls;
 mod leftovers;
 mod limits;
 mod live;
+mod ports;
 mod replaced;
 mod secrets;
 mod staged;

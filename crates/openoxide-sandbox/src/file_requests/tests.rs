@@ -93,6 +93,7 @@ impl Arena {
             terminal: false,
             has_reviewer: false,
             reviews_file_changes: true,
+            published_ports: BTreeSet::new(),
             registry: self.abs("state/registry"),
         }
     }

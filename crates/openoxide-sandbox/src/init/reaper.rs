@@ -109,6 +109,12 @@ impl InitProcess<'_> {
                 create_socket_pair(self.socket);
                 true
             }
+            Ok(Some((InitMessage::OpenSockets, _))) => {
+                let sockets = namespace_setup::open_unconnected_sockets().unwrap_or_default();
+                // If the supervisor is gone, this is noticed next.
+                drop(self.socket.send(&InitMessage::Sockets, &sockets));
+                true
+            }
             Ok(Some(_)) => true,
             Ok(None) | Err(_) => false,
         }

@@ -36,7 +36,7 @@ pub(super) fn exec_program(world: &InitContext<'_>, terminal: Option<&CStr>) -> 
         Err(SandboxError::Setup { step, error }) => {
             InitMessage::Failed { step, error: error.raw_os_error().unwrap_or(libc::EIO) }
         }
-        Err(SandboxError::Unavailable { .. }) => {
+        Err(SandboxError::Unavailable { .. } | SandboxError::PortUnavailable { .. }) => {
             InitMessage::Ended(CommandOutcome::NotStarted(libc::EIO))
         }
         Ok(()) => {

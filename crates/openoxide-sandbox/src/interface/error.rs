@@ -2,6 +2,8 @@
 
 use std::io;
 
+use openoxide_protocol::PublishedPort;
+
 use crate::backend::NoBackendError;
 
 /// An error that prevented a program from running in the sandbox. The program was not run.
@@ -15,6 +17,14 @@ pub enum SandboxError {
         /// The error from the kernel.
         error: io::Error,
     },
+    /// A port cannot be published.
+    #[error("cannot publish port {}: {}", port.port(), describe_port_error(*port, error))]
+    PortUnavailable {
+        /// The port.
+        port: PublishedPort,
+        /// The error from the kernel.
+        error: io::Error,
+    },
     /// This machine cannot hold the profile with any backend.
     #[error("{refusal}{}", describe_first_error(first.as_deref()))]
     Unavailable {
@@ -23,6 +33,22 @@ pub enum SandboxError {
         /// The reasons why no backend enforces the profile.
         refusal: NoBackendError,
     },
+}
+
+/// Returns the reason that a port of the host cannot be used, and what would help.
+fn describe_port_error(port: PublishedPort, error: &io::Error) -> String {
+    let (inner, host_port) = (port.port(), port.host_port());
+    match error.kind() {
+        io::ErrorKind::AddrInUse => format!(
+            "another program uses port {host_port} of this machine; `--publish {inner}:HOSTPORT` \
+             uses another port"
+        ),
+        io::ErrorKind::PermissionDenied => format!(
+            "you are not permitted to listen on port {host_port} of this machine; \
+             `--publish {inner}` uses port {inner}"
+        ),
+        _ => format!("port {host_port} of this machine: {error}"),
+    }
 }
 
 fn describe_first_error(first: Option<&SandboxError>) -> String {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, ffi::OsString};
 
-use openoxide_protocol::{AbsPath, SandboxRestrictions};
+use openoxide_protocol::{AbsPath, PublishedPort, SandboxRestrictions};
 use serde::{Deserialize, Serialize};
 
 /// A program to run confined. It is plain data, because a new process reads it and sets up the
@@ -38,6 +38,9 @@ pub struct LaunchConfig {
     /// True if changes of files outside of the profile are suspended, reviewed, and performed for
     /// the program. If this is not possible, no program is run.
     pub reviews_file_changes: bool,
+    /// The ports inside at which programs of the host can connect to the program. There must be
+    /// none if the program uses the host's network.
+    pub published_ports: BTreeSet<PublishedPort>,
     /// The resource limits.
     pub limits: ResourceLimits,
     /// The directory that records what must be cleaned up after a crash (the registry). It belongs

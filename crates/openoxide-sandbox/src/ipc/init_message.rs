@@ -39,6 +39,10 @@ pub(crate) enum InitMessage {
     CreateSocketPair,
     /// From inside: two connected sockets, or none if they could not be created.
     SocketPair,
+    /// From outside: open sockets for a connection to a program inside. The answer is `Sockets`.
+    OpenSockets,
+    /// From inside: the sockets, which are not connected. There are none if that failed.
+    Sockets,
     /// From outside: send the program this signal.
     Signal(i32),
     /// From inside: the program has ended.

@@ -50,6 +50,7 @@ const STACK_BYTES: usize = 512 * 1024;
 pub(crate) struct ConnectionBroker {
     listeners: Arc<ListenerSet>,
     ports: Mutex<BTreeSet<u16>>,
+    reserved_ports: Mutex<BTreeSet<u16>>,
     handler: Arc<ConnectionHandler>,
 }
 
@@ -87,7 +88,12 @@ impl ConnectionBroker {
             denials: refused,
         });
         let listening = Arc::new(ListenerSet::new()?);
-        let broker = Self { listeners: listening, ports: Mutex::default(), handler: rules };
+        let broker = Self {
+            listeners: listening,
+            ports: Mutex::default(),
+            reserved_ports: Mutex::default(),
+            handler: rules,
+        };
         broker.add_listeners(listeners)?;
         let (listening, rules) = (Arc::clone(&broker.listeners), Arc::clone(&broker.handler));
         let slots = ConcurrencyLimit::new(MAX_CONNECTIONS);
@@ -115,6 +121,17 @@ impl ConnectionBroker {
         Ok(())
     }
 
+    /// Leaves a port to the programs inside, so that they can listen there. Connections to other
+    /// hosts at this port do not arrive here.
+    pub(crate) fn reserve_port(&self, port: u16) {
+        self.lock_reserved_ports().insert(port);
+    }
+
+    /// Returns whether a port is left to the programs inside.
+    pub(crate) fn is_reserved(&self, port: u16) -> bool {
+        self.lock_reserved_ports().contains(&port)
+    }
+
     /// Returns whether connections to a port arrive here.
     pub(crate) fn is_listening_on(&self, port: u16) -> bool {
         self.lock_ports().contains(&port)
@@ -122,6 +139,10 @@ impl ConnectionBroker {
 
     fn lock_ports(&self) -> MutexGuard<'_, BTreeSet<u16>> {
         self.ports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_reserved_ports(&self) -> MutexGuard<'_, BTreeSet<u16>> {
+        self.reserved_ports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the denials so far, in order and without duplicates.

@@ -48,13 +48,17 @@ const BACKLOG: i32 = 256;
 ///
 /// The loopback works. If any host can be reached, every address becomes local, and the sockets for
 /// the [`ConnectionBroker`](super::ConnectionBroker) are returned: the name service, and a listener
-/// for every port that is common or that a rule names. These sockets are the only way out of this
-/// namespace.
+/// for every port that is common or that a rule names, except for ports that are left to programs
+/// inside (`reserved`). These sockets are the only way out of this namespace.
 ///
 /// # Errors
 /// Returns an error if the kernel refused a request. Anything that was set up until then disappears
 /// with the namespace.
-pub(crate) fn prepare(network: &NetworkAccess, ask: bool) -> io::Result<Vec<OwnedFd>> {
+pub(crate) fn prepare(
+    network: &NetworkAccess,
+    ask: bool,
+    reserved: &BTreeSet<u16>,
+) -> io::Result<Vec<OwnedFd>> {
     let (hosts, any) = match network {
         NetworkAccess::On => return Ok(Vec::new()),
         NetworkAccess::Off => (None, false),
@@ -68,7 +72,7 @@ pub(crate) fn prepare(network: &NetworkAccess, ask: bool) -> io::Result<Vec<Owne
     }
     make_addresses_local(&route)?;
     let named = hosts.into_iter().flatten().filter_map(HostPort::port);
-    open_sockets(named)
+    open_sockets(named, reserved)
 }
 
 /// Makes every address local to this machine. A machine without IPv6 gets only IPv4.
@@ -81,7 +85,10 @@ fn make_addresses_local(route: &RouteSocket) -> io::Result<()> {
     Ok(())
 }
 
-fn open_sockets(named: impl Iterator<Item = u16>) -> io::Result<Vec<OwnedFd>> {
+fn open_sockets(
+    named: impl Iterator<Item = u16>,
+    reserved: &BTreeSet<u16>,
+) -> io::Result<Vec<OwnedFd>> {
     let named =
         named.filter(|port| *port != 0).collect::<BTreeSet<_>>().into_iter().take(MAX_RULE_PORTS);
     let ports: BTreeSet<_> = COMMON_PORTS.into_iter().chain(named).collect();
@@ -89,8 +96,8 @@ fn open_sockets(named: impl Iterator<Item = u16>) -> io::Result<Vec<OwnedFd>> {
     for address in NAME_SERVERS {
         sockets.push(bind_socket(SocketType::DGRAM, SocketAddr::new(address.into(), DNS_PORT))?);
     }
-    for port in ports {
-        sockets.extend(listen(port)?);
+    for port in ports.difference(reserved) {
+        sockets.extend(listen(*port)?);
     }
     Ok(sockets)
 }
@@ -109,6 +116,23 @@ pub(crate) fn listen(port: u16) -> io::Result<Vec<OwnedFd>> {
     }
     for socket in &sockets {
         start_listening(socket, BACKLOG)?;
+    }
+    Ok(sockets)
+}
+
+/// Opens sockets that can be connected to programs inside: one of each address family, if this
+/// machine has it. They are non-blocking.
+///
+/// # Errors
+/// Returns an error if there are no descriptors left.
+pub(crate) fn open_unconnected_sockets() -> io::Result<Vec<OwnedFd>> {
+    let mut sockets = Vec::new();
+    for family in [AddressFamily::INET, AddressFamily::INET6] {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        match socket_with(family, SocketType::STREAM, flags, None) {
+            Err(Errno::AFNOSUPPORT) => {}
+            socket => sockets.push(socket?),
+        }
     }
     Ok(sockets)
 }

@@ -1,6 +1,6 @@
 //! One attempt to confine a program, by one backend.
 
-use std::{io, path::Path};
+use std::{io, mem, path::Path};
 
 use openoxide_protocol::NetworkAccess;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
@@ -10,6 +10,7 @@ use crate::{
     init::{self, HostIdentity, InitContext, bwrap_init},
     interface::{LaunchConfig, PostRunFinding, SandboxError, SandboxReport, SetupContext as _},
     ipc::{MessageSocket, ProgressWriter},
+    network::PublishedListener,
     protected_paths::{MountPlan, ProtectedPaths},
     resource_limits::{ControlGroup, ResourceShares},
     supervisor::{
@@ -35,6 +36,8 @@ pub(super) struct BackendAttempt<'a> {
     pub(super) progress: &'a ProgressWriter,
     /// The terminal, which either the program or a question uses.
     pub(super) terminal_lease: TerminalLease,
+    /// The listeners of the host for published ports.
+    pub(super) published_listeners: Vec<PublishedListener>,
 }
 
 /// The process that is started first.
@@ -95,7 +98,7 @@ impl BackendAttempt<'_> {
             None => sys::fork_into_namespaces(by.namespaces),
         };
         let Some(first) = first.with_step(|| "making namespaces".to_owned())? else {
-            drop((wire, self.reviews.take()));
+            drop((wire, self.reviews.take(), mem::take(&mut self.published_listeners)));
             let (launch, guards, progress) = (self.launch, self.mount_plan, self.progress);
             let shares = &shares;
             let world = InitContext {
@@ -117,6 +120,7 @@ impl BackendAttempt<'_> {
         let killer = killer.with_step(|| "opening the first process".to_owned())?;
         let aftermath = PostRunScan::start(self.protected_paths, &self.launch.profile, killer);
         let mut attendant = SupervisorLoop::new(self.launch, wire, signals, &mut self.reviews);
+        attendant.publish(mem::take(&mut self.published_listeners));
         let relayed = attendant.wait_until_ready().and_then(|()| {
             streams.start_forwarding(&turn).with_step(|| "making a thread".to_owned())
         });
@@ -129,6 +133,7 @@ impl BackendAttempt<'_> {
                 return Err(error);
             }
         };
+        attendant.finish_forwarding();
         attendant.remove_placeholders();
         Ok(end.map(|end| {
             let tail = relayed.finish(end);

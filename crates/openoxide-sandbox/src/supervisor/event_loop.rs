@@ -1,7 +1,7 @@
 //! The event loop of the supervisor while the program runs.
 
 use std::{
-    fs, io,
+    fs, io, mem,
     os::fd::{AsFd as _, OwnedFd},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError, mpsc},
@@ -19,7 +19,10 @@ use crate::{
     backend::{EnforcementPlan, HostFeatures, LandlockVersion, MissingFeature, SandboxBackend},
     interface::{CommandOutcome, LaunchConfig, SandboxError, SandboxReport, SetupContext as _},
     ipc::{InitMessage, MessageSocket, is_readable},
-    network::{ConnectionBroker, ListeningPorts, NetworkReviewer, SandboxSockets},
+    network::{
+        ConnectionBroker, InnerSockets, ListeningPorts, NetworkReviewer, PortForwarder,
+        PublishedListener, SandboxSockets,
+    },
     runtime_reviews::DenialLog,
     supervisor::{
         denial::{self, DenialChecker, DetectedDenials, resolve_accessible},
@@ -65,11 +68,29 @@ pub(super) struct SupervisorLoop<'a> {
     pair_sender: Option<mpsc::Sender<Vec<OwnedFd>>>,
     denials: Arc<DenialLog>,
     listening_ports: Arc<ListeningPorts>,
+    published_listeners: Vec<PublishedListener>,
+    forwarder: Option<PortForwarder>,
     placeholders: Vec<PathBuf>,
     has_notifications: bool,
     has_landlock: bool,
     is_ready: bool,
     outcome: Option<CommandOutcome>,
+}
+
+/// The requests of the forwarder to the first process inside.
+struct SocketRequester {
+    socket: Arc<MessageSocket>,
+    broker: Option<Arc<ConnectionBroker>>,
+}
+
+impl InnerSockets for SocketRequester {
+    fn request(&self) -> io::Result<()> {
+        self.socket.send(&InitMessage::OpenSockets, &[])
+    }
+
+    fn is_forwardable(&self, port: u16) -> bool {
+        !self.broker.as_ref().is_some_and(|broker| broker.is_listening_on(port))
+    }
 }
 
 impl<'a> SupervisorLoop<'a> {
@@ -93,12 +114,19 @@ impl<'a> SupervisorLoop<'a> {
             pair_sender: None,
             denials: Arc::default(),
             listening_ports: Arc::default(),
+            published_listeners: Vec::new(),
+            forwarder: None,
             placeholders: Vec::new(),
             has_notifications: false,
             has_landlock: false,
             is_ready: false,
             outcome: None,
         }
+    }
+
+    /// Forwards connections from these listeners while the program runs.
+    pub(super) fn publish(&mut self, listeners: Vec<PublishedListener>) {
+        self.published_listeners = listeners;
     }
 
     /// Waits until the first process has finished the steps that the kernel may refuse. Until then,
@@ -204,12 +232,21 @@ impl<'a> SupervisorLoop<'a> {
             }
             InitMessage::RestrictionsApplied { landlock } => {
                 self.has_landlock = landlock;
+                self.start_forwarder().with_step(|| "publishing ports".to_owned())?;
                 self.serve_syscalls(first.last())
                     .with_step(|| "receiving the seccomp notification descriptor".to_owned())?;
             }
             InitMessage::PlaceholderCreated(path) => self.placeholders.push(path),
             InitMessage::SocketPair => self.deliver_socket_pair(first.collect()),
-            InitMessage::Listen(_) | InitMessage::CreateSocketPair | InitMessage::Signal(_) => {}
+            InitMessage::Sockets => {
+                if let Some(forwarder) = &self.forwarder {
+                    forwarder.deliver(first.collect());
+                }
+            }
+            InitMessage::Listen(_)
+            | InitMessage::CreateSocketPair
+            | InitMessage::OpenSockets
+            | InitMessage::Signal(_) => {}
         }
         Ok(None)
     }
@@ -237,8 +274,27 @@ impl<'a> SupervisorLoop<'a> {
             reviewer
         });
         let network = self.launch.profile.network.clone();
-        self.broker = Some(Arc::new(ConnectionBroker::start(listeners, network, reviewer)?));
+        let broker = ConnectionBroker::start(listeners, network, reviewer)?;
+        self.launch.published_ports.iter().for_each(|one| broker.reserve_port(one.port()));
+        self.broker = Some(Arc::new(broker));
         Ok(())
+    }
+
+    /// Starts forwarding connections to published ports.
+    fn start_forwarder(&mut self) -> io::Result<()> {
+        let listeners = mem::take(&mut self.published_listeners);
+        if !listeners.is_empty() {
+            let inner =
+                SocketRequester { socket: Arc::clone(&self.socket), broker: self.broker.clone() };
+            self.forwarder = Some(PortForwarder::start(listeners, inner)?);
+        }
+        Ok(())
+    }
+
+    /// Closes published ports, and waits until what programs have sent is forwarded. No process is
+    /// left in the sandbox.
+    pub(super) fn finish_forwarding(&mut self) {
+        drop(self.forwarder.take());
     }
 
     /// Starts answering calls of connect(2).
@@ -309,7 +365,10 @@ impl<'a> SupervisorLoop<'a> {
         denials.extend(said.denials.into_iter().filter(|one| !known.contains(one)));
         let (plan, suspected) = (self.enforcement_plan(), said.has_suspected);
         let shared = self.launch.profile.network == NetworkAccess::On;
-        let listened = if shared { Vec::new() } else { self.listening_ports.ports() };
+        let published =
+            |port: &u16| self.launch.published_ports.iter().any(|one| one.port() == *port);
+        let mut listened = if shared { Vec::new() } else { self.listening_ports.ports() };
+        listened.retain(|port| !published(port));
         let (found, interrupted, unlimited) = (Vec::new(), None, None);
         SandboxReport {
             plan,

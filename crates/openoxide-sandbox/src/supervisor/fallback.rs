@@ -23,22 +23,34 @@ pub(super) fn run_with_fallback(
         Ok(ran) => ran,
         // No other backend supports staged changes.
         Err(first) if attempt.launch.staging_directory.is_some() => Err(first),
-        Err(first) if attempt.launch.reviews_file_changes => Err(namespaces_required_error(first)),
-        Err(first) => {
-            let plan = choose_fallback(first, &attempt.launch.profile)?;
-            attempt.run_in_bubblewrap(&plan)
-        }
+        Err(first) => match option_for_namespaces(attempt.launch) {
+            Some(option) => Err(namespaces_required_error(option, first)),
+            None => {
+                let plan = choose_fallback(first, &attempt.launch.profile)?;
+                attempt.run_in_bubblewrap(&plan)
+            }
+        },
     }
 }
 
-/// Returns the error for a run that needs seccomp notifications, which no other backend provides.
-fn namespaces_required_error(first: SandboxError) -> SandboxError {
+/// Returns the option of a launch that no other backend supports, if there is one: file changes
+/// need seccomp notifications, and published ports need a process inside that creates sockets.
+fn option_for_namespaces(launch: &LaunchConfig) -> Option<&'static str> {
+    if launch.reviews_file_changes {
+        Some("--live")
+    } else {
+        (!launch.published_ports.is_empty()).then_some("--publish")
+    }
+}
+
+/// Returns the error for a run whose option no other backend supports.
+fn namespaces_required_error(option: &str, first: SandboxError) -> SandboxError {
     match first {
         SandboxError::Setup { step, error } => SandboxError::Setup {
-            step: format!("`--live` requires the backend `namespaces`; {step}"),
+            step: format!("`{option}` requires the backend `namespaces`; {step}"),
             error,
         },
-        other @ SandboxError::Unavailable { .. } => other,
+        other @ (SandboxError::Unavailable { .. } | SandboxError::PortUnavailable { .. }) => other,
     }
 }
 
@@ -70,17 +82,18 @@ fn is_namespace_refusal(error: &SandboxError) -> bool {
 ///
 /// # Errors
 /// Returns an error if the backend does not enforce the whole profile, if it cannot run programs,
-/// or if changes of files are to be reviewed and it cannot hand them over.
+/// or if it does not support an option of the launch.
 pub(super) fn check_backend(
     backend: SandboxBackend,
     launch: &LaunchConfig,
 ) -> Result<EnforcementPlan, SandboxError> {
-    if launch.reviews_file_changes && backend != SandboxBackend::Namespaces {
+    let option = option_for_namespaces(launch);
+    if let Some(option) = option.filter(|_| backend != SandboxBackend::Namespaces) {
         let unsupported = SandboxError::Setup {
             step: format!("the backend `{}`", backend.as_str()),
             error: io::ErrorKind::Unsupported.into(),
         };
-        return Err(namespaces_required_error(unsupported));
+        return Err(namespaces_required_error(option, unsupported));
     }
     let profile = &launch.profile;
     let support = HostFeatures::probe();

@@ -256,7 +256,7 @@ impl PortCapture {
     /// Makes sure that the supervisor listens on a port. If it cannot, the connection ends inside
     /// the sandbox: a program of the sandbox listens there, or no program does.
     fn ensure_listener(&self, port: u16) -> Result<(), Errno> {
-        if self.broker.is_listening_on(port) {
+        if self.broker.is_listening_on(port) || self.broker.is_reserved(port) {
             return Ok(());
         }
         let mut added = self.added.lock().unwrap_or_else(PoisonError::into_inner);

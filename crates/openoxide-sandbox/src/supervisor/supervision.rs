@@ -2,10 +2,13 @@
 
 use std::{path::Path, time::Duration};
 
+use openoxide_protocol::PublishedPort;
+
 use crate::{
     backend::{EnforcementPlan, SandboxBackend},
     interface::{LaunchConfig, SandboxError, SandboxReport, SetupContext as _},
     ipc::{MessageSocket, ProgressWriter, create_pipe},
+    network::PublishedListener,
     protected_paths::{PlaceholderRegistry, ProtectedPaths, with_aliases},
     resource_limits::ControlGroup,
     supervisor::{
@@ -100,6 +103,7 @@ impl SupervisedRun<'_> {
     ) -> Result<SandboxReport, SandboxError> {
         let Self { launch, protected_paths: guarded, group, requested_plan: wanted, progress } =
             *self;
+        let published_listeners = bind_published_ports(launch)?;
         // A staged run creates nothing on the host.
         let nothing = ProtectedPaths::default();
         let placed = if launch.staging_directory.is_some() { &nothing } else { guarded };
@@ -119,6 +123,7 @@ impl SupervisedRun<'_> {
             reviews: questions,
             progress,
             terminal_lease: turn,
+            published_listeners,
         };
         let report = match wanted {
             Some(plan) if plan.backend == SandboxBackend::Bubblewrap => {
@@ -135,4 +140,14 @@ impl SupervisedRun<'_> {
             (report, _) => report,
         }
     }
+}
+
+/// Listens on the ports of the host at which ports are published. This is done after the process
+/// that cleans up was started, so that only the supervisor keeps these ports open.
+fn bind_published_ports(launch: &LaunchConfig) -> Result<Vec<PublishedListener>, SandboxError> {
+    let bind = |port: &PublishedPort| {
+        PublishedListener::bind(*port)
+            .map_err(|error| SandboxError::PortUnavailable { port: *port, error })
+    };
+    launch.published_ports.iter().map(bind).collect()
 }

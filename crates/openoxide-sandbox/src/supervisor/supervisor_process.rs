@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use openoxide_protocol::SandboxRestrictions;
+use openoxide_protocol::{PublishedPort, SandboxRestrictions};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -50,6 +50,13 @@ enum SupervisorResult {
     Failed {
         /// The step that failed.
         step: String,
+        /// The number of the error.
+        error: i32,
+    },
+    /// A port cannot be published.
+    PortUnavailable {
+        /// The port.
+        port: PublishedPort,
         /// The number of the error.
         error: i32,
     },
@@ -195,6 +202,10 @@ impl SupervisorResult {
         match self {
             Self::Finished(report) => Ok(report),
             Self::Failed { step, error } => Err(setup_error(step, error)),
+            Self::PortUnavailable { port, error } => {
+                let error = io::Error::from_raw_os_error(error);
+                Err(SandboxError::PortUnavailable { port, error })
+            }
             Self::Unavailable((first, refusal)) => {
                 let first = first.map(|(step, error)| Box::new(setup_error(step, error)));
                 Err(SandboxError::Unavailable { first, refusal })
@@ -209,6 +220,9 @@ impl From<Result<SandboxReport, SandboxError>> for SupervisorResult {
             Ok(report) => Self::Finished(report),
             Err(SandboxError::Unavailable { first, refusal }) => {
                 Self::Unavailable((first.map(|first| split_error(*first)), refusal))
+            }
+            Err(SandboxError::PortUnavailable { port, error }) => {
+                Self::PortUnavailable { port, error: error.raw_os_error().unwrap_or(libc::EIO) }
             }
             Err(error) => {
                 let (step, error) = split_error(error);
@@ -225,7 +239,9 @@ fn setup_error(step: String, error: i32) -> SandboxError {
 fn split_error(error: SandboxError) -> (String, i32) {
     match error {
         SandboxError::Setup { step, error } => (step, error.raw_os_error().unwrap_or(libc::EIO)),
-        other @ SandboxError::Unavailable { .. } => (other.to_string(), libc::EIO),
+        other @ (SandboxError::Unavailable { .. } | SandboxError::PortUnavailable { .. }) => {
+            (other.to_string(), libc::EIO)
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use openoxide_store::UserEnvironment;
 use super::{live_prompt::answer_request, staged_commit};
 use crate::{
     args::{GlobalArgs, SandboxRunArgs},
-    confined_launch::{HOST_NETWORK_NOTE, SUPERVISOR_ARGS, with_added_variables},
+    confined_launch::{HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports, with_added_variables},
     confinement_report::print_report,
     error::sandbox_run_error::SandboxRunError,
     program_exit::ProgramExit,
@@ -69,6 +69,9 @@ fn prepare_staging(launch: &mut LaunchConfig) -> Result<StagingArea, SandboxErro
 fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunError> {
     let cwd = resolve_directory(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
     let profile = new_restrictions(args, &cwd)?;
+    if profile.network == NetworkAccess::On && !args.publish.is_empty() {
+        return Err(SandboxRunError::PublishOnHostNetwork);
+    }
     let environment = UserEnvironment::from_process();
     let home = environment.home.as_ref();
     Ok(LaunchConfig {
@@ -86,6 +89,7 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
         terminal: has_terminal(),
         has_reviewer: false,
         reviews_file_changes: args.live,
+        published_ports: published_ports(&args.publish)?,
         limits: ResourceLimits {
             seconds: args.time,
             memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),

@@ -156,3 +156,17 @@ fn root_is_refused() {
         assert!(stderr(&output).contains("bubblewrap: kernel: as root"), "{}", stderr(&output));
     }
 }
+
+#[test]
+fn ports_are_not_published() {
+    let output = scene(
+        r#"
+        "$0" sandbox run --backend bubblewrap --publish 3000 -- touch ran; echo $?
+        python3 -c "$1" "$0" sandbox run --publish 3000 -- touch ran; echo $?
+        ls
+        "#,
+    );
+    assert_eq!(stdout(&output), "125\n125\n", "{}", stderr(&output));
+    let refusal = "`--publish` requires the backend `namespaces`";
+    assert_eq!(stderr(&output).matches(refusal).count(), 2, "{}", stderr(&output));
+}

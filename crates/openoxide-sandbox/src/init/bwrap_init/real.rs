@@ -91,6 +91,7 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
         terminal: false,
         has_reviewer: false,
         reviews_file_changes: false,
+        published_ports: BTreeSet::new(),
         registry: path(world),
     };
     let guarded = ProtectedPaths::find(&launch.profile).unwrap();

@@ -2,7 +2,7 @@
 //! starts a program.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Read as _, Write as _},
     net::{IpAddr, SocketAddr, TcpListener, TcpStream},
     os::{
@@ -214,7 +214,7 @@ fn inside() {
     let Ok(said) = std::env::var(VARIABLE) else { return };
     let inside: Inside = serde_json::from_str(&said).unwrap();
     let wire = MessageSocket::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
-    let sockets = prepare(&inside.network, inside.ask).unwrap();
+    let sockets = prepare(&inside.network, inside.ask, &BTreeSet::new()).unwrap();
     mount_resolv_conf().unwrap();
     wire.send(&InitMessage::Listeners { port: None }, &sockets).unwrap();
     let own = open_diagnostics().unwrap();

@@ -26,6 +26,7 @@ fn launch(profile: SandboxRestrictions) -> LaunchConfig {
         terminal: false,
         has_reviewer: false,
         reviews_file_changes: false,
+        published_ports: std::collections::BTreeSet::new(),
         registry: path("/r"),
     }
 }
