@@ -37,7 +37,7 @@ pub(crate) struct CliArgs {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 allow or success, 1 failure, 2 usage or configuration, 3 deny, 4 ask (a person is \
-needed and none can be asked), 5 expired, 130 interrupted. `run` passes the program's own status on; 125 OpenOxide failed, 126 refused, 127 not found.";
+needed and none can be asked), 5 expired, 130 interrupted. `run` passes the program's own status on; 124 its time limit passed, 125 OpenOxide failed, 126 refused, 127 not found.";
 
 /// Options that every command accepts.
 #[derive(Clone, Copy, Debug, clap::Args)]

@@ -1,23 +1,37 @@
 //! Notes for the person about a confined run.
 
+use std::net::IpAddr;
+
 use openoxide_engine::{describe_denial, describe_finding};
 use openoxide_sandbox::{
-    self as sandbox, EnforcementPlan, SandboxBackend, SandboxDenial, SandboxReport,
+    self as sandbox, CommandOutcome, EnforcementPlan, RefusedOperation, SandboxBackend,
+    SandboxDenial, SandboxReport,
 };
 use openoxide_tui::{LineMode, escape_text};
 
 use crate::user_messages;
 
+/// The command that printed a report. Hints name what this command reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReportedCommand {
+    /// `run`, which reads policies.
+    Run,
+    /// `sandbox run`, which reads only options.
+    SandboxRun,
+}
+
 /// Reports the fallback backend if one was used, the denials, and the findings to review.
-pub(crate) fn print_report(report: &SandboxReport) {
+pub(crate) fn print_report(report: &SandboxReport, command: ReportedCommand) {
     if SandboxBackend::HERE.first() != Some(&report.plan.backend) {
         user_messages::print_note(&fallback_note(&report.plan));
     }
-    for denial in &report.denials {
+    // Many programs try such a system call and work without it. Then there is nothing to explain.
+    let succeeded = report.outcome == CommandOutcome::Exited(0);
+    for denial in report.denials.iter().filter(|one| one.is_conclusive() || !succeeded) {
         user_messages::print_line(&format!(
             "openoxide: refused: {}{}",
             describe_denial(denial),
-            remedy_hint(denial)
+            remedy_hint(denial, command)
         ));
     }
     for one in &report.findings {
@@ -34,6 +48,18 @@ pub(crate) fn print_report(report: &SandboxReport) {
             "the program was started and has ended, but the sandbox was interrupted, so this report is incomplete: {}",
             escape_text(why, LineMode::SingleLine)
         ));
+    }
+}
+
+/// Returns a message about a program that was killed because its time was over. `setting` names
+/// what set the limit.
+pub(crate) fn time_limit_message(seconds: Option<u64>, setting: &str) -> String {
+    match seconds {
+        Some(seconds) => format!(
+            "openoxide: killed after {seconds} s, its time limit; a higher {setting} allows more"
+        ),
+        None => "openoxide: killed: it did not end within five seconds after a termination signal"
+            .to_owned(),
     }
 }
 
@@ -59,17 +85,50 @@ fn fallback_note(plan: &EnforcementPlan) -> String {
     stricter.fold(format!("confined by the backend `{name}`"), |text, one| text + &one)
 }
 
-/// Returns a hint at a rule that would allow the denied access.
-fn remedy_hint(denial: &SandboxDenial) -> String {
-    match denial {
-        SandboxDenial::Connect { host, .. } => {
-            format!(
-                "; a rule `WebFetch(domain:{})` would allow it",
-                escape_text(host, LineMode::SingleLine)
-            )
+/// Returns a hint at the rule or option that would allow the denied access, if there is one.
+fn remedy_hint(denial: &SandboxDenial, command: ReportedCommand) -> String {
+    let quoted = |text: &str| escape_text(text, LineMode::SingleLine);
+    match (denial, command) {
+        // The name server of this machine. Without a network, the name is not known.
+        (SandboxDenial::Connect { host, port: 53 }, ReportedCommand::Run) if is_address(host) => {
+            "; a program looked up a name: a rule `WebFetch(domain:NAME)` would allow that host"
+                .to_owned()
         }
-        SandboxDenial::Write { .. }
-        | SandboxDenial::Read { .. }
-        | SandboxDenial::UnixSocket { .. } => String::new(),
+        (SandboxDenial::Connect { host, port: 53 }, ReportedCommand::SandboxRun)
+            if is_address(host) =>
+        {
+            "; a program looked up a name: `--net NAME` would allow that host".to_owned()
+        }
+        (SandboxDenial::Connect { host, .. }, ReportedCommand::Run) => {
+            format!("; a rule `WebFetch(domain:{})` would allow it", quoted(host))
+        }
+        (SandboxDenial::Connect { host, .. }, ReportedCommand::SandboxRun) => {
+            format!("; `--net {}` would allow it", quoted(host))
+        }
+        (SandboxDenial::Read { path }, ReportedCommand::SandboxRun) => {
+            format!("; `--allow-read {}` would allow it", quoted(path.as_str()))
+        }
+        (SandboxDenial::SystemCall { operation: RefusedOperation::Namespace }, _) => {
+            "; a sandbox inside of this one is not possible, so run the program without its own \
+             (Chromium: `--no-sandbox`)"
+                .to_owned()
+        }
+        (SandboxDenial::SystemCall { .. }, ReportedCommand::Run) => {
+            "; no rule allows it in the sandbox (`--sandbox off` runs the command without one)"
+                .to_owned()
+        }
+        (SandboxDenial::SystemCall { .. }, ReportedCommand::SandboxRun) => {
+            "; no option allows it".to_owned()
+        }
+        (
+            SandboxDenial::Write { .. }
+            | SandboxDenial::Read { .. }
+            | SandboxDenial::UnixSocket { .. },
+            _,
+        ) => String::new(),
     }
+}
+
+fn is_address(host: &str) -> bool {
+    host.parse::<IpAddr>().is_ok()
 }

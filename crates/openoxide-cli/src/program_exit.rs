@@ -17,6 +17,8 @@ pub(crate) enum ProgramExit {
     Ask,
     /// No answer arrived in time.
     Expired,
+    /// The program that was run exceeded its time limit.
+    TimedOut,
     /// `run` itself failed.
     RunFailed,
     /// `run` was refused.
@@ -38,6 +40,7 @@ impl ProgramExit {
             Self::Deny => 3,
             Self::Ask => 4,
             Self::Expired => 5,
+            Self::TimedOut => 124,
             Self::RunFailed => 125,
             Self::Refused => 126,
             Self::NotFound => 127,

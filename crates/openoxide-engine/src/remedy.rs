@@ -52,6 +52,9 @@ impl Remedy {
             SandboxDenial::Connect { .. } => {
                 Self::Inexpressible("only a rule that names the address can allow it")
             }
+            SandboxDenial::SystemCall { .. } => {
+                Self::Inexpressible("the sandbox allows this to no program")
+            }
             SandboxDenial::UnixSocket { .. } => {
                 Self::Inexpressible("services of this machine cannot be reached from the sandbox")
             }

@@ -103,6 +103,7 @@ impl<'a> Retries<'a> {
         };
         denials
             .iter()
+            .filter(|denial| denial.is_conclusive())
             .map(|denial| (denial, self.useful(denial, Remedy::for_denial(denial, around))))
             .min_by_key(order)
     }

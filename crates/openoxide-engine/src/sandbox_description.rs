@@ -4,7 +4,9 @@ use openoxide_protocol::{
     AbsPath,
     escape::{LineMode, escape_text},
 };
-use openoxide_sandbox::{Enforcement, PostRunFinding, SandboxDenial, SandboxReport};
+use openoxide_sandbox::{
+    Enforcement, PostRunFinding, RefusedOperation, SandboxDenial, SandboxReport,
+};
 use openoxide_store::audit::EnforcementRecord;
 
 use crate::audit_log::ConfinementRecord;
@@ -44,6 +46,23 @@ pub fn describe_denial(denial: &SandboxDenial) -> String {
                 escape_text(path, LineMode::SingleLine)
             )
         }
+        SandboxDenial::SystemCall { operation } => describe_operation(*operation).to_owned(),
+    }
+}
+
+const fn describe_operation(operation: RefusedOperation) -> &'static str {
+    match operation {
+        RefusedOperation::Mount => "changing mounts or the root directory",
+        RefusedOperation::Namespace => "creating or entering a namespace (a nested sandbox)",
+        RefusedOperation::SetId => "setting a set-user-ID or set-group-ID mode",
+        RefusedOperation::DeviceNode => "creating a device node",
+        RefusedOperation::UnixDatagram => "creating a Unix socket for datagrams",
+        RefusedOperation::UnusualSocket => "creating a raw socket or one of an unusual family",
+        RefusedOperation::Keyring => "using a keyring of the kernel",
+        RefusedOperation::PerformanceCounters => "using performance counters (perf_event_open)",
+        RefusedOperation::KernelCode => "loading a module or a BPF program into the kernel",
+        RefusedOperation::KernelLog => "reading the log of the kernel",
+        RefusedOperation::Administration => "changing the clock, name or state of the machine",
     }
 }
 

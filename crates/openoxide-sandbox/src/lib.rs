@@ -60,8 +60,9 @@ pub use backend::{
 #[cfg(target_os = "linux")]
 pub use init::is_temporary;
 pub use interface::{
-    CommandOutcome, FailureCause, FileOperation, LaunchConfig, PostRunFinding, RequestedChange,
-    ResourceLimits, RuntimeDecision, RuntimeRequest, SandboxDenial, SandboxError, SandboxReport,
+    CommandOutcome, FailureCause, FileOperation, LaunchConfig, PostRunFinding, RefusedOperation,
+    RequestedChange, ResourceLimits, RuntimeDecision, RuntimeRequest, SandboxDenial, SandboxError,
+    SandboxReport,
 };
 #[cfg(target_os = "linux")]
 pub use post_run::restore_quarantined_file;

@@ -35,10 +35,35 @@ pub(crate) struct FilterOptions {
     pub(crate) allow_tracing: bool,
 }
 
-/// Returns whether a call changes the mode of a file. Only those with a set-group-ID mode are
-/// handed to the supervisor.
-pub(crate) fn changes_mode(call: i64) -> bool {
-    syscalls::MODE_CHANGES.iter().any(|(number, _)| *number == call)
+/// Returns the mode that a call of the chmod(2) family sets.
+fn changed_mode(call: &PendingSyscall<'_>) -> Option<u32> {
+    let (_, at) =
+        syscalls::MODE_CHANGES.iter().find(|(number, _)| *number == call.syscall_number())?;
+    Some(call.int_argument(usize::try_from(*at).ok()?).cast_unsigned())
+}
+
+/// Returns whether a call sets the set-group-ID mode of a file or directory, but not the
+/// set-user-ID mode.
+pub(crate) fn sets_group_mode(call: &PendingSyscall<'_>) -> bool {
+    let bits = libc::S_ISUID | libc::S_ISGID;
+    changed_mode(call).is_some_and(|mode| mode & bits == libc::S_ISGID)
+}
+
+/// Returns whether this mode of a new file is that of a device node.
+const fn is_device(mode: i32) -> bool {
+    matches!(mode.cast_unsigned() & libc::S_IFMT, libc::S_IFCHR | libc::S_IFBLK)
+}
+
+/// Returns whether the filter hands a call to the supervisor only to be refused and reported.
+pub(crate) fn is_refused(call: &PendingSyscall<'_>) -> bool {
+    match call.syscall_number() {
+        libc::SYS_clone | libc::SYS_unshare | libc::SYS_socket => true,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_mknod => is_device(call.int_argument(1)),
+        libc::SYS_mknodat => is_device(call.int_argument(2)),
+        number if syscalls::EXPLAINED_CALLS.contains(&number) => true,
+        _ => changed_mode(call).is_some_and(|mode| mode & libc::S_ISUID != 0),
+    }
 }
 
 /// Builds the filter.
@@ -51,14 +76,17 @@ pub(crate) fn build_filter(wanted: FilterOptions) -> SeccompFilter {
     for call in syscalls::REFUSED_CALLS {
         to.match_call(*call, FilterAction::NotPermitted);
     }
+    for call in syscalls::EXPLAINED_CALLS {
+        to.match_call(*call, action_if(wanted.notify_connect));
+    }
     if !wanted.allow_tracing {
         for call in syscalls::TRACING_CALLS {
             to.match_call(*call, FilterAction::NotPermitted);
         }
     }
-    deny_namespaces(&mut to);
+    deny_namespaces(&mut to, wanted);
     deny_set_id_modes(&mut to, wanted);
-    deny_device_nodes(&mut to);
+    deny_device_nodes(&mut to, wanted);
     deny_terminal_input(&mut to);
     protect_first_process(&mut to);
     deny_file_leases(&mut to);
@@ -76,14 +104,10 @@ pub(crate) fn build_filter(wanted: FilterOptions) -> SeccompFilter {
 
 /// Denies new namespaces. In a new user namespace, a process would have every capability, and
 /// therefore access to most of the kernel.
-fn deny_namespaces(to: &mut FilterAssembler) {
+fn deny_namespaces(to: &mut FilterAssembler, wanted: FilterOptions) {
+    let action = action_if(wanted.notify_connect);
     for call in [libc::SYS_clone, libc::SYS_unshare] {
-        to.match_any_bit(
-            call,
-            CallArgument(0),
-            syscalls::NEW_NAMESPACES,
-            FilterAction::NotPermitted,
-        );
+        to.match_any_bit(call, CallArgument(0), syscalls::NEW_NAMESPACES, action);
     }
 }
 
@@ -95,36 +119,24 @@ fn deny_set_id_modes(to: &mut FilterAssembler, wanted: FilterOptions) {
     for (call, at) in syscalls::MODES_OF_NEW_FILES {
         to.match_any_bit(*call, CallArgument(*at), others, FilterAction::NotPermitted);
     }
-    let group = action_if(wanted.notify_connect);
+    let action = action_if(wanted.notify_connect);
     for (call, at) in syscalls::MODE_CHANGES {
-        to.match_any_bit(*call, CallArgument(*at), libc::S_ISUID, FilterAction::NotPermitted);
-        to.match_any_bit(*call, CallArgument(*at), libc::S_ISGID, group);
+        to.match_any_bit(*call, CallArgument(*at), others, action);
     }
 }
 
-/// Returns the action for a call that the supervisor performs, if there is a listener.
+/// Returns the action for a call that the supervisor performs or refuses, if there is a listener.
 const fn action_if(has_listener: bool) -> FilterAction {
     if has_listener { FilterAction::Notify } else { FilterAction::NotPermitted }
 }
 
 /// Denies device nodes. Pipes, sockets and regular files can be created.
-fn deny_device_nodes(to: &mut FilterAssembler) {
+fn deny_device_nodes(to: &mut FilterAssembler, wanted: FilterOptions) {
+    let action = action_if(wanted.notify_connect);
     for kind in [libc::S_IFCHR, libc::S_IFBLK] {
         #[cfg(target_arch = "x86_64")]
-        to.match_masked(
-            libc::SYS_mknod,
-            CallArgument(1),
-            libc::S_IFMT,
-            kind,
-            FilterAction::NotPermitted,
-        );
-        to.match_masked(
-            libc::SYS_mknodat,
-            CallArgument(2),
-            libc::S_IFMT,
-            kind,
-            FilterAction::NotPermitted,
-        );
+        to.match_masked(libc::SYS_mknod, CallArgument(1), libc::S_IFMT, kind, action);
+        to.match_masked(libc::SYS_mknodat, CallArgument(2), libc::S_IFMT, kind, action);
     }
 }
 
@@ -166,13 +178,9 @@ fn deny_file_leases(to: &mut FilterAssembler) {
 /// Unix domain socket.
 fn restrict_sockets(to: &mut FilterAssembler, wanted: FilterOptions) {
     const KIND: u32 = 0xf; // SOCK_TYPE_MASK: the rest are flags.
+    let refusal = action_if(wanted.notify_connect);
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-    to.match_none_of(
-        libc::SYS_socket,
-        CallArgument(0),
-        &families.map(i32::cast_unsigned),
-        FilterAction::NotPermitted,
-    );
+    to.match_none_of(libc::SYS_socket, CallArgument(0), &families.map(i32::cast_unsigned), refusal);
     to.match_none_of(
         libc::SYS_socketpair,
         CallArgument(0),
@@ -185,15 +193,12 @@ fn restrict_sockets(to: &mut FilterAssembler, wanted: FilterOptions) {
     if !wanted.notify_connect {
         to.match_equal(libc::SYS_socket, unix.0, unix.1, FilterAction::NotPermitted);
     }
-    to.match_both(libc::SYS_socket, unix, is(libc::SOCK_DGRAM), FilterAction::NotPermitted);
+    to.match_both(libc::SYS_socket, unix, is(libc::SOCK_DGRAM), refusal);
     // The supervisor returns a pair of another type, which ignores addresses.
-    let pair = action_if(wanted.notify_connect);
-    to.match_both(libc::SYS_socketpair, unix, is(libc::SOCK_DGRAM), pair);
-    for call in [libc::SYS_socket, libc::SYS_socketpair] {
-        to.match_both(call, unix, is(libc::SOCK_RAW), FilterAction::NotPermitted);
-    }
-    for family in [inet, inet6] {
-        to.match_both(libc::SYS_socket, family, is(libc::SOCK_RAW), FilterAction::NotPermitted);
+    to.match_both(libc::SYS_socketpair, unix, is(libc::SOCK_DGRAM), refusal);
+    to.match_both(libc::SYS_socketpair, unix, is(libc::SOCK_RAW), FilterAction::NotPermitted);
+    for family in [unix, inet, inet6] {
+        to.match_both(libc::SYS_socket, family, is(libc::SOCK_RAW), refusal);
     }
     // The netlink routing family tells programs their addresses. The other netlink families give
     // access to large parts of the kernel.

@@ -14,6 +14,7 @@ mod fallback;
 mod limit_report;
 mod output_tail;
 mod post_run_scan;
+mod refused_calls;
 mod repeated_hooks;
 mod repository_watch;
 mod request_handler;

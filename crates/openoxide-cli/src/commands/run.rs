@@ -26,6 +26,7 @@ use crate::{
     args::{GlobalArgs, RunArgs, RunSandboxMode},
     commands::{call_operation, trust},
     confined_launch::{HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports},
+    confinement_report::time_limit_message,
     error::{CliError, run_args_error::RunArgsError},
     policy_args,
     program_exit::ProgramExit,
@@ -189,7 +190,7 @@ impl RunTarget {
         announce(&planned, context.engine);
         Ok(match planned.run(context) {
             Ok(RunReport { status, stage }) => {
-                let ended = self.exit_for_status(status);
+                let ended = self.exit_for_status(status, context.engine);
                 stage
                     .and_then(|stage| staged_commit::review_and_commit(&stage, context))
                     .unwrap_or(ended)
@@ -202,7 +203,7 @@ impl RunTarget {
         })
     }
 
-    fn exit_for_status(&self, status: io::Result<ExitStatus>) -> ProgramExit {
+    fn exit_for_status(&self, status: io::Result<ExitStatus>, engine: &Engine) -> ProgramExit {
         let words = self.argv();
         let program = words.first().map_or("", String::as_str);
         match status {
@@ -210,6 +211,12 @@ impl RunTarget {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 user_messages::print_error(&format!("`{program}` was not found"));
                 ProgramExit::NotFound
+            }
+            // The command was started, and the limit of the policy ended it.
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                let limit = engine.sandbox_settings().limits.seconds.map(u64::from);
+                user_messages::print_line(&time_limit_message(limit, "`seconds` in a policy"));
+                ProgramExit::TimedOut
             }
             Err(error) => {
                 user_messages::print_error(&format!("`{program}` did not start: {error}"));

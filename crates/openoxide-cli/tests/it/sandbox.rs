@@ -4,6 +4,7 @@ mod abrupt;
 mod battery;
 mod bubblewrap;
 mod everyday_calls;
+mod explanations;
 mod leftovers;
 mod limits;
 mod live;

@@ -3,7 +3,7 @@
 use openoxide_protocol::AbsPath;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::EnforcementPlan;
+use crate::{backend::EnforcementPlan, interface::RefusedOperation};
 
 /// The report of a confined run: the restrictions that were enforced, the outcome of the command,
 /// the denials, and the findings after the run.
@@ -45,7 +45,8 @@ impl SandboxReport {
     /// Returns the known cause of the failure, or `FailureCause::None` if the command succeeded.
     #[must_use]
     pub fn failure_cause(&self) -> FailureCause {
-        match (self.outcome, self.denials.first()) {
+        let denial = self.denials.iter().find(|denial| denial.is_conclusive());
+        match (self.outcome, denial) {
             (CommandOutcome::Exited(0), _) => FailureCause::None,
             (_, Some(denial)) => FailureCause::Confirmed(denial.clone()),
             (_, None) if self.has_suspected_denial => FailureCause::Suspected,
@@ -96,6 +97,20 @@ pub enum SandboxDenial {
         /// The path of the socket. An abstract name begins with `@`.
         path: String,
     },
+    /// An operation that the system call filter refused.
+    SystemCall {
+        /// The operation.
+        operation: RefusedOperation,
+    },
+}
+
+impl SandboxDenial {
+    /// Returns whether this denial may be the cause of a failure. Many programs try system calls of
+    /// this kind, and work without them.
+    #[must_use]
+    pub const fn is_conclusive(&self) -> bool {
+        !matches!(self, Self::SystemCall { .. })
+    }
 }
 
 /// Something that a person should look at after a run.

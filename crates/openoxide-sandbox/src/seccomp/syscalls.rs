@@ -135,14 +135,12 @@ pub(super) const TRACING_CALLS: &[i64] = &[
     libc::SYS_kcmp,
 ];
 
-/// Calls that no confined program needs.
-pub(super) const REFUSED_CALLS: &[i64] = &[
-    // The mounts of the file system.
+/// Calls that no confined program needs. The report of a run names what they do.
+pub(super) const EXPLAINED_CALLS: &[i64] = &[
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
     libc::SYS_chroot,
-    libc::SYS_setns,
     libc::SYS_fsopen,
     libc::SYS_fsconfig,
     libc::SYS_fsmount,
@@ -151,39 +149,44 @@ pub(super) const REFUSED_CALLS: &[i64] = &[
     467, // open_tree_attr
     libc::SYS_move_mount,
     libc::SYS_mount_setattr,
-    libc::SYS_open_by_handle_at,
+    libc::SYS_setns,
+    // The keys of a session are not separated by a namespace.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_perf_event_open,
+    libc::SYS_bpf,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_syslog,
+    libc::SYS_reboot,
     libc::SYS_swapon,
     libc::SYS_swapoff,
     libc::SYS_quotactl,
     libc::SYS_quotactl_fd,
     libc::SYS_acct,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+];
+
+/// Calls that no confined program needs, and that some programs try without a need.
+pub(super) const REFUSED_CALLS: &[i64] = &[
+    libc::SYS_open_by_handle_at,
     libc::SYS_fanotify_init,
     // The placement of other processes' memory.
     libc::SYS_process_madvise,
     libc::SYS_move_pages,
     libc::SYS_migrate_pages,
-    // Keys of the session, which are not separated by a namespace.
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    // The kernel itself.
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
+    // The kernel itself. Programs read the state of the clock with the call that also changes it.
     libc::SYS_userfaultfd,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_reboot,
-    libc::SYS_syslog,
     libc::SYS_vhangup,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
     libc::SYS_adjtimex,
     libc::SYS_clock_adjtime,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
     libc::SYS_nfsservctl,
     libc::SYS_lookup_dcookie,
     // I/O ports and segments of the processor.

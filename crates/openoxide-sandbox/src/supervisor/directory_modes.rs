@@ -20,23 +20,35 @@ use crate::seccomp::{PendingSyscall, descriptor_path};
 /// The bits of a mode that chmod(2) sets, without set-user-ID.
 const MODE_BITS: u32 = 0o3777;
 
-/// Answers a call of the chmod(2) family whose mode has the set-group-ID bit.
-pub(super) fn answer(call: &PendingSyscall<'_>) {
-    call.respond(set_mode(call));
+/// The reason why a mode was not set.
+pub(super) enum ModeError {
+    /// The file is not a directory.
+    NotADirectory,
+    /// The error of the kernel.
+    Kernel(Errno),
 }
 
-fn set_mode(call: &PendingSyscall<'_>) -> Result<(), Errno> {
+impl From<Errno> for ModeError {
+    fn from(error: Errno) -> Self {
+        Self::Kernel(error)
+    }
+}
+
+/// Performs a call of the chmod(2) family whose mode has the set-group-ID bit.
+pub(super) fn set_mode(call: &PendingSyscall<'_>) -> Result<(), ModeError> {
     let (file, mode) = open_file(call)?;
     let found = fstat(&file)?;
-    let directory = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+    if FileType::from_raw_mode(found.st_mode) != FileType::Directory {
+        return Err(ModeError::NotADirectory);
+    }
     // Inside, no process has the capability to change the files of other users.
-    if !directory || found.st_uid != geteuid().as_raw() || mode & !MODE_BITS != 0 {
-        return Err(Errno::PERM);
+    if found.st_uid != geteuid().as_raw() || mode & !MODE_BITS != 0 {
+        return Err(Errno::PERM.into());
     }
     // The path leads to the opened directory, through the mount that the program sees: if that is
     // read-only, the kernel refuses the change.
     fs::set_permissions(descriptor_path(&file), Permissions::from_mode(mode))
-        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO).into())
 }
 
 /// Opens the file of a call, and returns it with the new mode. Of the mode, the kernel ignores

@@ -26,11 +26,15 @@ use rustix::{
 
 use crate::{
     file_requests::{FileRequest, FileRequestHandler, ResolvedEntry},
-    interface::SandboxDenial,
+    interface::{RefusedOperation, SandboxDenial},
     network::{ConcurrencyLimit, ConnectionBroker, ListeningPorts, SandboxSockets},
     runtime_reviews::DenialLog,
     seccomp::{self, PendingSyscall, SocketAddress, descriptor_path},
-    supervisor::{directory_modes, socket_pairs::SocketPairs},
+    supervisor::{
+        directory_modes::{self, ModeError},
+        refused_calls,
+        socket_pairs::SocketPairs,
+    },
     sys,
 };
 
@@ -64,6 +68,8 @@ pub(crate) struct SyscallContext {
 /// The task of the supervisor for a call.
 enum SyscallTask {
     Connect,
+    /// Refuse the call, and report it.
+    Refuse(RefusedOperation),
     /// Create two connected sockets.
     SocketPair,
     /// Set the mode of a directory.
@@ -89,6 +95,10 @@ pub(crate) fn serve_notifications(listener: OwnedFd, context: SyscallContext) {
             call.continue_syscall();
             continue;
         };
+        if let SyscallTask::Refuse(operation) = work {
+            shared.1.refuse(&call, operation);
+            continue;
+        }
         let (slot, for_one) = (slots.acquire(), Arc::clone(&shared));
         let answering = move || {
             let call = PendingSyscall::new(held, for_one.0.as_fd());
@@ -121,9 +131,12 @@ impl SyscallContext {
             self.listening_ports.record(call);
             return None;
         }
+        if let Some(operation) = refused_calls::operation(call) {
+            return Some(SyscallTask::Refuse(operation));
+        }
         match call.syscall_number() {
             libc::SYS_socketpair => return Some(SyscallTask::SocketPair),
-            number if seccomp::changes_mode(number) => return Some(SyscallTask::DirectoryMode),
+            _ if seccomp::sets_group_mode(call) => return Some(SyscallTask::DirectoryMode),
             _ => {}
         }
         match &self.file_requests {
@@ -140,9 +153,20 @@ impl SyscallContext {
             (SyscallTask::Change(change), Some(live), _) => live.answer(call, &change),
             (SyscallTask::SocketPair, _, Some(pairs)) => pairs.answer(call),
             (SyscallTask::SocketPair, _, None) => call.respond(Err(Errno::PERM)),
-            (SyscallTask::DirectoryMode, ..) => directory_modes::answer(call),
+            (SyscallTask::DirectoryMode, ..) => match directory_modes::set_mode(call) {
+                Ok(()) => call.respond(Ok(())),
+                Err(ModeError::NotADirectory) => self.refuse(call, RefusedOperation::SetId),
+                Err(ModeError::Kernel(error)) => call.respond(Err(error)),
+            },
+            (SyscallTask::Refuse(operation), ..) => self.refuse(call, operation),
             _ => call.respond(self.connect(call)),
         }
+    }
+
+    /// Refuses a call that no profile allows.
+    fn refuse(&self, call: &PendingSyscall<'_>, operation: RefusedOperation) {
+        self.record_denial(SandboxDenial::SystemCall { operation });
+        call.respond(Err(Errno::PERM));
     }
 
     /// Makes the connection that the call requested, if it is permitted.

@@ -1,5 +1,7 @@
 //! The rows of an audit record as text.
 
+use std::io;
+
 use openoxide_protocol::{
     Effect, GrantScope, HookAnswer, HookDecision, ReviewDecision, RuleBreadth, RuleRef,
 };
@@ -148,6 +150,9 @@ pub(super) fn render_rule(rule: &RuleRef) -> String {
 
 fn render_outcome(outcome: &OutcomeRecord) -> String {
     let how = match (&outcome.error, outcome.status, outcome.signal) {
+        (Some(error), ..) if *error == io::ErrorKind::TimedOut.to_string() => {
+            "killed after its time limit".to_owned()
+        }
         (Some(error), ..) => format!("did not start: {}", escape_text(error, LineMode::SingleLine)),
         (None, Some(status), _) => format!("exit {status}"),
         (None, None, Some(signal)) => format!("signal {signal}"),

@@ -22,7 +22,7 @@ use super::{live_prompt::answer_request, staged_commit};
 use crate::{
     args::{GlobalArgs, SandboxRunArgs},
     confined_launch::{HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports, with_added_variables},
-    confinement_report::print_report,
+    confinement_report::{ReportedCommand, print_report, time_limit_message},
     error::sandbox_run_error::SandboxRunError,
     program_exit::ProgramExit,
     user_messages,
@@ -224,15 +224,15 @@ fn to_absolute_path(path: &Path) -> Result<AbsPath, SandboxRunError> {
 }
 
 fn exit_for_report(launch: &LaunchConfig, report: &SandboxReport) -> ProgramExit {
-    print_report(report);
+    print_report(report, ReportedCommand::SandboxRun);
     let program =
         || launch.argv.first().map_or_else(String::new, |name| name.to_string_lossy().into());
     match report.outcome {
         CommandOutcome::Exited(status) => ProgramExit::Program(status),
         CommandOutcome::Signalled(signal) => ProgramExit::Program(128_u8.saturating_add(signal)),
         CommandOutcome::TimedOut => {
-            user_messages::print_line("openoxide: timed out; killed");
-            ProgramExit::Program(124)
+            user_messages::print_line(&time_limit_message(launch.limits.seconds, "`--time`"));
+            ProgramExit::TimedOut
         }
         CommandOutcome::NotFound => {
             user_messages::print_error(&format!("`{}` was not found", program()));

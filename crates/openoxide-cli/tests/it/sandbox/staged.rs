@@ -39,7 +39,11 @@ impl Place {
     pub(super) fn new(policy: &str, user: Option<u32>) -> Self {
         // Build directories may be closed to other users, and they are inside a repository, which
         // would be the project.
-        let directory = tempfile::tempdir_in("/var/tmp").unwrap();
+        Self::new_in("/var/tmp", policy, user)
+    }
+
+    pub(super) fn new_in(base: &str, policy: &str, user: Option<u32>) -> Self {
+        let directory = tempfile::tempdir_in(base).unwrap();
         let place = Self { directory, user };
         fs::set_permissions(place.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
         // Not written by this process: a child of another test would hold it open for writing, and then it cannot be run.
@@ -77,7 +81,7 @@ impl Place {
         assert!(output.status.success(), "{}", stderr(&output));
     }
 
-    fn run(&self, options: &[&str], script: &str) -> Output {
+    pub(super) fn run(&self, options: &[&str], script: &str) -> Output {
         fs::write(self.path("w/do.sh"), format!("#!/bin/bash\n{script}\n")).unwrap();
         fs::set_permissions(self.path("w/do.sh"), fs::Permissions::from_mode(0o755)).unwrap();
         let args = [&["run"], options, &["--", "./do.sh"]].concat();

@@ -19,7 +19,7 @@ use crate::{
         call_operation,
         run::{approval::ApprovalVerdict, explicit_approval, quarantine_restore},
     },
-    confinement_report::print_report,
+    confinement_report::{ReportedCommand, print_report},
     terminal_host::TerminalHost,
     user_messages,
 };
@@ -82,7 +82,7 @@ impl RunHost for RunContext<'_> {
     }
 
     fn on_attempt_ended(&self, report: &SandboxReport) {
-        print_report(report);
+        print_report(report, ReportedCommand::Run);
     }
 
     fn describe(&self, report: &SandboxReport) -> ConfinementRecord {
@@ -122,7 +122,10 @@ impl RunHost for RunContext<'_> {
 /// Prints a hint if no person can be asked.
 fn show_advice(remedy: &Remedy) {
     let Remedy::WritablePath(path) = remedy else {
-        return user_messages::print_note(&"in a terminal you would be asked whether to retry");
+        return user_messages::print_note(
+            &"in a terminal you would be asked whether to run it without the sandbox, as \
+              `--sandbox off` does",
+        );
     };
     let place = std::path::Path::new(path.as_str());
     let directory = if place.is_dir() { Some(path.clone()) } else { path.parent() };
