@@ -4,6 +4,7 @@ mod codex;
 mod policy;
 mod rules;
 mod sandbox;
+mod stage;
 mod tools;
 mod values;
 
@@ -23,6 +24,7 @@ pub(crate) use rules::{
     LintThreshold, RuleAddArgs, RuleRemoveArgs, RulesCommand, TestArgs,
 };
 pub(crate) use sandbox::{RunSandboxMode, SandboxCommand, SandboxRunArgs};
+pub(crate) use stage::StageCommand;
 pub(crate) use tools::ToolsCommand;
 use values::{parse_effect, parse_nonzero_duration, parse_scope, parse_since};
 
@@ -138,6 +140,9 @@ pub(crate) enum CliCommand {
     /// Run a program in the sandbox, without a policy decision.
     #[command(subcommand)]
     Sandbox(SandboxCommand),
+    /// Show, commit or delete staged changes of `run --stage` that wait for a decision.
+    #[command(subcommand)]
+    Stage(StageCommand),
     /// Codex: exact decisions of its policy, and its approval requests.
     #[command(subcommand)]
     Codex(CodexCommand),

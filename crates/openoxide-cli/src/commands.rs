@@ -16,5 +16,6 @@ pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod schema;
+pub(crate) mod stage;
 pub(crate) mod tools;
 pub(crate) mod trust;

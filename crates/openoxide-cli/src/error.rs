@@ -11,6 +11,7 @@ pub(crate) mod policy_file_error;
 pub(crate) mod rules_error;
 pub(crate) mod run_args_error;
 pub(crate) mod sandbox_run_error;
+pub(crate) mod stage_error;
 pub(crate) mod stream_error;
 pub(crate) mod trust_error;
 pub(crate) mod value_error;
@@ -32,6 +33,7 @@ use policy_file_error::PolicyFileError;
 use rules_error::RulesError;
 use run_args_error::RunArgsError;
 use sandbox_run_error::SandboxRunError;
+use stage_error::StageError;
 use stream_error::StreamError;
 use trust_error::TrustCommandError;
 
@@ -68,6 +70,9 @@ pub(crate) enum CliError {
     /// No sandbox can be made from the arguments of `sandbox run`.
     #[error(transparent)]
     SandboxRun(#[from] SandboxRunError),
+    /// Staged changes cannot be shown or changed.
+    #[error(transparent)]
+    Stage(#[from] StageError),
     /// The arguments of `hook` are wrong.
     #[error(transparent)]
     Hook(#[from] HookArgsError),
@@ -114,6 +119,7 @@ impl CliError {
             Self::Stream(error) => exit_for(error.is_failure()),
             Self::File(error) => exit_for(error.is_failure()),
             Self::Trust(error) => exit_for(error.is_failure()),
+            Self::Stage(error) => exit_for(error.is_failure()),
             Self::Open(_)
             | Self::Profile(_)
             | Self::Audit(_)
@@ -145,6 +151,7 @@ impl CliError {
             Self::CodexAmend(error) => error.hint(),
             Self::NoSocket(_) => Some(NoSocketError::HINT),
             Self::Run(error) => error.hint(),
+            Self::Stage(error) => error.hint(),
             Self::Hook(error) => error.hint(),
             Self::GrantArgs(error) => error.hint(),
             Self::Init(error) => error.hint(),

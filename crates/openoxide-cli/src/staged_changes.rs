@@ -11,6 +11,7 @@ use openoxide_protocol::{AbsPath, PresentationKind, RequestPresentation};
 use openoxide_sandbox::{CommitResult, SkippedChange, StagedChange, StagedChanges, StagingArea};
 
 use displayed_path::display_path;
+use serde_json::{Value, json};
 
 use crate::user_messages;
 
@@ -26,19 +27,38 @@ pub(crate) struct StagedPresentation {
 /// The message for changes that were not made.
 pub(crate) const NO_CHANGE_MESSAGE: &str = "no file was changed";
 
-/// Returns the changes to ask about. Prints a message and returns `None` if nothing would change.
+/// The message for changes that a command has made and that were not applied.
+const NOT_APPLIED_MESSAGE: &str = "openoxide: these changes of the command were not made:";
+
+/// The changes of a run, as far as there is something to decide.
+pub(crate) enum StagedOutcome {
+    /// The command has changed nothing.
+    Nothing,
+    /// None of the changes can be made. They were printed.
+    AllSkipped(StagedChanges),
+    /// There are changes to decide about.
+    Changes(StagedChanges),
+}
+
+/// Returns the changes to ask about. Prints a message if there are none.
 ///
 /// # Errors
 ///
 /// If the staged changes cannot be read.
-pub(crate) fn read_staged_changes(stage: &StagingArea) -> io::Result<Option<StagedChanges>> {
+pub(crate) fn read_staged_changes(stage: &StagingArea) -> io::Result<StagedOutcome> {
     let changes = stage.find_changes()?;
-    if changes.changes.is_empty() {
-        user_messages::print_line("openoxide: no file would change");
-        print_skipped(&changes.skipped);
-        return Ok(None);
-    }
-    Ok(Some(changes))
+    Ok(match (changes.changes.is_empty(), changes.skipped.is_empty()) {
+        (false, _) => StagedOutcome::Changes(changes),
+        (true, true) => {
+            user_messages::print_line("openoxide: no file would change");
+            StagedOutcome::Nothing
+        }
+        (true, false) => {
+            user_messages::print_line(NOT_APPLIED_MESSAGE);
+            print_skipped(&changes.skipped);
+            StagedOutcome::AllSkipped(changes)
+        }
+    })
 }
 
 /// Returns the list of files that would change, followed by the differences of the first files.
@@ -67,6 +87,33 @@ pub(crate) fn present_changes(
     StagedPresentation { title, file_list: list, presentation }
 }
 
+/// Returns the changes with their differences, and those that cannot be made.
+pub(crate) fn changes_to_json(
+    stage: &StagingArea,
+    changes: &StagedChanges,
+) -> (Vec<Value>, Vec<Value>) {
+    let change = |change: &StagedChange| {
+        let diff = content_diff::diff_change(stage, change);
+        json!({
+            "file_path": change.path,
+            "change": change_word(change),
+            "diff": diff.into_hunks(),
+        })
+    };
+    let skipped = |left: &SkippedChange| json!({ "file_path": left.path, "reason": left.reason });
+    let shown = changes_to_show(changes).map(change).collect();
+    (shown, changes.skipped.iter().map(skipped).collect())
+}
+
+/// Returns the kind of a change.
+pub(crate) const fn change_word(change: &StagedChange) -> &'static str {
+    match (&change.before, &change.after) {
+        (None, _) => "new",
+        (_, None) => "removed",
+        _ => "changed",
+    }
+}
+
 /// Returns the changes without the directories that are implied by their contents.
 pub(crate) fn changes_to_show(changes: &StagedChanges) -> impl Iterator<Item = &StagedChange> {
     let all = &changes.changes;
@@ -87,16 +134,28 @@ fn is_implied_directory(change: &StagedChange, next: Option<&StagedChange>) -> b
     came_or_went && directory(&change.before) && directory(&change.after) && inside
 }
 
-/// Prints the result of a commit: the changed files, the skipped ones, and the post-run findings.
-pub(crate) fn print_result(committed: &CommitResult) {
-    user_messages::print_line(match committed.skipped.as_slice() {
-        [] => "openoxide: the files were changed",
-        _ => "openoxide: the files were changed, except:",
-    });
-    print_skipped(&committed.skipped);
+/// Prints the result of a commit: that files were changed, the changes that were not made, and the
+/// post-run findings. Returns whether all changes of the command were made.
+pub(crate) fn print_result(changes: &StagedChanges, committed: &CommitResult) -> bool {
+    user_messages::print_line("openoxide: the files were changed");
+    let skipped = [changes.skipped.as_slice(), &committed.skipped].concat();
+    if !skipped.is_empty() {
+        user_messages::print_line(NOT_APPLIED_MESSAGE);
+    }
+    print_skipped(&skipped);
     for one in &committed.findings {
         user_messages::print_note(&describe_finding(one));
     }
+    skipped.is_empty()
+}
+
+/// Prints that staged changes wait for another decision, and the commands for it.
+pub(crate) fn print_kept(stage: &StagingArea) {
+    let id = stage.id();
+    user_messages::print_line(&format!(
+        "openoxide: changes that were not made are kept for 7 days: `openoxide stage show {id}`, \
+         `openoxide stage commit {id}`, `openoxide stage drop {id}`"
+    ));
 }
 
 /// Prints the changes that were skipped.

@@ -33,6 +33,8 @@ const READ_ONLY_RULES_VERBS: &[&str] = &["convert", "diff", "export", "lint", "l
 /// The same for the subcommands of `sandbox`. The other ones start a program that was not
 /// evaluated.
 const READ_ONLY_SANDBOX_VERBS: &[&str] = &["status"];
+/// The same for the subcommands of `stage`. The other ones decide about changes.
+const READ_ONLY_STAGE_VERBS: &[&str] = &["list", "show"];
 /// The options of `run` that select a policy of the caller, or that enforce less than the policy
 /// requires.
 const LOOSENING_OPTIONS: &[&str] =
@@ -57,6 +59,7 @@ pub fn is_self_approval(argv: &CommandWords) -> bool {
     let looks = match verb {
         Some(CommandWord::Known("rules")) => second(READ_ONLY_RULES_VERBS),
         Some(CommandWord::Known("sandbox")) => second(READ_ONLY_SANDBOX_VERBS),
+        Some(CommandWord::Known("stage")) => second(READ_ONLY_STAGE_VERBS),
         Some(CommandWord::Known(verb)) => READ_ONLY_VERBS.contains(&verb),
         Some(_) => false,
         None => true,
@@ -95,6 +98,8 @@ mod tests {
             "openoxide sandbox run -- make",
             "openoxide sandbox run --root / --net on -- status",
             "openoxide --no-input sandbox supervise 3 4",
+            "openoxide stage commit 1a2b3c4d",
+            "openoxide stage drop 1a2b3c4d",
         ] {
             assert!(is_self_approval(&words(own)), "{own}");
         }
@@ -106,6 +111,8 @@ mod tests {
             "openoxide rules lint --json x.toml",
             "openoxide run -c x",
             "openoxide sandbox status --json",
+            "openoxide stage list",
+            "openoxide stage show 1a2b3c4d",
             "git trust",
         ] {
             assert!(!is_self_approval(&words(other)), "{other}");

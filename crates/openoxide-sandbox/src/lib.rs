@@ -69,6 +69,7 @@ pub use post_run::restore_quarantined_file;
 #[cfg(target_os = "linux")]
 pub use staging::{
     CommitResult, EntryKind, EntryState, SkippedChange, StagedChange, StagedChanges, StagingArea,
+    WaitingStage, drop_waiting_stage, list_waiting_stages, remove_excess_stages,
 };
 #[cfg(target_os = "linux")]
 pub use supervisor::{

@@ -9,19 +9,28 @@
 //! The engine prepares a staging area before a run, `init` mounts its overlays, and the command line
 //! shows and commits the changes.
 
+mod change_source;
 mod commit;
 mod commit_entry;
 mod comparison;
 mod entry_state;
+mod extended_attributes;
+mod file_copy;
+mod interrupted_commit;
 mod stage_directory;
+mod stage_record;
 mod staged_change;
 mod staging_area;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod waiting_stages;
 
 pub use commit::CommitResult;
 pub use entry_state::{EntryKind, EntryState};
 pub(crate) use stage_directory::{OverlayLayer, remove_stale};
 pub use staged_change::{SkippedChange, StagedChange, StagedChanges};
 pub use staging_area::StagingArea;
+pub use waiting_stages::{
+    WaitingStage, drop_waiting_stage, list_waiting_stages, remove_excess_stages,
+};

@@ -2,10 +2,12 @@
 
 mod approval;
 pub(crate) mod confined_run;
+mod engine_opening;
 mod explicit_approval;
 mod quarantine_restore;
 mod run_endings;
 mod staged_commit;
+mod waiting_stage;
 
 use std::{
     cell::RefCell, ffi::OsString, io, os::unix::process::ExitStatusExt as _, process::ExitStatus,
@@ -18,27 +20,32 @@ use openoxide_engine::{
 };
 use openoxide_protocol::{Action, Effect, NetworkAccess, Operation};
 use openoxide_sandbox::SandboxError;
-use openoxide_store::UserEnvironment;
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
 use crate::{
     args::{GlobalArgs, RunArgs, RunSandboxMode},
-    commands::{call_operation, trust},
+    commands::call_operation,
     confined_launch::{HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports},
     confinement_report::time_limit_message,
     error::{CliError, run_args_error::RunArgsError},
-    policy_args,
     program_exit::ProgramExit,
     user_messages,
 };
 use approval::{ApprovalResult, ApprovalVerdict};
 use confined_run::{RunContext, requested_confinement};
-use run_endings::{report_interruption, report_refusal, report_unanswerable, report_unanswered};
+use engine_opening::open_engine;
+use run_endings::{
+    reconstruct_command, report_interruption, report_refusal, report_unanswerable,
+    report_unanswered,
+};
+use staged_commit::StageReview;
+pub(crate) use waiting_stage::commit_waiting_stage;
 
 /// Checks a command, asks for approval if needed, and runs it.
 pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     let engine = open_engine(args, global)?;
+    waiting_stage::report_interrupted_commits(&engine);
     let target = RunTarget::from_args(args)?;
     let mut operation = target.to_operation(&engine);
     operation.session = args.session.unwrap_or(operation.session);
@@ -65,25 +72,10 @@ pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramE
         ApprovalVerdict::Allowed(permit) => target.run_permitted(permit, environment, &context),
         ApprovalVerdict::Denied(refusal) => Ok(report_refusal(&refusal, NOTHING_RUN_MESSAGE)),
         ApprovalVerdict::Unanswerable(request) => {
-            Ok(report_unanswerable(&request, args, NOTHING_RUN_MESSAGE))
+            let words = reconstruct_command(args);
+            Ok(report_unanswerable(&request, &words, NOTHING_RUN_MESSAGE))
         }
     }
-}
-
-/// Opens the engine. If projects are not trusted, the person is asked about them first.
-fn open_engine(args: &RunArgs, global: GlobalArgs) -> Result<Engine, CliError> {
-    let mut engine = policy_args::open_engine_for_execution(&args.policy, args.session)?;
-    if trust::offer_trust_all(engine.untrusted_projects(), &UserEnvironment::from_process(), global)
-    {
-        engine = policy_args::open_engine_for_execution(&args.policy, args.session)?;
-    }
-    let closed = engine.managed_policy_error().is_some();
-    if policy_args::check_policy(&engine, global).is_err() && !closed {
-        user_messages::print_note(
-            &"the policy has errors; every action needs approval until they are fixed",
-        );
-    }
-    Ok(engine)
 }
 
 /// The reason for which nothing is run, independent of the command.
@@ -156,10 +148,7 @@ impl RunTarget {
     /// Returns the operation to check. A program with its arguments is checked as the quoted shell
     /// command line with the same words.
     fn to_operation(&self, engine: &Engine) -> Operation {
-        let script = match self {
-            Self::Script(script) => script.clone(),
-            Self::Program(words) => quote_words(words),
-        };
+        let script = self.command_text();
         let input = json!({ "command": script });
         call_operation::new_person_operation(
             "Bash".to_owned(),
@@ -167,6 +156,13 @@ impl RunTarget {
             input,
             engine.cwd(),
         )
+    }
+
+    fn command_text(&self) -> String {
+        match self {
+            Self::Script(script) => script.clone(),
+            Self::Program(words) => quote_words(words),
+        }
     }
 
     /// Runs a permitted command, and returns its exit.
@@ -191,8 +187,11 @@ impl RunTarget {
         Ok(match planned.run(context) {
             Ok(RunReport { status, stage }) => {
                 let ended = self.exit_for_status(status, context.engine);
+                let command = self.command_text();
                 stage
-                    .and_then(|stage| staged_commit::review_and_commit(&stage, context))
+                    .and_then(|stage| {
+                        StageReview::new(stage, &command, context).review_and_commit()
+                    })
                     .unwrap_or(ended)
             }
             Err(PlannedRunError::Sandbox(error)) => not_confined(&error, context.engine),

@@ -49,9 +49,10 @@ fn render_change(change: &StagedChange, text: &ContentDiff, cwd: &AbsPath) -> St
         (Some(before), None) => format!("removed   {name}{}", describe_removal(before, text)),
         (Some(before), Some(after)) => {
             format!(
-                "changed   {name}{}{}",
+                "changed   {name}{}{}{}",
                 describe_change(before, after, text),
-                describe_mode_change(before, after)
+                describe_mode_change(before, after),
+                describe_metadata_change(change, before, after)
             )
         }
         (None, None) => name,
@@ -63,6 +64,7 @@ fn describe_kind(thing: &EntryState) -> String {
         EntryKind::Directory => "/".to_owned(),
         EntryKind::File(_) => String::new(),
         EntryKind::Link(target) => format!(" → {}", to_visible_line(&target.to_string_lossy())),
+        EntryKind::Fifo => " (a named pipe)".to_owned(),
     }
 }
 
@@ -92,10 +94,12 @@ fn describe_change(before: &EntryState, after: &EntryState, text: &ContentDiff) 
             format!(" ({old} → {new} bytes)")
         }
         (EntryKind::File(_), EntryKind::File(_), ContentDiff::Unchanged)
-        | (EntryKind::Directory, EntryKind::Directory, _) => String::new(),
+        | (EntryKind::Directory, EntryKind::Directory, _)
+        | (EntryKind::Fifo, EntryKind::Fifo, _) => String::new(),
         (_, EntryKind::Directory, _) => " (a directory now)".to_owned(),
         (_, EntryKind::File(_), _) => " (a file now)".to_owned(),
         (_, EntryKind::Link(_), _) => format!(" (a link now){}", describe_kind(after)),
+        (_, EntryKind::Fifo, _) => " (a named pipe now)".to_owned(),
     }
 }
 
@@ -106,4 +110,18 @@ fn describe_mode_change(before: &EntryState, after: &EntryState) -> String {
         return String::new();
     }
     format!(" (mode {:o} → {:o})", before.mode, after.mode)
+}
+
+/// Describes the change of an entry that keeps its content.
+fn describe_metadata_change(
+    change: &StagedChange,
+    before: &EntryState,
+    after: &EntryState,
+) -> String {
+    let attributes = !before.has_same_attributes(after);
+    let times = change.same_content && !before.has_same_times(after);
+    let words = [(attributes, "extended attributes"), (times, "time")];
+    let words: Vec<_> =
+        words.iter().filter(|(differs, _)| *differs).map(|(_, word)| *word).collect();
+    if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
 }

@@ -27,6 +27,16 @@ pub(super) enum ContentDiff {
     TextLines { added: usize, removed: usize, hunks: String },
 }
 
+impl ContentDiff {
+    /// Returns the differences of a text.
+    pub(super) fn into_hunks(self) -> Option<String> {
+        match self {
+            Self::TextLines { hunks, .. } => Some(hunks),
+            Self::Unchanged | Self::Binary => None,
+        }
+    }
+}
+
 /// Compares the current content of a file with the staged one.
 pub(super) fn diff_change(stage: &StagingArea, change: &StagedChange) -> ContentDiff {
     let is_file = |thing: &EntryState| matches!(thing.kind, EntryKind::File(_));

@@ -70,7 +70,7 @@ struct Reader {
 impl Reader {
     fn new(chapter: &str) -> Self {
         // A home below /tmp is none to a confined program; and a short path is not broken by the terminal.
-        let world = if ["sandbox.md", "servers.md", "rust.md"].contains(&chapter) {
+        let world = if ["sandbox.md", "servers.md", "undo.md", "rust.md"].contains(&chapter) {
             World::in_place(&workspace().join("target"))
         } else {
             World::new()

@@ -1,8 +1,10 @@
 //! Committing the changes that a person has approved.
 
 use std::{
+    collections::BTreeSet,
     io::{self, ErrorKind},
     path::Path,
+    process,
 };
 
 use crate::{
@@ -10,6 +12,7 @@ use crate::{
     post_run::quarantine_new_files,
     protected_paths::{ProtectedPaths, TemporaryPermissions},
     staging::{
+        change_source::ChangeSource,
         commit_entry::CommitTarget,
         entry_state::EntryState,
         staged_change::{SkippedChange, StagedChange, StagedChanges},
@@ -34,28 +37,33 @@ impl StagingArea {
     /// # Errors
     /// Returns an error if the protected paths cannot be determined. No change was made then.
     pub fn commit(&self, changes: &StagedChanges) -> io::Result<CommitResult> {
-        apply_changes(self, changes, &ProtectedPaths::find(&self.profile)?)
+        let guarded = ProtectedPaths::find(&self.profile)?;
+        self.set_committing(Some(process::id()))?;
+        let committed = apply_changes(self, changes, &guarded);
+        self.set_committing(None)?;
+        Ok(committed)
     }
 }
 
 /// Makes the changes. Removals come last, except for entries that replace one of another type.
 /// Those come after the removals, because the old entry must be gone first.
-fn apply_changes(
-    stage: &StagingArea,
+pub(super) fn apply_changes(
+    source: &dyn ChangeSource,
     changes: &StagedChanges,
     guarded: &ProtectedPaths,
-) -> io::Result<CommitResult> {
+) -> CommitResult {
     let all = &changes.changes;
-    let turning: Vec<&Path> = all
+    let turning: BTreeSet<&Path> = all
         .iter()
         .filter(|change| change.is_type_change())
         .map(|change| change.host_path())
         .collect();
-    let turned =
-        |change: &&StagedChange| turning.iter().any(|path| change.host_path().starts_with(path));
+    let turned = |change: &&StagedChange| {
+        !turning.is_empty() && change.host_path().ancestors().any(|path| turning.contains(path))
+    };
     let comes = |change: &&StagedChange| change.after.is_some();
     let mut work = StageCommitter {
-        staging_area: stage,
+        source,
         protected_paths: guarded,
         permissions: TemporaryPermissions::default(),
         result: CommitResult::default(),
@@ -66,11 +74,11 @@ fn apply_changes(
         .for_each(|change| work.write_change(change));
     all.iter().rev().filter(|change| !comes(change)).for_each(|change| work.remove_change(change));
     all.iter().filter(comes).filter(turned).for_each(|change| work.write_change(change));
-    Ok(work.finish(changes))
+    work.finish(changes)
 }
 
 struct StageCommitter<'a> {
-    staging_area: &'a StagingArea,
+    source: &'a dyn ChangeSource,
     protected_paths: &'a ProtectedPaths,
     permissions: TemporaryPermissions,
     result: CommitResult,
@@ -79,8 +87,8 @@ struct StageCommitter<'a> {
 impl StageCommitter<'_> {
     fn write_change(&mut self, change: &StagedChange) {
         let Some(after) = &change.after else { return };
-        let stage = self.staging_area;
-        self.apply_change(change, |spot| spot.apply(stage, change, after));
+        let source = self.source;
+        self.apply_change(change, |spot| spot.apply(source, change, after));
     }
 
     fn remove_change(&mut self, change: &StagedChange) {
@@ -96,7 +104,7 @@ impl StageCommitter<'_> {
         does: impl Fn(&CommitTarget<'_>) -> io::Result<()>,
     ) {
         let tried = || {
-            CommitTarget::open(self.staging_area.find_root(change)?, &change.relative_path)
+            CommitTarget::open(self.source.root_directory(change)?, &change.relative_path)
                 .and_then(|spot| does(&spot))
         };
         let closed = |error: &io::Error| error.kind() == ErrorKind::PermissionDenied;
@@ -116,7 +124,7 @@ impl StageCommitter<'_> {
 
     fn is_protected(&self, change: &StagedChange) -> bool {
         self.protected_paths.contains(change.host_path())
-            || !self.staging_area.profile.may_write(&change.path)
+            || !self.source.profile().may_write(&change.path)
     }
 
     fn skip_change(&mut self, change: &StagedChange, error: &io::Error) {
@@ -124,29 +132,29 @@ impl StageCommitter<'_> {
         self.result.skipped.push(left);
     }
 
-    /// Sets the modes of directories, after all entries in them were created, and scans for files
+    /// Sets the metadata of directories, after all entries in them were created, and scans for files
     /// that must not be run yet.
     fn finish(mut self, changes: &StagedChanges) -> CommitResult {
         drop(std::mem::take(&mut self.permissions));
+        let left: BTreeSet<_> = self.result.skipped.iter().map(|left| left.path.clone()).collect();
         for change in changes.changes.iter().rev() {
-            let directory = change.after.as_ref().filter(|after| after.is_directory());
-            if let Some(Err(error)) = directory.map(|after| self.set_directory_mode(change, after))
+            let Some(after) = change.after.as_ref().filter(|after| after.is_directory()) else {
+                continue;
+            };
+            if !left.contains(change.path.as_str())
+                && let Err(error) = self.set_directory_metadata(change, after)
             {
                 self.skip_change(change, &error);
             }
         }
-        self.result.findings =
-            quarantine_new_files(self.protected_paths, &self.staging_area.profile);
+        self.result.findings = quarantine_new_files(self.protected_paths, self.source.profile());
         self.result
     }
 
-    fn set_directory_mode(&self, change: &StagedChange, after: &EntryState) -> io::Result<()> {
-        let left = |left: &SkippedChange| left.path == change.path.as_str();
-        if self.result.skipped.iter().any(left) {
-            return Ok(());
-        }
-        CommitTarget::open(self.staging_area.find_root(change)?, &change.relative_path)?
-            .set_mode(after.mode)
+    fn set_directory_metadata(&self, change: &StagedChange, after: &EntryState) -> io::Result<()> {
+        let before = change.before.as_ref().filter(|before| before.is_directory());
+        CommitTarget::open(self.source.root_directory(change)?, &change.relative_path)?
+            .set_metadata(before, after)
     }
 }
 

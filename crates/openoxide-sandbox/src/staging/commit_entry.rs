@@ -12,15 +12,17 @@ use std::{
 use rustix::{
     fs::{
         AtFlags, CWD, Mode, OFlags, RenameFlags, Timespec, Timestamps, chmod, fchmod, fstat,
-        futimens, linkat, mkdirat, openat, renameat_with, symlinkat, unlinkat,
+        futimens, linkat, mkdirat, mkfifoat, openat, renameat_with, symlinkat, unlinkat, utimensat,
     },
     io::Errno,
 };
 
 use crate::staging::{
+    change_source::ChangeSource,
     entry_state::{EntryKind, EntryStamp, EntryState},
+    extended_attributes::{ExtendedAttributes, replace_attributes, set_attributes},
+    file_copy::copy_content,
     staged_change::StagedChange,
-    staging_area::{StagedRoot, StagingArea},
     tree::{descriptor_path, open_below},
 };
 
@@ -34,19 +36,19 @@ pub(super) struct CommitTarget<'a> {
 }
 
 impl<'a> CommitTarget<'a> {
-    pub(super) fn open(root: &StagedRoot, rest: &'a Path) -> io::Result<Self> {
+    pub(super) fn open(root: &OwnedFd, rest: &'a Path) -> io::Result<Self> {
         let (Some(parent), Some(name)) = (rest.parent(), rest.file_name()) else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        let directory = open_below(&root.directory, parent)?;
+        let directory = open_below(root, parent)?;
         Ok(Self { directory, name })
     }
 
-    /// Moves the staged entry to its final name. A directory is created empty, and gets its mode at
-    /// the end ([`Self::set_mode`]).
+    /// Moves the staged entry to its final name. A directory is created empty, and gets its metadata
+    /// at the end ([`Self::set_metadata`]).
     pub(super) fn apply(
         &self,
-        stage: &StagingArea,
+        source: &dyn ChangeSource,
         change: &StagedChange,
         after: &EntryState,
     ) -> io::Result<()> {
@@ -59,15 +61,20 @@ impl<'a> CommitTarget<'a> {
                 self.make_directory()
             }
             (EntryKind::Directory, None) => self.make_directory(),
-            (EntryKind::File(_), Some(before)) if change.same_content => {
+            (EntryKind::File(_) | EntryKind::Fifo, Some(before)) if change.same_content => {
                 self.check_unchanged(before)?;
-                self.set_mode(after.mode)
+                self.set_metadata(Some(before), after)
             }
-            (EntryKind::File(_), _) => self.write_file(stage, change, after),
+            (EntryKind::File(_), _) => self.write_file(source, change, after),
             (EntryKind::Link(target), _) => {
                 let name = temporary_name();
                 symlinkat(target.as_os_str(), &self.directory, &name)?;
-                self.move_into_place(&name, change)
+                self.move_new_entry(&name, change, after)
+            }
+            (EntryKind::Fifo, _) => {
+                let name = temporary_name();
+                mkfifoat(&self.directory, &name, Mode::RUSR | Mode::WUSR)?;
+                self.move_new_entry(&name, change, after)
             }
         }
     }
@@ -87,12 +94,31 @@ impl<'a> CommitTarget<'a> {
         Err(changed_error())
     }
 
-    /// Sets the permissions of the entry. The set-user-ID, set-group-ID and sticky bits stay as
-    /// they are.
-    pub(super) fn set_mode(&self, mode: u32) -> io::Result<()> {
+    /// Sets the permissions, extended attributes and times of the entry. The set-user-ID,
+    /// set-group-ID and sticky bits stay as they are. The times of a directory that existed before
+    /// are those of its last change.
+    pub(super) fn set_metadata(
+        &self,
+        before: Option<&EntryState>,
+        after: &EntryState,
+    ) -> io::Result<()> {
         let place = open_below(&self.directory, Path::new(self.name))?;
-        let kept = fstat(&place)?.st_mode & 0o7000;
-        Ok(chmod(descriptor_path(&place), Mode::from_raw_mode(kept | mode))?)
+        let (path, now) = (descriptor_path(&place), fstat(&place)?.st_mode & 0o7777);
+        let none = ExtendedAttributes::new();
+        let old = before.map_or(&none, |before| &before.attributes);
+        let mode = (now & 0o7000) | after.mode;
+        if *old != after.attributes {
+            chmod(&path, Mode::from_raw_mode(now | 0o200))?;
+            let replaced = replace_attributes(&path, old, &after.attributes);
+            chmod(&path, Mode::from_raw_mode(mode))?;
+            replaced.map_err(|error| attributes_error(&error))?;
+        } else if mode != now {
+            chmod(&path, Mode::from_raw_mode(mode))?;
+        }
+        if before.is_none() || !after.is_directory() {
+            utimensat(CWD, &path, &file_times(after), AtFlags::empty())?;
+        }
+        Ok(())
     }
 
     fn make_directory(&self) -> io::Result<()> {
@@ -103,20 +129,37 @@ impl<'a> CommitTarget<'a> {
     /// killed before that leaves nothing behind.
     fn write_file(
         &self,
-        stage: &StagingArea,
+        source: &dyn ChangeSource,
         change: &StagedChange,
         after: &EntryState,
     ) -> io::Result<()> {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         let file = openat(&self.directory, c".", flags, Mode::RUSR | Mode::WUSR)?;
-        let mut file = std::fs::File::from(file);
-        io::copy(&mut stage.open_staged_file(change)?, &mut file)?;
+        let file = std::fs::File::from(file);
+        copy_content(&source.open_content(change)?, &file)?;
+        let stored = set_attributes(&file, &after.attributes);
         let file = OwnedFd::from(file);
         fchmod(&file, Mode::from_raw_mode(after.mode))?;
         futimens(&file, &file_times(after))?;
         let name = temporary_name();
         linkat(CWD, descriptor_path(&file), &self.directory, &name, AtFlags::SYMLINK_FOLLOW)?;
-        self.move_into_place(&name, change)
+        self.move_into_place(&name, change)?;
+        stored.map_err(|error| attributes_error(&error))
+    }
+
+    /// Sets the metadata of a new link or named pipe with a temporary name, and renames it.
+    fn move_new_entry(
+        &self,
+        name: &str,
+        change: &StagedChange,
+        after: &EntryState,
+    ) -> io::Result<()> {
+        if after.kind == EntryKind::Fifo {
+            let place = open_below(&self.directory, Path::new(name))?;
+            chmod(descriptor_path(&place), Mode::from_raw_mode(after.mode))?;
+        }
+        utimensat(&self.directory, name, &file_times(after), AtFlags::SYMLINK_NOFOLLOW)?;
+        self.move_into_place(name, change)
     }
 
     /// Renames a temporary file to its final name. An existing entry is exchanged with it, so that
@@ -162,10 +205,19 @@ fn changed_error() -> io::Error {
     io::Error::other("was changed by another program in the meantime")
 }
 
+fn attributes_error(error: &io::Error) -> io::Error {
+    io::Error::other(format!("was changed, but without its extended attributes: {error}"))
+}
+
 /// Returns a temporary name that is not used elsewhere.
 fn temporary_name() -> String {
     let number = NEXT_NAME.fetch_add(1, Ordering::Relaxed);
-    format!(".openoxide-{}-{number}", std::process::id())
+    format!("{}{number}", temporary_prefix(std::process::id()))
+}
+
+/// Returns the prefix of the temporary names of a process.
+pub(super) fn temporary_prefix(process: u32) -> String {
+    format!(".openoxide-{process}-")
 }
 
 /// Returns the times of the staged file, because `make` depends on them.

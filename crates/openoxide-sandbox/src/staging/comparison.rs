@@ -11,7 +11,7 @@ use crate::{
     protected_paths::{ProtectedPaths, is_placeholder_stat},
     staging::{
         comparison::compared_entry::{
-            ComparedEntry, DirectoryPair, file_type, has_same_content, is_whiteout,
+            ComparedEntry, DirectoryPair, file_type, has_same_content, is_staged_type, is_whiteout,
         },
         entry_state::{EntryState, change_time, stat_entry},
         staged_change::{SkippedChange, StagedChange, StagedChanges},
@@ -28,15 +28,14 @@ const PROTECTED_REASON: &str = "is protected";
 const CHANGED_REASON: &str = "was changed by another program in the meantime";
 const NOT_UTF8_REASON: &str = "has a name that is not valid UTF-8, which no rule can match";
 const REMAINDER_REASON: &str = "would replace a directory that is not empty";
-const FILE_TYPE_REASON: &str = "is neither file nor directory nor symbolic link";
+const FILE_TYPE_REASON: &str = "is a socket or a device";
 
 impl StagingArea {
     /// Compares the staged entries with the current entries of the host. No process may run in the
     /// staging area any more.
     ///
     /// Entries that another process has changed since the run began are skipped. So are protected
-    /// paths, names that a rule cannot express, and entries that are not files, directories or
-    /// symbolic links.
+    /// paths, names that a rule cannot express, sockets and devices.
     ///
     /// # Errors
     /// Returns an error if the entries cannot be read, or if they exceed a limit. Nothing is known
@@ -90,7 +89,11 @@ impl StageComparison<'_> {
         if let (Some(lower), true) = (&both.lower, both.opaque) {
             let gone = tree::list_names(lower)?;
             for name in gone.iter().filter(|name| names.binary_search(name).is_err()) {
-                self.add_removal(&ComparedEntry::new(both, within, name)?)?;
+                let place = ComparedEntry::new(both, within, name)?;
+                match both.changed_by_others {
+                    true => self.skip_entry(&place, CHANGED_REASON)?,
+                    false => _ = self.add_removal(&place)?,
+                }
             }
         }
         Ok(())
@@ -149,10 +152,8 @@ impl StageComparison<'_> {
             return Ok(());
         }
         let before = place.host_entry()?;
-        let same = before
-            .as_ref()
-            .is_some_and(|before| before.is_directory() && before.mode == after.mode);
-        if !same {
+        let same = |before: &EntryState| before.is_directory() && before.has_same_metadata(&after);
+        if !before.as_ref().is_some_and(same) {
             self.add_change(place, path, before, Some(after), false)?;
         }
         let upper = tree::open_directory(
@@ -160,10 +161,10 @@ impl StageComparison<'_> {
             &place.directories.upper,
             Path::new(place.name),
         )?;
-        let both = DirectoryPair::new(upper, place.lower_directory()?, place.directories.opaque)?;
-        if both.opaque && self.is_changed_by_others(place) {
-            return self.skip_entry(place, CHANGED_REASON);
-        }
+        let both = DirectoryPair {
+            changed_by_others: self.is_changed_by_others(place),
+            ..DirectoryPair::new(upper, place.lower_directory()?, place.directories.opaque)?
+        };
         self.compare_directory(&both, &place.relative_path)
     }
 
@@ -173,22 +174,22 @@ impl StageComparison<'_> {
         path: AbsPath,
         after: EntryState,
     ) -> io::Result<()> {
-        if !self.may_change(place)? {
-            return Ok(());
-        }
         let before = place.host_entry()?;
-        if before.as_ref().is_some_and(EntryState::is_directory)
-            && (self.is_changed_by_others(place) || !self.add_directory_removals(place)?)
-        {
-            return self.skip_entry(place, REMAINDER_REASON);
-        }
         let same_content = match &before {
             Some(before) => has_same_content(self.root, &place.relative_path, before, &after),
             None => false,
         };
-        let same_mode = before.as_ref().is_some_and(|before| before.mode == after.mode);
-        if same_content && same_mode {
+        // The host may have been changed in the same way.
+        if same_content && before.as_ref().is_some_and(|before| before.has_same_metadata(&after)) {
             return Ok(());
+        }
+        if !self.may_change(place)? {
+            return Ok(());
+        }
+        if before.as_ref().is_some_and(EntryState::is_directory)
+            && (self.is_changed_by_others(place) || !self.add_directory_removals(place)?)
+        {
+            return self.skip_entry(place, REMAINDER_REASON);
         }
         self.add_change(place, path, before, Some(after), same_content)
     }
@@ -232,7 +233,12 @@ impl StageComparison<'_> {
             )));
         }
         let names = tree::list_names(&lower)?;
-        let both = DirectoryPair { upper: again, lower: Some(lower), opaque: true };
+        let both = DirectoryPair {
+            upper: again,
+            lower: Some(lower),
+            opaque: true,
+            changed_by_others: false,
+        };
         let mut all = true;
         for name in &names {
             all &= self.add_removal(&ComparedEntry::new(&both, &place.relative_path, name)?)?;
@@ -247,9 +253,9 @@ impl StageComparison<'_> {
         if file_type(now) != FileType::Directory && self.is_changed_by_others(place) {
             return self.skip_entry(place, CHANGED_REASON).map(|()| false);
         }
-        match place.host_entry()? {
-            Some(_) => Ok(true),
-            None => self.skip_entry(place, FILE_TYPE_REASON).map(|()| false),
+        match is_staged_type(now) {
+            true => Ok(true),
+            false => self.skip_entry(place, FILE_TYPE_REASON).map(|()| false),
         }
     }
 

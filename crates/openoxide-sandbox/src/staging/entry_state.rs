@@ -13,14 +13,17 @@ use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat},
     io::Errno,
 };
+use serde::{Deserialize, Serialize};
+
+use crate::staging::extended_attributes::{ExtendedAttributes, read_attributes};
 
 /// The interval at which the clock is checked. The clock of a file system advances every few
 /// milliseconds.
 const TICK_INTERVAL: Duration = Duration::from_millis(1);
 const MAX_TICKS: u32 = 50;
 
-/// The state of a file, a symbolic link or a directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The state of a file, a symbolic link, a named pipe or a directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryState {
     /// The type of the entry.
     pub kind: EntryKind,
@@ -28,10 +31,12 @@ pub struct EntryState {
     pub mode: u32,
     /// The identity and the state of the entry.
     pub(super) stamp: EntryStamp,
+    /// The extended attributes of a file or a directory.
+    pub(super) attributes: ExtendedAttributes,
 }
 
 /// The type of an entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EntryKind {
     /// A directory.
     Directory,
@@ -39,14 +44,16 @@ pub enum EntryKind {
     File(u64),
     /// A symbolic link with its target.
     Link(OsString),
+    /// A named pipe.
+    Fifo,
 }
 
 /// A time by the clock of a file system: seconds, and the fraction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct FileTime(i64, i64);
 
 /// The identity and the state of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EntryStamp {
     device: u64,
     inode: u64,
@@ -120,12 +127,48 @@ impl EntryState {
             FileType::Directory => EntryKind::Directory,
             FileType::RegularFile => EntryKind::File(u64::try_from(found.st_size).unwrap_or(0)),
             FileType::Symlink => {
-                let target = readlinkat(directory, name, Vec::new())?;
+                let target = readlinkat(&directory, name, Vec::new())?;
                 EntryKind::Link(OsString::from_vec(target.into_bytes()))
             }
+            FileType::Fifo => EntryKind::Fifo,
             _ => return Ok(None),
         };
-        Ok(Some(Self { kind, mode: found.st_mode & 0o777, stamp: EntryStamp::from_stat(found) }))
+        let attributes = match kind {
+            EntryKind::Directory | EntryKind::File(_) => read_attributes(directory, name),
+            EntryKind::Link(_) | EntryKind::Fifo => Vec::new(),
+        };
+        let (mode, stamp) = (found.st_mode & 0o777, EntryStamp::from_stat(found));
+        Ok(Some(Self { kind, mode, stamp, attributes }))
+    }
+
+    /// Returns whether mode, times and extended attributes are equal. The times of directories and
+    /// symbolic links, and the modes of links, are not compared.
+    #[must_use]
+    pub fn has_same_metadata(&self, other: &Self) -> bool {
+        let same_mode = self.mode == other.mode || matches!(self.kind, EntryKind::Link(_));
+        same_mode && self.has_same_times(other) && self.has_same_attributes(other)
+    }
+
+    /// Returns whether the modification times of two files are equal. Other entries have no time
+    /// that matters.
+    #[must_use]
+    pub fn has_same_times(&self, other: &Self) -> bool {
+        !matches!(self.kind, EntryKind::File(_)) || self.stamp.modified == other.stamp.modified
+    }
+
+    /// Returns whether the extended attributes are equal.
+    #[must_use]
+    pub fn has_same_attributes(&self, other: &Self) -> bool {
+        self.attributes == other.attributes
+    }
+
+    /// Returns the size of a file. Other entries have none.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        match self.kind {
+            EntryKind::File(bytes) => bytes,
+            EntryKind::Directory | EntryKind::Link(_) | EntryKind::Fifo => 0,
+        }
     }
 
     /// Returns whether this is a directory.
@@ -141,7 +184,7 @@ impl EntryState {
             EntryKind::Directory => {
                 (self.stamp.device, self.stamp.inode) == (seen.device, seen.inode)
             }
-            EntryKind::File(_) | EntryKind::Link(_) => self.stamp == *seen,
+            EntryKind::File(_) | EntryKind::Link(_) | EntryKind::Fifo => self.stamp == *seen,
         }
     }
 }

@@ -4,13 +4,13 @@
 use std::{
     ffi::{OsStr, OsString},
     fs::{self, DirBuilder, File},
+    hash::{BuildHasher as _, Hasher as _, RandomState},
     io::{self, ErrorKind},
     os::unix::{
         ffi::{OsStrExt as _, OsStringExt as _},
         fs::DirBuilderExt as _,
     },
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
 };
 
 use rustix::{
@@ -20,11 +20,8 @@ use rustix::{
 
 use crate::{
     protected_paths::{PlaceholderRegistry, lock_directory},
-    staging::tree,
+    staging::{stage_record::StageRecord, tree},
 };
-
-/// A counter that makes the directories of one process unique.
-static NEXT_DIRECTORY: AtomicU64 = AtomicU64::new(0);
 
 /// A directory that belongs to this run.
 #[derive(Debug)]
@@ -43,7 +40,7 @@ pub(crate) struct OverlayLayer {
 
 /// Returns the directory of all staging areas of this user. It is next to the registry, not in it,
 /// because every file of the registry is an entry.
-fn staging_root(registry: &Path) -> PathBuf {
+pub(super) fn staging_root(registry: &Path) -> PathBuf {
     let mut home = OsString::from(registry);
     home.push("-staged");
     home.into()
@@ -57,8 +54,7 @@ impl StageDirectory {
         PlaceholderRegistry::open(&home)?;
         let _all = lock_directory(&home)?;
         loop {
-            let number = NEXT_DIRECTORY.fetch_add(1, Ordering::Relaxed);
-            let path = home.join(format!("{}-{number}", std::process::id()));
+            let path = home.join(new_id());
             match DirBuilder::new().mode(0o700).create(&path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -67,13 +63,42 @@ impl StageDirectory {
         }
     }
 
+    /// Opens the directory of a waiting stage.
+    pub(super) fn open(registry: &Path, id: &str) -> io::Result<Self> {
+        let home = staging_root(registry);
+        let path = home.join(id);
+        let is_name = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if !is_name || !StageRecord::exists(&path) {
+            return Err(io::Error::new(ErrorKind::NotFound, format!("no staged changes `{id}`")));
+        }
+        PlaceholderRegistry::open(&home)?;
+        let lock = File::open(&path)?;
+        lock.try_lock().map_err(|_| {
+            io::Error::new(ErrorKind::WouldBlock, format!("another process uses `{id}`"))
+        })?;
+        Ok(Self { _lock: lock, path })
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+
+    pub(super) fn id(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+/// Returns a new name of eight hexadecimal digits. It need not be secret.
+fn new_id() -> String {
+    let random = RandomState::new().build_hasher().finish();
+    format!("{:08x}", random & u64::from(u32::MAX))
 }
 
 impl Drop for StageDirectory {
     fn drop(&mut self) {
+        if StageRecord::exists(&self.path) {
+            return;
+        }
         // If a part cannot be removed now, the next cleanup tries again.
         drop(tree::remove_tree(&self.path));
     }
@@ -96,7 +121,7 @@ impl OverlayLayer {
     }
 }
 
-/// Removes the staged changes of killed runs.
+/// Removes the staged changes of killed runs, and those that have waited too long.
 pub(crate) fn remove_stale(registry: &Path) -> io::Result<()> {
     let home = staging_root(registry);
     if !home.is_dir() || fs::read_dir(&home)?.next().is_none() {
@@ -106,7 +131,7 @@ pub(crate) fn remove_stale(registry: &Path) -> io::Result<()> {
     for entry in fs::read_dir(&home)? {
         let path = entry?.path();
         let unused = File::open(&path).is_ok_and(|place| place.try_lock().is_ok());
-        if unused {
+        if unused && !StageRecord::is_kept(&path) {
             tree::remove_tree(&path)?;
         }
     }

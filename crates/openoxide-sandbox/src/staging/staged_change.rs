@@ -40,6 +40,32 @@ pub struct SkippedChange {
     pub reason: String,
 }
 
+impl StagedChanges {
+    /// Returns whether there is neither a change nor a skipped one.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.skipped.is_empty()
+    }
+
+    /// Returns the changes at and below these paths, with the new directories that contain them.
+    #[must_use]
+    pub fn select(&self, paths: &[AbsPath]) -> Self {
+        let is_in = |path: &AbsPath| paths.iter().any(|top| path.strip_prefix(top).is_some());
+        let holds = |change: &StagedChange| {
+            let is_new = change.before.is_none()
+                && change.after.as_ref().is_some_and(EntryState::is_directory);
+            is_new && paths.iter().any(|path| path.strip_prefix(&change.path).is_some())
+        };
+        let selected = |change: &&StagedChange| is_in(&change.path) || holds(change);
+        let skipped =
+            |left: &&SkippedChange| AbsPath::new(&left.path).is_ok_and(|path| is_in(&path));
+        Self {
+            changes: self.changes.iter().filter(selected).cloned().collect(),
+            skipped: self.skipped.iter().filter(skipped).cloned().collect(),
+        }
+    }
+}
+
 impl StagedChange {
     /// Returns whether a directory replaces an entry of another type, or is replaced by one.
     pub(super) fn is_type_change(&self) -> bool {

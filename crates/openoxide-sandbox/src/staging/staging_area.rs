@@ -15,6 +15,7 @@ use crate::{
     interface::{SandboxError, SetupContext as _},
     protected_paths::outermost_roots,
     staging::{
+        change_source::ChangeSource,
         entry_state::FileTime,
         stage_directory::{self, OverlayLayer, StageDirectory},
         staged_change::StagedChange,
@@ -100,15 +101,25 @@ impl StagingArea {
     /// # Errors
     /// Returns an error if the file cannot be read.
     pub fn read_after(&self, change: &StagedChange, most: u64) -> io::Result<Vec<u8>> {
-        read_prefix(self.open_staged_file(change)?, most)
+        read_prefix(self.open_content(change)?, most)
     }
 
-    pub(super) fn open_staged_file(&self, change: &StagedChange) -> io::Result<File> {
-        tree::open_file(TreeOwner::Staged, &self.find_root(change)?.upper, &change.relative_path)
-    }
-
-    pub(super) fn find_root(&self, change: &StagedChange) -> io::Result<&StagedRoot> {
+    fn find_root(&self, change: &StagedChange) -> io::Result<&StagedRoot> {
         self.roots.get(change.root_index).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl ChangeSource for StagingArea {
+    fn profile(&self) -> &SandboxRestrictions {
+        &self.profile
+    }
+
+    fn root_directory(&self, change: &StagedChange) -> io::Result<&OwnedFd> {
+        Ok(&self.find_root(change)?.directory)
+    }
+
+    fn open_content(&self, change: &StagedChange) -> io::Result<File> {
+        tree::open_file(TreeOwner::Staged, &self.find_root(change)?.upper, &change.relative_path)
     }
 }
 

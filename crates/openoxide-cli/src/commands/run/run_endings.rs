@@ -44,7 +44,8 @@ pub(super) fn report_unanswered(
         ReviewOutcome::Interrupted => return Some(report_interruption(nothing)),
         ReviewOutcome::Failed(why) => {
             user_messages::print_error(why);
-            return Some(report_unanswerable(reviewed.request(), args, nothing));
+            let words = reconstruct_command(args);
+            return Some(report_unanswerable(reviewed.request(), &words, nothing));
         }
     };
     user_messages::print_line(&format!("openoxide: {why}; {nothing}"));
@@ -58,7 +59,7 @@ pub(super) fn report_interruption(nothing: &str) -> ProgramExit {
 
 /// Returns the words of this call with all options but two: `--no-input`, because the command is to
 /// be run where a question can be answered, and the values of variables, which may be secrets.
-fn reconstruct_command(args: &RunArgs) -> Vec<String> {
+pub(super) fn reconstruct_command(args: &RunArgs) -> Vec<String> {
     let given = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     iter::once("openoxide".to_owned()).chain(repeatable_words(given, &args.env)).collect()
 }
@@ -94,20 +95,19 @@ fn repeatable_words(words: impl Iterator<Item = String>, variables: &[String]) -
     kept
 }
 
-/// Reports that no person can be asked, and ways to answer.
+/// Reports that no person can be asked, and ways to answer: a command, and rules.
 pub(super) fn report_unanswerable(
     request: &ApprovalRequest,
-    args: &RunArgs,
+    words: &[String],
     nothing: &str,
 ) -> ProgramExit {
-    let words = reconstruct_command(args);
     user_messages::print_line(&format!(
         "openoxide: approval required, but no terminal is available to ask on: {}",
         escape_text(&request.decision.reason, LineMode::SingleLine)
     ));
     user_messages::print_line(&format!(
         "openoxide: {nothing}; to answer, run in a terminal: {}",
-        escape_text(&quote_words(&words), LineMode::SingleLine)
+        escape_text(&quote_words(words), LineMode::SingleLine)
     ));
     if (1..=MAX_SHOWN_RULES).contains(&request.decision.suggested_rules.len()) {
         let rules = escape_text(&request.decision.suggested_rules.join(", "), LineMode::SingleLine);

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use openoxide_adapters::quote_words;
 use openoxide_engine::{
     cache_directories, create_state_directory, registry_directory, sandbox_env,
     visible_temporary_paths,
@@ -51,8 +52,13 @@ pub(crate) fn run_in_sandbox(
     Ok(match report {
         Ok(report) => {
             let ended = exit_for_report(&launch, &report);
+            let words: Vec<String> =
+                launch.argv.iter().map(|word| word.to_string_lossy().into()).collect();
+            let command = quote_words(&words);
             stage
-                .and_then(|stage| staged_commit::review_and_commit(&stage, &launch.cwd, global))
+                .and_then(|stage| {
+                    staged_commit::review_and_commit(&stage, &command, &launch.cwd, global)
+                })
                 .unwrap_or(ended)
         }
         Err(error) => report_refusal(&error),

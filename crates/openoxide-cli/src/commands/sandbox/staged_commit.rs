@@ -15,7 +15,8 @@ use crate::{
     program_exit::ProgramExit,
     prompt_options::ask_options,
     staged_changes::{
-        NO_CHANGE_MESSAGE, StagedPresentation, present_changes, print_result, read_staged_changes,
+        NO_CHANGE_MESSAGE, StagedOutcome, StagedPresentation, present_changes, print_kept,
+        print_result, read_staged_changes,
     },
     user_messages,
 };
@@ -24,11 +25,14 @@ use crate::{
 /// program.
 pub(super) fn review_and_commit(
     stage: &StagingArea,
+    command: &str,
     cwd: &AbsPath,
     global: GlobalArgs,
 ) -> Option<ProgramExit> {
     let changes = match read_staged_changes(stage) {
-        Ok(changes) => changes?,
+        Ok(StagedOutcome::Changes(changes)) => changes,
+        Ok(StagedOutcome::Nothing) => return None,
+        Ok(StagedOutcome::AllSkipped(_)) => return Some(ProgramExit::RunFailed),
         Err(error) => return Some(report_failure(&error)),
     };
     let shown = present_changes(stage, &changes, cwd);
@@ -37,6 +41,10 @@ pub(super) fn review_and_commit(
         user_messages::print_line(&format!(
             "openoxide: approval required, but no terminal is available to ask on; {NO_CHANGE_MESSAGE}"
         ));
+        match stage.keep(&changes, command, cwd) {
+            Ok(()) => print_kept(stage),
+            Err(error) => user_messages::print_note(&format!("they cannot be kept: {error}")),
+        }
         return Some(ProgramExit::Ask);
     }
     let request = new_approval_request(shown, &changes, cwd);
@@ -100,10 +108,7 @@ fn commit_changes(stage: &StagingArea, changes: &StagedChanges) -> Option<Progra
     }
     match stage.commit(changes) {
         Err(error) => Some(report_failure(&error)),
-        Ok(committed) => {
-            print_result(&committed);
-            (!committed.skipped.is_empty()).then_some(ProgramExit::RunFailed)
-        }
+        Ok(committed) => (!print_result(changes, &committed)).then_some(ProgramExit::RunFailed),
     }
 }
 

@@ -25,13 +25,15 @@ pub(super) struct DirectoryPair {
     pub(super) lower: Option<OwnedFd>,
     /// True if nothing of the lower directory is visible in the upper one.
     pub(super) opaque: bool,
+    /// True if another process has changed the names in the lower directory.
+    pub(super) changed_by_others: bool,
 }
 
 impl DirectoryPair {
     /// Creates a pair of directories. A directory in an opaque directory is opaque, too.
     pub(super) fn new(upper: OwnedFd, lower: Option<OwnedFd>, opaque: bool) -> io::Result<Self> {
         let opaque = opaque || is_opaque(&upper)?;
-        Ok(Self { upper, lower, opaque })
+        Ok(Self { upper, lower, opaque, changed_by_others: false })
     }
 }
 
@@ -73,8 +75,8 @@ pub(super) fn file_type(found: &Stat) -> FileType {
     FileType::from_raw_mode(found.st_mode)
 }
 
-/// Returns whether two files have the same content, or two links the same target. A file that
-/// cannot be read is treated as different.
+/// Returns whether two files have the same content, or two links the same target, or both entries
+/// are named pipes. A file that cannot be read is treated as different.
 pub(super) fn has_same_content(
     root: &StagedRoot,
     rest: &Path,
@@ -87,7 +89,7 @@ pub(super) fn has_same_content(
             let new = tree::open_file(TreeOwner::Staged, &root.upper, rest);
             old.and_then(|old| is_same_content(old, new?)).unwrap_or(false)
         }
-        (old, new) => matches!(old, EntryKind::Link(_)) && old == new,
+        (old, new) => matches!(old, EntryKind::Link(_) | EntryKind::Fifo) && old == new,
     }
 }
 
@@ -103,6 +105,12 @@ fn is_same_content(mut a: File, mut b: File) -> io::Result<bool> {
             return Ok(true);
         }
     }
+}
+
+/// Returns whether entries of this type are staged.
+pub(super) fn is_staged_type(found: &Stat) -> bool {
+    let staged = [FileType::Directory, FileType::RegularFile, FileType::Symlink, FileType::Fifo];
+    staged.contains(&file_type(found))
 }
 
 /// Returns whether this is a whiteout: the device that an overlay creates where an entry of the

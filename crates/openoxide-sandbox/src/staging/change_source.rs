@@ -1,0 +1,25 @@
+//! Changes that are committed, whatever stores their contents.
+
+use std::{fs::File, io, os::fd::OwnedFd};
+
+use openoxide_protocol::SandboxRestrictions;
+
+use crate::staging::staged_change::StagedChange;
+
+/// The contents of changes, and the directories that are changed.
+pub(super) trait ChangeSource {
+    /// Returns the restrictions of the run. Nothing outside of them is changed.
+    fn profile(&self) -> &SandboxRestrictions;
+
+    /// Returns the writable directory that contains the path of a change.
+    ///
+    /// # Errors
+    /// Returns an error if the change is about no directory of this source.
+    fn root_directory(&self, change: &StagedChange) -> io::Result<&OwnedFd>;
+
+    /// Opens the content of a file that a change writes.
+    ///
+    /// # Errors
+    /// Returns an error if the content cannot be read.
+    fn open_content(&self, change: &StagedChange) -> io::Result<File>;
+}
