@@ -5,12 +5,15 @@
 //! `supervisor` keeps the placeholders while a program runs.
 
 mod account;
+mod directory_listing;
 mod directory_scan;
+mod directory_snapshot;
 mod directory_walk;
 mod displayed_paths;
 pub(crate) mod git_config;
 mod guarded_paths;
 mod hard_links;
+mod incremental_walk;
 mod mount_aliases;
 mod named_programs;
 mod path_search;
@@ -20,6 +23,7 @@ mod program_sources;
 mod quarantine_suffix;
 mod repository;
 mod run_when_present;
+mod snapshot_cache;
 mod steering_files;
 mod temporary_permissions;
 #[cfg(test)]
@@ -45,5 +49,6 @@ pub(crate) use repository::{
     common_directory, find_external_hooks, is_object_directory, read_gitdir_link,
 };
 pub(crate) use run_when_present::is_run_when_present;
+pub(crate) use snapshot_cache::SnapshotCache;
 pub(crate) use temporary_permissions::{TemporaryPermissions, with_access};
 pub(crate) use writable_roots::outermost_roots;

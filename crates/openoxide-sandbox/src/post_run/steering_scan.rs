@@ -57,8 +57,9 @@ pub(crate) fn find_new_steering_files(
     opened: &TemporaryPermissions,
 ) -> NewSteeringFiles {
     let roots = outermost_roots(&profile.writable);
-    let left_out = |path: &Path| guarded.guards.contains_key(path);
-    let mut sight = ScanResult::scan(&roots, &left_out, &|path| opened.make_accessible(path));
+    let mut sight = ScanResult::scan(&roots, guarded.guards.keys(), &guarded.snapshot, &|path| {
+        opened.make_accessible(path)
+    });
     let mut hooks = BTreeSet::new();
     let mut open: BTreeSet<_> = sight.repositories.into_iter().collect();
     for path in sight.dot_git_entries.iter().filter(|path| !guarded.contains(path)) {

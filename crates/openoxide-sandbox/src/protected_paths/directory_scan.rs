@@ -5,14 +5,18 @@ use std::{
     collections::BTreeMap,
     ffi::OsStr,
     fs::Metadata,
+    hash::{Hash as _, Hasher},
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
 use crate::protected_paths::{
+    directory_listing::newest_stamp,
+    directory_snapshot::{DirectorySnapshot, SnapshotUpdate},
     directory_walk::{DirectoryListing, DirectoryWalk},
-    repository::{self, is_git_directory, is_object_directory},
-    steering_files::{SteeringMatch, find_steering_files, is_steering_name},
+    incremental_walk::IncrementalWalk,
+    repository::{self, is_git_directory},
+    steering_files::{SteeringMatch, find_steering_files, hash_steering_names, is_steering_name},
 };
 
 /// The file with the remaining steps of a rebase, in its git directory.
@@ -36,28 +40,35 @@ pub(crate) struct ScanResult {
     pub(crate) rebase_todos: BTreeMap<PathBuf, FileStamp>,
     /// Directories that were not searched.
     pub(crate) unsearched_directories: Vec<PathBuf>,
+    /// The directories that were visited.
+    pub(crate) snapshot_update: SnapshotUpdate,
 }
 
 impl ScanResult {
-    /// Scans everything below these directories, except for the paths that `left_out` accepts.
-    /// `open` makes inaccessible directories accessible.
-    pub(crate) fn scan(
+    /// Scans everything below these directories, except for the paths in `left_out`. Directories in
+    /// `known` that have not changed are not listed again. `open` makes inaccessible directories
+    /// accessible.
+    pub(crate) fn scan<'a>(
         roots: &[PathBuf],
-        left_out: &dyn Fn(&Path) -> bool,
+        left_out: impl Iterator<Item = &'a PathBuf>,
+        known: &DirectorySnapshot,
         open: &dyn Fn(&Path) -> bool,
     ) -> Self {
         let mut sight = Self::default();
-        let skipped = |path: &Path| left_out(path) || is_object_directory(path);
-        let walk = DirectoryWalk {
+        let walk = IncrementalWalk {
             is_relevant: &is_relevant_name,
-            is_skipped: &skipped,
+            skipped_paths: &left_out.map(PathBuf::as_path).collect(),
             make_accessible: open,
-            before_listing: &|_| {},
-            max_names: usize::MAX,
+            newest_stamp: newest_stamp(),
         };
-        let unsearched_directories =
-            walk.run(roots.iter().cloned(), |listing| sight.add_listing(&listing));
-        Self { unsearched_directories, ..sight }
+        // A root can be a single file that was granted by name. It has no entries.
+        for root in roots.iter().filter(|root| !root.is_file()) {
+            let result =
+                walk.run(root, known.tree(root), &mut |listing| sight.add_listing(&listing));
+            sight.unsearched_directories.extend(result.unsearched_directories);
+            sight.snapshot_update.insert(root.clone(), result.visited);
+        }
+        sight
     }
 
     fn add_listing(&mut self, listing: &DirectoryListing<'_>) {
@@ -92,8 +103,14 @@ impl ScanResult {
     }
 }
 
-fn is_relevant_name(name: &OsStr) -> bool {
+pub(super) fn is_relevant_name(name: &OsStr) -> bool {
     repository::GIT_NAMES.iter().any(|asked| name == *asked) || is_steering_name(name)
+}
+
+/// Adds the relevant names to a hash. A snapshot that was made for other names cannot be used.
+pub(super) fn hash_relevant_names(hasher: &mut impl Hasher) {
+    repository::GIT_NAMES.hash(hasher);
+    hash_steering_names(hasher);
 }
 
 /// Returns whether `git` reads a file or directory of this name to recognize a repository or to

@@ -9,16 +9,18 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, fstat, open, statat},
+    fs::{Dir, Mode, OFlags, fstat, open},
     io::Errno,
 };
+
+use crate::protected_paths::directory_listing::is_directory;
 
 /// The limit on names for a scan that only produces warnings.
 pub(crate) const WARNING_SCAN_LIMIT: usize = 50_000;
 
 /// The longest path of a directory that is searched. The kernel accepts paths of 4,095 bytes. The
 /// entries of the directory and their names in quarantine must fit into that, too.
-const MAX_PATH_LEN: usize = 3_500;
+pub(super) const MAX_PATH_LEN: usize = 3_500;
 
 /// The contents of a directory, limited to the relevant names.
 pub(crate) struct DirectoryListing<'a> {
@@ -108,7 +110,7 @@ impl DirectoryWalk<'_> {
                 break;
             }
             *left -= 1;
-            if is_directory(&opened, &entry) {
+            if is_directory(&opened, entry.file_name(), entry.file_type()) {
                 let path = path.join(name);
                 if !(self.is_skipped)(&path) {
                     below(path);
@@ -131,18 +133,8 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
     open(path, flags, Mode::empty())
 }
 
-/// Returns whether an entry is a directory. Some file systems do not report the type of an entry in
-/// a listing; its metadata is read then.
-fn is_directory(directory: &OwnedFd, entry: &DirEntry) -> bool {
-    match entry.file_type() {
-        FileType::Unknown => statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory),
-        kind => kind == FileType::Directory,
-    }
-}
-
 /// Returns whether a path no longer exists. Files can be created and removed during the traversal.
-fn is_gone(path: &Path) -> bool {
+pub(super) fn is_gone(path: &Path) -> bool {
     match path.symlink_metadata() {
         Err(error) => error.kind() == io::ErrorKind::NotFound,
         Ok(found) => !found.is_dir(),

@@ -3,13 +3,14 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::{
     interface::PostRunFinding,
     protected_paths::{
-        directory_scan::FileStamp, displayed_paths::unsearched_finding,
-        program_sources::ProgramSource,
+        directory_scan::FileStamp, directory_snapshot::DirectorySnapshot,
+        displayed_paths::unsearched_finding, program_sources::ProgramSource,
     },
 };
 
@@ -33,6 +34,8 @@ pub(crate) struct ProtectedPaths {
     pub(crate) program_sources: Vec<ProgramSource>,
     /// The remaining steps of rebases in progress.
     pub(crate) rebase_todos: BTreeMap<PathBuf, FileStamp>,
+    /// The directories as they were listed.
+    pub(crate) snapshot: Arc<DirectorySnapshot>,
 }
 
 /// The way in which a path is covered.

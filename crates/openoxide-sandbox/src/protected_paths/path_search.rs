@@ -5,7 +5,9 @@ use std::{
     ffi::{OsStr, OsString},
     fs,
     io::{self, ErrorKind},
+    mem,
     path::{Component, Path, PathBuf},
+    sync::Arc,
 };
 
 use openoxide_protocol::{AbsPath, SandboxRestrictions};
@@ -14,6 +16,7 @@ use crate::{
     interface::PostRunFinding,
     protected_paths::{
         directory_scan::{FileStamp, ScanResult},
+        directory_snapshot::DirectorySnapshot,
         displayed_paths::unsearched_finding,
         git_config::{GitSetting, config_levels},
         guarded_paths::{GuardKind, PlaceholderKind, ProtectedPaths},
@@ -39,19 +42,22 @@ impl ProtectedPaths {
     /// # Errors
     /// Returns an error if it is unknown what is at a protected path.
     pub(crate) fn find(profile: &SandboxRestrictions) -> io::Result<Self> {
-        Self::find_with_changeable(profile, &BTreeSet::new())
+        Self::find_with_changeable(profile, &BTreeSet::new(), DirectorySnapshot::default())
     }
 
     /// Finds the same paths as [`Self::find`], except for the steering files below the writable
-    /// directories that a person has allowed by name to be changed.
+    /// directories that a person has allowed by name to be changed. Directories that have not
+    /// changed since the snapshot are not listed again.
     ///
     /// # Errors
     /// Returns an error if it is unknown what is at a protected path.
     pub(crate) fn find_with_changeable(
         profile: &SandboxRestrictions,
         changeable: &BTreeSet<AbsPath>,
+        snapshot: DirectorySnapshot,
     ) -> io::Result<Self> {
         let mut search = ProtectedPathSearch::new(profile);
+        search.snapshot = snapshot;
         search.changeable_paths =
             changeable.iter().map(|path| PathBuf::from(path.as_str())).collect();
         for path in profile.protected.iter().chain(&profile.unreadable) {
@@ -74,6 +80,8 @@ struct ProtectedPathSearch {
     global_settings: Vec<GitSetting>,
     program_sources: Vec<ProgramSource>,
     rebase_todos: BTreeMap<PathBuf, FileStamp>,
+    /// The directories as listed.
+    snapshot: DirectorySnapshot,
 }
 
 impl ProtectedPathSearch {
@@ -89,6 +97,7 @@ impl ProtectedPathSearch {
             global_settings: config_levels::read_global_settings(),
             program_sources: Vec::new(),
             rebase_todos: BTreeMap::new(),
+            snapshot: DirectorySnapshot::default(),
         }
     }
 
@@ -201,7 +210,9 @@ impl ProtectedPathSearch {
 
     fn protect_repositories(&mut self) -> io::Result<()> {
         let mut sight =
-            ScanResult::scan(&self.roots, &|path| self.guards.contains_key(path), &|_| false);
+            ScanResult::scan(&self.roots, self.guards.keys(), &self.snapshot, &|_| false);
+        self.snapshot =
+            mem::take(&mut self.snapshot).with_update(mem::take(&mut sight.snapshot_update));
         self.unsearched_findings = sight
             .unsearched_directories
             .iter()
@@ -362,6 +373,7 @@ impl ProtectedPathSearch {
             changeable_paths: changeable,
             program_sources: sources,
             rebase_todos: todo,
+            snapshot,
             ..
         } = self;
         let covered =
@@ -378,6 +390,7 @@ impl ProtectedPathSearch {
             changeable_paths: changeable,
             program_sources: sources,
             rebase_todos: todo,
+            snapshot: Arc::new(snapshot),
         }
     }
 }

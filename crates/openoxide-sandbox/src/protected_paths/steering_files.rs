@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
     fs,
+    hash::{Hash as _, Hasher},
     path::PathBuf,
     sync::OnceLock,
 };
@@ -130,6 +131,15 @@ impl SteeringTable {
 /// effect and do not match.
 pub(super) fn is_steering_name(name: &OsStr) -> bool {
     !is_quarantined(name) && steering_table().find_by_name(name).next().is_some()
+}
+
+/// Adds the names that [`is_steering_name`] accepts to a hash.
+pub(super) fn hash_steering_names(hasher: &mut impl Hasher) {
+    let table = steering_table();
+    table.by_first_name.keys().for_each(|name| name.hash(hasher));
+    let first_names = table.wildcard_patterns.iter().map(|pattern| pattern.components.first());
+    first_names.for_each(|name| name.hash(hasher));
+    QUARANTINE_SUFFIX.hash(hasher);
 }
 
 /// Returns the steering files in a directory.

@@ -3,6 +3,7 @@ use std::{fs, os::unix::fs::symlink, path::PathBuf, process::Command};
 use openoxide_protocol::{AbsPath, SandboxRestrictions};
 
 use crate::protected_paths::{
+    directory_snapshot::DirectorySnapshot,
     guarded_paths::{GuardKind, PlaceholderKind, ProtectedPaths},
     hard_links::with_aliases,
     path_search::choose_placeholder,
@@ -306,8 +307,12 @@ fn steering_files_in_any_directory_are_guarded_but_for_those_that_were_allowed()
     ];
     assert_eq!(guards, strings(&expected));
     let allowed = [AbsPath::new(place.path("w/CLAUDE.md").to_str().unwrap()).unwrap()].into();
-    let guarded =
-        ProtectedPaths::find_with_changeable(&place.profile(&["w"], &[]), &allowed).unwrap();
+    let guarded = ProtectedPaths::find_with_changeable(
+        &place.profile(&["w"], &[]),
+        &allowed,
+        DirectorySnapshot::default(),
+    )
+    .unwrap();
     assert!(
         !guarded.contains(&place.path("w/CLAUDE.md"))
             && guarded.contains(&place.path("w/a/AGENTS.md"))

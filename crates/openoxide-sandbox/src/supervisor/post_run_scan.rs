@@ -19,6 +19,9 @@ use crate::{
 /// The time that the end of a run waits for the scan for hard links. That scan produces only a
 /// warning; the sandbox does not depend on it.
 const HARD_LINK_TIMEOUT: Duration = Duration::from_millis(20);
+/// The number of directories above which the end of a run does not wait for that scan, because it
+/// reads the metadata of each file.
+const MAX_WAIT_DIRECTORIES: usize = 1_000;
 
 /// A scan of the files of a run.
 pub(super) struct PostRunScan<'a> {
@@ -57,9 +60,10 @@ impl<'a> PostRunScan<'a> {
     /// Scans after all processes that could change files have ended, and quarantines files that
     /// must not be run yet.
     pub(super) fn collect_findings(self) -> Vec<PostRunFinding> {
+        let timeout = self.hard_link_timeout();
         let meanwhile = self.watch.map(RepositoryWatch::finish).unwrap_or_default();
         let after = quarantine_new_files(self.protected_paths, self.profile);
-        let links = self.hard_links.recv_timeout(HARD_LINK_TIMEOUT).unwrap_or_default();
+        let links = self.hard_links.recv_timeout(timeout).unwrap_or_default();
         let before = limit_findings(self.protected_paths.unsearched_findings.clone());
         let all = before
             .into_iter()
@@ -69,5 +73,10 @@ impl<'a> PostRunScan<'a> {
         let mut found: Vec<_> = all.collect::<BTreeSet<_>>().into_iter().collect();
         found.sort_by_key(|one| !one.is_always_named());
         found
+    }
+
+    fn hard_link_timeout(&self) -> Duration {
+        let is_large = self.protected_paths.snapshot.directory_count() > MAX_WAIT_DIRECTORIES;
+        if is_large { Duration::ZERO } else { HARD_LINK_TIMEOUT }
     }
 }

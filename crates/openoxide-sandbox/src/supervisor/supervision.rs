@@ -9,7 +9,9 @@ use crate::{
     interface::{LaunchConfig, SandboxError, SandboxReport, SetupContext as _},
     ipc::{MessageSocket, ProgressWriter, create_pipe},
     network::PublishedListener,
-    protected_paths::{PlaceholderRegistry, ProtectedPaths, with_aliases},
+    protected_paths::{
+        PlaceholderRegistry, ProtectedPaths, SnapshotCache, outermost_roots, with_aliases,
+    },
     resource_limits::ControlGroup,
     supervisor::{
         backend_attempt::BackendAttempt, cleanup_process::CleanupProcess, fallback, limit_report,
@@ -65,8 +67,12 @@ pub(crate) fn run_with_caller(
         with_aliases(&launch.profile).with_step(|| "searching for unreadable files".to_owned())?;
     let launch = &LaunchConfig { profile, ..launch.clone() };
     let wanted = by.map(|backend| fallback::check_backend(backend, launch)).transpose()?;
-    let guarded = ProtectedPaths::find_with_changeable(&launch.profile, &launch.changeable_paths)
-        .with_step(|| "searching for protected files".to_owned())?;
+    let cache = SnapshotCache::open(Path::new(launch.registry.as_str()));
+    let roots = outermost_roots(&launch.profile.writable);
+    let known = cache.as_ref().map(|cache| cache.load(&roots)).unwrap_or_default();
+    let guarded =
+        ProtectedPaths::find_with_changeable(&launch.profile, &launch.changeable_paths, known)
+            .with_step(|| "searching for protected files".to_owned())?;
     let registry = PlaceholderRegistry::open(Path::new(launch.registry.as_str()));
     let registry = registry.with_step(|| "opening the registry".to_owned())?;
     remove_stale(&registry).with_step(|| "cleaning up after killed runs".to_owned())?;
@@ -82,6 +88,8 @@ pub(crate) fn run_with_caller(
         SupervisedRun { launch, protected_paths: guarded, group, requested_plan: wanted, progress };
     let report = run.run_with_placeholders(&registry, caller);
     janitor.stop();
+    // Without a stored snapshot, the next run lists everything.
+    drop(cache.map(|cache| cache.store(&guarded.snapshot)));
     report.map(|report| SandboxReport { unenforced_limits: unlimited, ..report })
 }
 
