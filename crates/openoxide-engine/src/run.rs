@@ -13,7 +13,7 @@ use openoxide_protocol::{
 };
 use openoxide_sandbox::{
     CommandOutcome, ConfinedRun, LaunchConfig, ResourceLimits, RuntimeRequest, SandboxError,
-    SandboxReport, StagingArea, has_terminal,
+    SandboxReport, StagingArea, has_terminal, project_layer_directory,
 };
 use openoxide_store::SandboxSettings;
 use thiserror::Error;
@@ -26,11 +26,12 @@ use crate::{
     environment::sanitized_env,
     error::ProfileError,
     operation_check::ExecutionPermit,
+    private_directories::{private_directories, project_directory},
     private_temp::visible_temporary_paths,
     retry::{Attempt, Retries},
     run_host::{RunHost, RunOptions},
-    sandbox_directories::{cache_directories, registry_directory},
-    sandbox_profile::canonicalize_or_keep,
+    sandbox_directories::registry_directory,
+    sandbox_profile::{canonicalize_existing, canonicalize_or_keep},
 };
 
 /// A permitted command with its sandbox profile.
@@ -115,7 +116,7 @@ impl PlannedRun<'_> {
         }
         let launcher = Launcher { engine, operation: &operation, options: &options };
         let places = GrantedPlaces::new(&decision, engine.home());
-        let mut retries = Retries::new(engine, &operation, &options, decision, host);
+        let mut retries = Retries::new(engine, &operation, &options, decision.clone(), host);
         let mut next = Attempt { held, record };
         loop {
             let began = Instant::now();
@@ -157,16 +158,19 @@ impl Engine {
 }
 
 /// The paths of a decision that the sandbox would hide or protect otherwise.
-struct GrantedPlaces {
+struct GrantedPlaces<'a> {
+    /// The decision.
+    decision: &'a Decision,
     /// Steering files that may be changed.
     changeable: BTreeSet<AbsPath>,
     /// Paths that are visible below the directories for temporary files.
     shown: BTreeSet<AbsPath>,
 }
 
-impl GrantedPlaces {
-    fn new(decision: &Decision, home: Option<&AbsPath>) -> Self {
+impl<'a> GrantedPlaces<'a> {
+    fn new(decision: &'a Decision, home: Option<&AbsPath>) -> Self {
         Self {
+            decision,
             changeable: changeable(decision),
             shown: visible_temporary_paths(Some(decision), home),
         }
@@ -185,7 +189,7 @@ impl Launcher<'_> {
     fn confined(
         &self,
         held: &SandboxRestrictions,
-        places: &GrantedPlaces,
+        places: &GrantedPlaces<'_>,
         host: &dyn RunHost,
     ) -> Result<(SandboxReport, Option<StagingArea>), SandboxError> {
         let registry = registry_directory(self.engine.environment()).map_err(|error| {
@@ -194,14 +198,22 @@ impl Launcher<'_> {
         })?;
         let options = self.options;
         let stage = options.stage.then(|| StagingArea::prepare(&registry, held)).transpose()?;
+        let cwd = canonicalize_or_keep(&self.operation.cwd);
         let launch = LaunchConfig {
             staging_directory: stage.as_ref().map(StagingArea::directory).transpose()?,
-            scratch_directories: cache_directories(held, self.engine.home()),
+            private_directories: private_directories(
+                held,
+                self.engine.home(),
+                Some(places.decision),
+            ),
+            private_base: self.engine.home().and_then(canonicalize_existing),
+            layer_directory: project_directory(held, &cwd)
+                .and_then(|project| project_layer_directory(&registry, &project)),
             visible_paths: places.shown.clone(),
             profile: held.clone(),
             changeable_paths: places.changeable.clone(),
             argv: options.argv.iter().map(Into::into).collect(),
-            cwd: canonicalize_or_keep(&self.operation.cwd),
+            cwd,
             environment: options.environment.clone(),
             terminal: options.output.is_none() && has_terminal(),
             has_reviewer: true,

@@ -11,7 +11,7 @@ mod runtime_request;
 
 pub use error::SandboxError;
 pub(crate) use error::SetupContext;
-pub use launch_config::{LaunchConfig, ResourceLimits};
+pub use launch_config::{LaunchConfig, PrivateDirectory, ResourceLimits};
 pub use refused_operation::RefusedOperation;
 pub use run_report::{CommandOutcome, FailureCause, PostRunFinding, SandboxDenial, SandboxReport};
 pub use runtime_request::{FileOperation, RequestedChange, RuntimeDecision, RuntimeRequest};

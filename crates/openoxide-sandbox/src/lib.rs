@@ -23,6 +23,7 @@
 //! | `protected_paths` | the search for protected paths, and placeholders for missing ones |
 //! | `post_run` | the quarantine of new files that the host would run |
 //! | `staging` | changes that a person decides about after the run |
+//! | `private_layers` | changes of caches that later runs in the same project see |
 //! | `init` | the first process inside |
 //! | `supervisor` | the process outside, which uses all of the above |
 
@@ -38,6 +39,8 @@ mod ipc;
 mod network;
 #[cfg(target_os = "linux")]
 mod post_run;
+#[cfg(target_os = "linux")]
+mod private_layers;
 mod protected_paths;
 #[cfg(target_os = "linux")]
 mod resource_limits;
@@ -60,12 +63,16 @@ pub use backend::{
 #[cfg(target_os = "linux")]
 pub use init::is_temporary;
 pub use interface::{
-    CommandOutcome, FailureCause, FileOperation, LaunchConfig, PostRunFinding, RefusedOperation,
-    RequestedChange, ResourceLimits, RuntimeDecision, RuntimeRequest, SandboxDenial, SandboxError,
-    SandboxReport,
+    CommandOutcome, FailureCause, FileOperation, LaunchConfig, PostRunFinding, PrivateDirectory,
+    RefusedOperation, RequestedChange, ResourceLimits, RuntimeDecision, RuntimeRequest,
+    SandboxDenial, SandboxError, SandboxReport,
 };
 #[cfg(target_os = "linux")]
 pub use post_run::restore_quarantined_file;
+#[cfg(target_os = "linux")]
+pub use private_layers::{
+    ProjectLayers, clear_project_layers, list_project_layers, project_layer_directory,
+};
 #[cfg(target_os = "linux")]
 pub use staging::{
     CommitResult, EntryKind, EntryState, SkippedChange, StagedChange, StagedChanges, StagingArea,

@@ -35,9 +35,7 @@ pub(crate) use directory_scan::{FileStamp, ScanResult, is_git_name, read_stamp};
 pub(crate) use directory_walk::{DirectoryWalk, WARNING_SCAN_LIMIT};
 pub(crate) use displayed_paths::{to_display_path, unsearched_finding};
 pub(crate) use git_config::GitSetting;
-#[cfg(test)]
-pub(crate) use guarded_paths::GuardKind;
-pub(crate) use guarded_paths::{MountPlan, PlaceholderKind, ProtectedPaths};
+pub(crate) use guarded_paths::{GuardKind, MountPlan, PlaceholderKind, ProtectedPaths};
 pub(crate) use hard_links::with_aliases;
 #[cfg(target_os = "linux")]
 pub(crate) use placeholder_registry::{

@@ -31,6 +31,7 @@ pub use entry_state::{EntryKind, EntryState};
 pub(crate) use stage_directory::{OverlayLayer, remove_stale};
 pub use staged_change::{SkippedChange, StagedChange, StagedChanges};
 pub use staging_area::StagingArea;
+pub(crate) use tree::remove_tree;
 pub use waiting_stages::{
     WaitingStage, drop_waiting_stage, list_waiting_stages, remove_excess_stages,
 };

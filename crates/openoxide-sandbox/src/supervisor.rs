@@ -11,6 +11,7 @@ mod directory_modes;
 mod directory_watches;
 mod event_loop;
 mod fallback;
+mod host_placeholders;
 mod limit_report;
 mod output_tail;
 mod post_run_scan;

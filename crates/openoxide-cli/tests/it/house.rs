@@ -304,6 +304,7 @@ const SANDBOX_LAYERS: &[&str] = &[
     "protected_paths",
     "post_run",
     "staging",
+    "private_layers",
     "init",
     "supervisor",
 ];

@@ -10,6 +10,7 @@ mod leftovers;
 mod limits;
 mod live;
 mod ports;
+mod private_caches;
 mod replaced;
 mod secrets;
 mod staged;

@@ -11,7 +11,9 @@ use landlock::{
     ABI, Access as _, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
     RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
-use openoxide_protocol::{AbsPath, SandboxRestrictions, TempDirectories};
+use openoxide_protocol::{SandboxRestrictions, TempDirectories};
+
+use crate::{init::mount_operations::open_without_links, interface::PrivateDirectory};
 
 /// The newest version whose rights are requested. Older kernels restrict the rights that they
 /// support.
@@ -21,7 +23,7 @@ const NEWEST_ABI: ABI = ABI::V6;
 /// any of the ruleset.
 pub(crate) fn restrict_self(
     profile: &SandboxRestrictions,
-    scratch: &[AbsPath],
+    private: &[PrivateDirectory],
 ) -> io::Result<bool> {
     let all = AccessFs::from_all(NEWEST_ABI);
     let mut rules = Ruleset::default()
@@ -30,8 +32,14 @@ pub(crate) fn restrict_self(
         .and_then(Ruleset::create)
         .map_err(io::Error::other)?;
     rules = add_rule(rules, "/", AccessFs::from_read(NEWEST_ABI))?;
-    for path in profile.writable.iter().chain(scratch) {
+    for path in &profile.writable {
         rules = add_rule(rules, path.as_str(), all)?;
+    }
+    for directory in private {
+        // In a private directory, a program can have put a link in place of another one.
+        if let Ok(place) = open_without_links(directory.path.as_str()) {
+            rules = rules.add_rule(PathBeneath::new(place, all)).map_err(io::Error::other)?;
+        }
     }
     rules = add_rule(rules, "/dev", all)?;
     if profile.temp == TempDirectories::Private {

@@ -19,8 +19,9 @@ use crate::{
             attach_tree, attach_tree_at, bind_over_itself, bind_read_only, clone_tree,
             open_without_links, set_path_attributes,
         },
+        private_overlays,
         private_tmpfs::{self, PrivateTmpfs},
-        scratch_overlays, staged_overlays,
+        staged_overlays,
         temporary_directories::is_temporary,
     },
     interface::{LaunchConfig, SandboxError, SetupContext as _},
@@ -37,14 +38,16 @@ pub(super) fn mount_all(launch: &LaunchConfig, guards: &MountPlan) -> Result<(),
     .with_step(|| "making mounts private".to_owned())?;
     let devices = devices::clone_device_nodes().with_step(|| "cloning device nodes".to_owned())?;
     let (writable, shown) = (clone_writable_trees(launch)?, clone_visible_trees(launch)?);
+    let private = create_private_trees(launch)
+        .with_step(|| "creating directories for temporary files".to_owned())?;
     let everything = MountAttributes {
         set: MountAttributes::READ_ONLY | MountAttributes::NO_SETUID | MountAttributes::NO_DEVICES,
         recursive: true,
         ..MountAttributes::default()
     };
     set_path_attributes("/", everything).with_step(|| "making all files read-only".to_owned())?;
-    let shared = mount_private_directories(launch, &shown)?;
-    devices::mount_dev(devices, shared).with_step(|| "making devices".to_owned())?;
+    mount_private_trees(&private, &shown)?;
+    devices::mount_dev(devices, private.shared_memory).with_step(|| "making devices".to_owned())?;
     mount_proc().with_step(|| "mounting /proc".to_owned())?;
     attach_trees(&writable)?;
     staged_overlays::create_placeholders(&guards.placeholders)?;
@@ -55,29 +58,49 @@ pub(super) fn mount_all(launch: &LaunchConfig, guards: &MountPlan) -> Result<(),
     for path in &guards.guards {
         bind_read_only(path).with_step(|| format!("guarding `{}`", path.display()))?;
     }
-    for path in launch.profile.unreadable.iter().chain(&launch.staging_directory) {
+    let own = launch.staging_directory.iter().chain(&launch.layer_directory);
+    for path in launch.profile.unreadable.iter().chain(own) {
         hide_path(path).with_step(|| format!("hiding `{path}`"))?;
     }
     Ok(())
 }
 
-/// Mounts the private directories and the caches, which are in memory. Returns the directory for
-/// shared memory.
-fn mount_private_directories(
-    launch: &LaunchConfig,
+/// The trees that are private to the run.
+struct PrivateTrees {
+    temporary: Vec<(&'static str, OwnedFd)>,
+    tool_directories: Vec<private_overlays::PrivateTree>,
+    shared_memory: OwnedFd,
+}
+
+/// Creates the private trees, before everything becomes read-only.
+fn create_private_trees(launch: &LaunchConfig) -> io::Result<PrivateTrees> {
+    let memory = PrivateTmpfs::mount(launch.limits)?;
+    let is_private = launch.profile.temp == TempDirectories::Private;
+    let (temporary, tool_directories) = if is_private {
+        let temporary = memory.create_temporary_directories()?;
+        (temporary, private_overlays::clone_private_trees(launch, &memory))
+    } else {
+        (Vec::new(), Vec::new())
+    };
+    let shared_memory = memory.create_shared_directory("shm")?;
+    memory.detach()?;
+    Ok(PrivateTrees { temporary, tool_directories, shared_memory })
+}
+
+/// Mounts the directories for temporary files, and the private directories of tools.
+fn mount_private_trees(
+    private: &PrivateTrees,
     shown: &[(AbsPath, OwnedFd)],
-) -> Result<OwnedFd, SandboxError> {
-    let making = || "creating directories for temporary files".to_owned();
-    let memory = PrivateTmpfs::mount(launch.limits).with_step(making)?;
-    if launch.profile.temp == TempDirectories::Private {
-        memory.mount_temporary_directories().with_step(making)?;
-        attach_trees(shown)?;
-        let scratch = scratch_overlays::mount_overlays(&launch.scratch_directories, &memory);
-        scratch.with_step(|| "creating private caches".to_owned())?;
+) -> Result<(), SandboxError> {
+    let mounting = || "mounting private directories".to_owned();
+    for (place, tree) in &private.temporary {
+        let place = open_without_links(*place).with_step(mounting)?;
+        attach_tree_at(tree, place).with_step(mounting)?;
     }
-    let shared = memory.create_shared_directory("shm").with_step(making)?;
-    memory.detach().with_step(making)?;
-    Ok(shared)
+    if !private.temporary.is_empty() {
+        attach_trees(shown)?;
+    }
+    private_overlays::attach_private_trees(&private.tool_directories).with_step(mounting)
 }
 
 /// Clones the trees that stay writable, before everything becomes read-only.

@@ -21,7 +21,7 @@ use rustix::{
 
 use crate::{
     init::{
-        mount_operations::{attach_tree_at, clone_tree, open_without_links},
+        mount_operations::clone_tree,
         temporary_directories::{TEMPORARY_DIRECTORIES, is_temporary},
     },
     interface::ResourceLimits,
@@ -44,18 +44,16 @@ impl PrivateTmpfs {
         Ok(Self(()))
     }
 
-    /// Mounts an empty directory of the tmpfs over each directory for temporary files. If one of
+    /// Creates an empty directory of the tmpfs for each directory for temporary files. If one of
     /// these is a link to another, it is left as it is.
-    pub(super) fn mount_temporary_directories(&self) -> io::Result<()> {
-        for (number, place) in TEMPORARY_DIRECTORIES.iter().enumerate() {
-            if fs::symlink_metadata(place).is_ok_and(|found| found.is_dir()) {
-                attach_tree_at(
-                    self.create_shared_directory(&number.to_string())?,
-                    open_without_links(*place)?,
-                )?;
-            }
-        }
-        Ok(())
+    pub(super) fn create_temporary_directories(&self) -> io::Result<Vec<(&'static str, OwnedFd)>> {
+        let is_directory =
+            |place: &str| fs::symlink_metadata(place).is_ok_and(|found| found.is_dir());
+        let places = TEMPORARY_DIRECTORIES.iter().filter(|place| is_directory(place));
+        let create = |(number, place): (usize, &&'static str)| {
+            Ok((*place, self.create_shared_directory(&number.to_string())?))
+        };
+        places.enumerate().map(create).collect()
     }
 
     /// Returns a new empty directory in which all users may write.

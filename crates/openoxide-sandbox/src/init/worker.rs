@@ -72,7 +72,7 @@ fn prepare(
     sys::unblock_signals();
     drop_capabilities().with_step(|| "dropping capabilities".to_owned())?;
     set_no_new_privs(true).with_step(|| "setting no_new_privs".to_owned())?;
-    let landlock = landlock::restrict_self(&launch.profile, &launch.scratch_directories);
+    let landlock = landlock::restrict_self(&launch.profile, &launch.private_directories);
     let landlock = landlock.with_step(|| "restricting files with Landlock".to_owned())?;
     let listener = install_filter(launch.reviews_file_changes)
         .with_step(|| describe_filter_step(launch.reviews_file_changes))?;

@@ -21,9 +21,16 @@ pub struct LaunchConfig {
     pub cwd: AbsPath,
     /// The complete environment of the program. Nothing is inherited.
     pub environment: Vec<(OsString, OsString)>,
-    /// Directories that the program reads as they are and whose changes are private to the run,
-    /// such as caches. The paths are resolved.
-    pub scratch_directories: Vec<AbsPath>,
+    /// Directories that the program reads as they are and whose changes are private, such as caches
+    /// of tools. A directory comes before the ones below it. The paths are resolved.
+    pub private_directories: Vec<PrivateDirectory>,
+    /// The directory that contains most of the private directories, such as the home directory. They
+    /// share overlays. The path is resolved.
+    pub private_base: Option<AbsPath>,
+    /// The directory that stores changes of persistent private directories: a
+    /// [`project_layer_directory`](crate::project_layer_directory). If it is `None`, or if another
+    /// run uses it, the changes are in memory.
+    pub layer_directory: Option<AbsPath>,
     /// Paths of the host below the directories for temporary files that the program can read. The
     /// rest of these directories is private to the run. The paths are resolved. Missing ones are
     /// ignored.
@@ -46,6 +53,17 @@ pub struct LaunchConfig {
     /// The directory that records what must be cleaned up after a crash (the registry). It belongs
     /// to the user.
     pub registry: AbsPath,
+}
+
+/// A directory whose changes are private. Nothing outside of the sandbox sees them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrivateDirectory {
+    /// The directory. If it is missing, it is created inside of the directory above it if that is
+    /// private, too, and otherwise on the host until the run ends.
+    pub path: AbsPath,
+    /// True if the changes are stored for later runs with the same layer directory, and false if
+    /// they end with the run.
+    pub is_persistent: bool,
 }
 
 /// The resource limits of a confined process. A missing value means no limit.

@@ -112,7 +112,7 @@ pub(super) fn make_accessible(directory: impl AsFd, name: &OsStr) -> io::Result<
 
 /// Removes a tree of any depth. The subdirectories of a directory are moved up before it is
 /// removed.
-pub(super) fn remove_tree(place: &Path) -> io::Result<()> {
+pub(crate) fn remove_tree(place: &Path) -> io::Result<()> {
     let top = open_for_listing(CWD, place.as_os_str())?;
     let mut moved: u64 = 0;
     loop {

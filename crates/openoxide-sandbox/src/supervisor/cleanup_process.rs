@@ -26,14 +26,15 @@ const EXIT_GRACE_PERIOD: Duration = Duration::from_millis(100);
 pub(crate) struct CleanupProcess(Option<(Pid, OwnedFd)>);
 
 impl CleanupProcess {
-    /// Starts the process. The calling process must have only one thread.
+    /// Starts the process. `placed` are the paths of placeholders. The calling process must have only one thread.
     pub(crate) fn start(
         registry: &PlaceholderRegistry,
         guarded: &ProtectedPaths,
+        placed: &ProtectedPaths,
         profile: &SandboxRestrictions,
         group: Option<&ControlGroup>,
     ) -> io::Result<Self> {
-        let idle = profile.writable.is_empty() && !registry.is_needed(guarded);
+        let idle = profile.writable.is_empty() && !registry.is_needed(placed);
         if idle && group.is_none() {
             return Ok(Self(None));
         }

@@ -9,13 +9,15 @@ use crate::{
     interface::{LaunchConfig, SandboxError, SandboxReport, SetupContext as _},
     ipc::{MessageSocket, ProgressWriter, create_pipe},
     network::PublishedListener,
+    private_layers::{LayerLease, evict_layers},
     protected_paths::{
         PlaceholderRegistry, ProtectedPaths, SnapshotCache, outermost_roots, with_aliases,
     },
     resource_limits::ControlGroup,
     supervisor::{
-        backend_attempt::BackendAttempt, cleanup_process::CleanupProcess, fallback, limit_report,
-        review_relay::ReviewRelay, stale_runs::remove_stale, terminal_lease::TerminalLease,
+        backend_attempt::BackendAttempt, cleanup_process::CleanupProcess, fallback,
+        host_placeholders::host_placeholders, limit_report, review_relay::ReviewRelay,
+        stale_runs::remove_stale, terminal_lease::TerminalLease,
     },
 };
 
@@ -65,7 +67,9 @@ pub(crate) fn run_with_caller(
 ) -> Result<SandboxReport, SandboxError> {
     let profile =
         with_aliases(&launch.profile).with_step(|| "searching for unreadable files".to_owned())?;
-    let launch = &LaunchConfig { profile, ..launch.clone() };
+    let layers = launch.layer_directory.as_ref().and_then(LayerLease::acquire);
+    let layer_directory = layers.as_ref().map(|layers| layers.directory().clone());
+    let launch = &LaunchConfig { profile, layer_directory, ..launch.clone() };
     let wanted = by.map(|backend| fallback::check_backend(backend, launch)).transpose()?;
     let cache = SnapshotCache::open(Path::new(launch.registry.as_str()));
     let roots = outermost_roots(&launch.profile.writable);
@@ -81,15 +85,20 @@ pub(crate) fn run_with_caller(
         Err(error) => (None, limit_report::describe_unenforced(launch.limits, &error)),
     };
     // The process that removes placeholders is started before the first placeholder is created.
-    let janitor = CleanupProcess::start(&registry, &guarded, &launch.profile, group.as_ref());
+    let placed = host_placeholders(launch, &guarded);
+    let janitor =
+        CleanupProcess::start(&registry, &guarded, &placed, &launch.profile, group.as_ref());
     let janitor = janitor.with_step(|| "making a process".to_owned())?;
     let (guarded, group, wanted) = (&guarded, group.as_ref(), wanted.as_ref());
     let run =
         SupervisedRun { launch, protected_paths: guarded, group, requested_plan: wanted, progress };
-    let report = run.run_with_placeholders(&registry, caller);
+    let report = run.run_with_placeholders(&registry, &placed, caller);
     janitor.stop();
     // Without a stored snapshot, the next run lists everything.
     drop(cache.map(|cache| cache.store(&guarded.snapshot)));
+    if layers.is_some() {
+        evict_layers(&launch.registry);
+    }
     report.map(|report| SandboxReport { unenforced_limits: unlimited, ..report })
 }
 
@@ -107,14 +116,12 @@ impl SupervisedRun<'_> {
     fn run_with_placeholders(
         &self,
         registry: &PlaceholderRegistry,
+        placed: &ProtectedPaths,
         caller: Option<MessageSocket>,
     ) -> Result<SandboxReport, SandboxError> {
         let Self { launch, protected_paths: guarded, group, requested_plan: wanted, progress } =
             *self;
         let published_listeners = bind_published_ports(launch)?;
-        // A staged run creates nothing on the host.
-        let nothing = ProtectedPaths::default();
-        let placed = if launch.staging_directory.is_some() { &nothing } else { guarded };
         let placeholders =
             registry.create_placeholders(placed).with_step(|| "making placeholders".to_owned())?;
         let guards = match launch.staging_directory {

@@ -8,14 +8,14 @@ use std::{
 
 use openoxide_adapters::quote_words;
 use openoxide_engine::{
-    cache_directories, create_state_directory, registry_directory, sandbox_env,
-    visible_temporary_paths,
+    canonicalize_existing, create_state_directory, private_directories, project_directory,
+    registry_directory, sandbox_env, visible_temporary_paths,
 };
 use openoxide_permission::{HomeDirectories, PROTECTED_ROOT_NAMES, hidden_secret_paths};
 use openoxide_protocol::{AbsPath, NetworkAccess, SandboxRestrictions, TempDirectories};
 use openoxide_sandbox::{
     CommandOutcome, LaunchConfig, ResourceLimits, SandboxError, SandboxReport, StagingArea,
-    has_terminal, run_confined, supervise, supervise_with_backend,
+    has_terminal, project_layer_directory, run_confined, supervise, supervise_with_backend,
 };
 use openoxide_store::UserEnvironment;
 
@@ -80,12 +80,16 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
     }
     let environment = UserEnvironment::from_process();
     let home = environment.home.as_ref();
+    let registry = registry_directory(&environment)?;
     Ok(LaunchConfig {
-        scratch_directories: if args.read_only {
+        private_directories: if args.read_only {
             Vec::new()
         } else {
-            cache_directories(&profile, home)
+            private_directories(&profile, home, None)
         },
+        private_base: home.and_then(canonicalize_existing),
+        layer_directory: project_directory(&profile, &cwd)
+            .and_then(|project| project_layer_directory(&registry, &project)),
         visible_paths: visible_temporary_paths(None, home),
         profile,
         changeable_paths: BTreeSet::new(),
@@ -101,7 +105,7 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
             memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
             processes: args.processes,
         },
-        registry: registry_directory(&environment)?,
+        registry,
         cwd,
     })
 }

@@ -81,7 +81,9 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
     let launch = LaunchConfig {
         changeable_paths: std::collections::BTreeSet::new(),
         profile: profile(world),
-        scratch_directories: Vec::new(),
+        private_directories: Vec::new(),
+        private_base: None,
+        layer_directory: None,
         staging_directory: None,
         visible_paths: BTreeSet::new(),
         argv: ["/bin/sh", "-c", SCRIPT].map(Into::into).into(),

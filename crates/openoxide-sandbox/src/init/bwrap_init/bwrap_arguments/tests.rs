@@ -14,7 +14,9 @@ const CHANNELS: BwrapDescriptors = BwrapDescriptors { filter: 3, status: 4, star
 
 fn launch(profile: SandboxRestrictions) -> LaunchConfig {
     LaunchConfig {
-        scratch_directories: Vec::new(),
+        private_directories: Vec::new(),
+        private_base: None,
+        layer_directory: None,
         changeable_paths: std::collections::BTreeSet::new(),
         staging_directory: None,
         visible_paths: std::collections::BTreeSet::new(),
