@@ -103,6 +103,7 @@ fn is_direct(access: &Access) -> bool {
     let route = match access {
         Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) => path.route,
         Access::Fetch { route, .. } => *route,
+        Access::Socket(socket) => socket.route,
         Access::Exec(_)
         | Access::CallTool { .. }
         | Access::Delegate { .. }

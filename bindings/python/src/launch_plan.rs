@@ -105,6 +105,7 @@ pub(crate) fn plan_launch(
         environment: with_variables(options.variables),
         terminal: false,
         has_reviewer: false,
+        granted_sockets: BTreeSet::new(),
         reviews_file_changes: false,
         published_ports: BTreeSet::new(),
         limits: ResourceLimits { seconds: options.seconds, ..ResourceLimits::default() },

@@ -124,7 +124,7 @@ pub fn sort_by_precedence(layer: &Layer) -> Vec<&Rule> {
 }
 
 /// Returns the patterns of a rule that have to be written. In a rule about everything (`*`), the
-/// patterns about repetitions and about paths outside of the project are implied by the others.
+/// patterns about repetitions, sockets and paths outside of the project are implied by the others.
 pub fn filter_explicit_patterns(rule: &Rule) -> impl Iterator<Item = &Pattern> {
     let whole = |space: SubjectKind| {
         rule.patterns.iter().any(|one| one.kind == space && matches_everything(one))
@@ -135,6 +135,7 @@ pub fn filter_explicit_patterns(rule: &Rule) -> impl Iterator<Item = &Pattern> {
         && whole(SubjectKind::Tool);
     let implied = [
         SubjectKind::DoomLoop,
+        SubjectKind::Socket,
         SubjectKind::External,
         SubjectKind::ExternalFromCwd,
         SubjectKind::ReadFromCwd,

@@ -14,6 +14,7 @@ enum KnownTool {
     Patch,
     Search,
     WebFetch,
+    Socket,
     Subagent,
 }
 
@@ -56,6 +57,8 @@ const KNOWN_TOOLS: &[(&str, KnownTool)] = &[
     ("WebFetch", KnownTool::WebFetch),
     ("webfetch", KnownTool::WebFetch),
     ("web_fetch", KnownTool::WebFetch),
+    ("Socket", KnownTool::Socket),
+    ("socket", KnownTool::Socket),
     ("Task", KnownTool::Subagent),
     ("task", KnownTool::Subagent),
     ("Agent", KnownTool::Subagent),
@@ -82,6 +85,10 @@ pub fn parse_action(tool: &str, input: &Value) -> Action {
         KnownTool::WebFetch => match text_field(input, &["url"]) {
             Some(url) => Action::Fetch { url: url.to_owned() },
             None => opaque_input(tool, "names no address"),
+        },
+        KnownTool::Socket => match text_field(input, &["socket"]) {
+            Some(socket) => Action::Connect { socket: socket.to_owned() },
+            None => opaque_input(tool, "names no socket"),
         },
         KnownTool::Subagent => {
             let agent = text_field(input, &["subagent_type", "agent"]);

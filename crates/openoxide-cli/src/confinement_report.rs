@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use openoxide_engine::{describe_denial, describe_finding};
+use openoxide_permission::pattern::socket::quote as quote_socket;
 use openoxide_sandbox::{
     self as sandbox, CommandOutcome, EnforcementPlan, RefusedOperation, SandboxBackend,
     SandboxDenial, SandboxReport,
@@ -120,10 +121,14 @@ fn remedy_hint(denial: &SandboxDenial, command: ReportedCommand) -> String {
         (SandboxDenial::SystemCall { .. }, ReportedCommand::SandboxRun) => {
             "; no option allows it".to_owned()
         }
+        (SandboxDenial::UnixSocket { path }, ReportedCommand::Run) => {
+            format!("; a rule `Socket({})` would allow it", quoted(&quote_socket(path)))
+        }
         (
             SandboxDenial::Write { .. }
             | SandboxDenial::Read { .. }
-            | SandboxDenial::UnixSocket { .. },
+            | SandboxDenial::UnixSocket { .. }
+            | SandboxDenial::UnreachableSocket { .. },
             _,
         ) => String::new(),
     }

@@ -193,6 +193,7 @@ fn reanalyze_command(text: &str, setting: &AnalysisContext<'_>) -> Option<Access
         Access::Read(_)
         | Access::Edit(_)
         | Access::Fetch { .. }
+        | Access::Socket(_)
         | Access::CallTool { .. }
         | Access::Delegate { .. }
         | Access::Repetition { .. }

@@ -254,6 +254,7 @@ fn call_title(action: &Action, tool: &str) -> String {
         Action::Read { .. }
         | Action::Edit { .. }
         | Action::Fetch { .. }
+        | Action::Connect { .. }
         | Action::CallTool
         | Action::Delegate { .. }
         | Action::Opaque { .. } => action_title(action, tool),

@@ -187,6 +187,7 @@ mod session_run_host;
 mod settings_checks;
 mod settings_files;
 mod shell_job;
+mod socket_access;
 mod sqlite_databases;
 mod step_budget;
 mod subversion;

@@ -75,6 +75,7 @@ fn is_within_grant_directory(
         // `env -C ..` moves the command that it starts.
         Access::Exec(exec) => exec.cwd.as_ref().is_none_or(runs),
         Access::Fetch { .. }
+        | Access::Socket(_)
         | Access::CallTool { .. }
         | Access::Delegate { .. }
         | Access::Repetition { .. }

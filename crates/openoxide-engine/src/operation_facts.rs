@@ -20,7 +20,9 @@ use crate::{
     pathname_expansion, piped_paths, program_paths, project_hosts, project_settings,
     sandbox_opt_out::sandbox_opt_out_access,
     script_edits::ScriptEdits,
-    search_expansion, sqlite_databases,
+    search_expansion,
+    socket_access::socket_access,
+    sqlite_databases,
     step_budget::StepBudget,
     subversion, symlink_moves, tracked_secrets, url_host,
     version_control::{self, started_version_control},
@@ -86,6 +88,7 @@ pub fn collect_question_facts(
             "read" | "glob" | "grep" | "list" => Action::Read { paths: vec![text] },
             "edit" | "write" => Action::Edit { paths: vec![text] },
             "webfetch" => Action::Fetch { url: text },
+            "socket" => Action::Connect { socket: text },
             "task" => Action::Delegate { agent: text },
             "doom_loop" => {
                 all.accesses.push(Access::Repetition { tool: text });
@@ -140,6 +143,7 @@ pub(crate) fn collect_facts_within_budget(
             facts_from_accesses(paths.iter().map(|text| Access::Edit(path_access(text, place))))
         }
         Action::Fetch { url } => facts_from_accesses([fetch_access(url)]),
+        Action::Connect { socket } => facts_from_accesses([socket_access(socket)]),
         Action::CallTool => facts_from_accesses([Access::CallTool { tool: tool.to_owned() }]),
         Action::Delegate { agent } => {
             facts_from_accesses([Access::Delegate { agent: agent.clone() }])

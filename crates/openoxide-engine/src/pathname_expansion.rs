@@ -63,6 +63,7 @@ fn script_option_name_reason(
         }
         Access::Read(_)
         | Access::Fetch { .. }
+        | Access::Socket(_)
         | Access::CallTool { .. }
         | Access::Delegate { .. }
         | Access::Repetition { .. }

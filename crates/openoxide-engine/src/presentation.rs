@@ -13,6 +13,7 @@ pub fn present_operation(operation: &Operation) -> RequestPresentation {
         Action::Edit { paths } => return present_edit(operation, paths),
         Action::Read { paths } => (PresentationKind::Text, paths.join("\n"), None),
         Action::Fetch { url } => (PresentationKind::Text, url.clone(), None),
+        Action::Connect { socket } => (PresentationKind::Text, socket.clone(), None),
         Action::CallTool | Action::Delegate { .. } | Action::Opaque { .. } => {
             (PresentationKind::Structured, pretty_json(&operation.input), Some("json"))
         }
@@ -68,10 +69,19 @@ pub fn action_title(action: &Action, tool: &str) -> String {
         Action::Read { paths } => format!("Read {}", paths.join(", ")),
         Action::Edit { paths } => format!("Change {}", paths.join(", ")),
         Action::Fetch { url } => format!("Fetch {url}"),
+        Action::Connect { socket } => connect_title(socket),
         Action::CallTool => format!("Call {tool}"),
         Action::Delegate { agent } => format!("Start a subagent: {agent}"),
         Action::Opaque { .. } => {
             format!("Call {tool} with an input that was not understood")
         }
+    }
+}
+
+/// Returns a one-line description of a connection to a socket.
+fn connect_title(socket: &str) -> String {
+    match socket.split_once(':') {
+        Some(("ssh-agent", host)) => format!("Sign in to {host} with your SSH agent"),
+        _ => format!("Connect to the socket {socket}"),
     }
 }

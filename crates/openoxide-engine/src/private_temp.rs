@@ -20,6 +20,7 @@ pub fn visible_temporary_paths(
         Access::Edit(_)
         | Access::Exec(_)
         | Access::Fetch { .. }
+        | Access::Socket(_)
         | Access::CallTool { .. }
         | Access::Delegate { .. }
         | Access::Repetition { .. }
@@ -50,6 +51,7 @@ pub fn discarded_temporary_paths(decision: &Decision, roots: &[AbsPath]) -> BTre
         Access::Read(_)
         | Access::Exec(_)
         | Access::Fetch { .. }
+        | Access::Socket(_)
         | Access::CallTool { .. }
         | Access::Delegate { .. }
         | Access::Repetition { .. }

@@ -56,7 +56,10 @@ impl Remedy {
                 Self::Inexpressible("the sandbox allows this to no program")
             }
             SandboxDenial::UnixSocket { .. } => {
-                Self::Inexpressible("services of this machine cannot be reached from the sandbox")
+                Self::Inexpressible("only a rule about the socket can allow it")
+            }
+            SandboxDenial::UnreachableSocket { .. } => {
+                Self::Inexpressible("no rule can allow this socket")
             }
         }
     }

@@ -9,7 +9,8 @@ use std::{
 };
 
 use openoxide_protocol::{
-    AbsPath, Access, Decision, Effect, NetworkAccess, Operation, PublishedPort, SandboxRestrictions,
+    AbsPath, Access, AccessDecision, AccessRoute, Decision, Effect, NetworkAccess, Operation,
+    PublishedPort, SandboxRestrictions, SocketAccess,
 };
 use openoxide_sandbox::{
     CommandOutcome, ConfinedRun, LaunchConfig, ResourceLimits, RuntimeRequest, SandboxError,
@@ -165,6 +166,8 @@ struct GrantedPlaces<'a> {
     changeable: BTreeSet<AbsPath>,
     /// Paths that are visible below the directories for temporary files.
     shown: BTreeSet<AbsPath>,
+    /// Sockets of services outside that a person approved or a rule allows.
+    sockets: BTreeSet<SocketAccess>,
 }
 
 impl<'a> GrantedPlaces<'a> {
@@ -173,6 +176,7 @@ impl<'a> GrantedPlaces<'a> {
             decision,
             changeable: changeable(decision),
             shown: visible_temporary_paths(Some(decision), home),
+            sockets: granted_sockets(decision),
         }
     }
 }
@@ -217,6 +221,7 @@ impl Launcher<'_> {
             environment: options.environment.clone(),
             terminal: options.output.is_none() && has_terminal(),
             has_reviewer: true,
+            granted_sockets: places.sockets.clone(),
             reviews_file_changes: options.live,
             published_ports: published_ports(options, held),
             limits: limits(self.engine.sandbox_settings()),
@@ -287,6 +292,7 @@ fn changeable(decision: &Decision) -> BTreeSet<AbsPath> {
         | Access::Exec(_)
         | Access::Read(_)
         | Access::Fetch { .. }
+        | Access::Socket(_)
         | Access::CallTool { .. }
         | Access::Delegate { .. }
         | Access::Repetition { .. }
@@ -294,6 +300,21 @@ fn changeable(decision: &Decision) -> BTreeSet<AbsPath> {
         | Access::Opaque { .. } => None,
     });
     edits.map(canonicalize_or_keep).collect()
+}
+
+/// Returns the sockets of services outside that a person approved or a rule allows. If a rule
+/// allowed the command and none matches its sockets, the sandbox asks when it connects.
+fn granted_sockets(decision: &Decision) -> BTreeSet<SocketAccess> {
+    let is_granted = |part: &&AccessDecision| match part.decision {
+        Effect::Allow => decision.effect == Effect::Ask || part.rule.is_some(),
+        Effect::Ask => true,
+        Effect::Deny => false,
+    };
+    let sockets = decision.parts.iter().filter(is_granted).filter_map(|part| {
+        let Access::Socket(socket) = &part.access else { return None };
+        Some(SocketAccess { route: AccessRoute::Direct, ..socket.clone() })
+    });
+    sockets.collect()
 }
 
 fn limits(settings: &SandboxSettings) -> ResourceLimits {

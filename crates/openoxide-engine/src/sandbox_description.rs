@@ -40,6 +40,13 @@ pub fn describe_denial(denial: &SandboxDenial) -> String {
         SandboxDenial::Read { path } => {
             format!("reading `{}`", escape_text(path.as_str(), LineMode::SingleLine))
         }
+        SandboxDenial::UnixSocket { path } if !path.starts_with('/') => {
+            format!("the socket `{}`", escape_text(path, LineMode::SingleLine))
+        }
+        SandboxDenial::UnreachableSocket { socket, reason } => {
+            let escaped = |text| escape_text(text, LineMode::SingleLine);
+            format!("the socket `{}`: {}", escaped(socket), escaped(reason))
+        }
         SandboxDenial::UnixSocket { path } => {
             format!(
                 "the socket of a service outside, `{}`",

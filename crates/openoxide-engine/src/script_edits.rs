@@ -56,6 +56,7 @@ impl ScriptEdits {
             Access::Exec(_)
             | Access::Read(_)
             | Access::Fetch { .. }
+            | Access::Socket(_)
             | Access::CallTool { .. }
             | Access::Delegate { .. }
             | Access::Repetition { .. }

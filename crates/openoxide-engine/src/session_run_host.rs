@@ -8,7 +8,7 @@ use openoxide_sandbox::{
     PostRunFinding, RunCanceller, RuntimeDecision, RuntimeRequest, SandboxReport,
 };
 use openoxide_store::audit::RequestedConfinement;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     agent_session::{ReviewedCheck, SessionCaller, SessionReview},
@@ -47,10 +47,9 @@ pub(crate) struct ReviewParts<'a> {
 }
 
 impl SessionRunHost<'_> {
-    fn decide_connection(&self, host: &str, port: u16, gone: &dyn Fn() -> bool) -> RuntimeDecision {
-        let input = json!({ "url": connection_url(host, port) });
+    fn decide_call(&self, tool: &str, input: Value, gone: &dyn Fn() -> bool) -> RuntimeDecision {
         let cwd = self.engine.cwd().clone();
-        let operation = self.caller.new_operation("WebFetch", input, cwd);
+        let operation = self.caller.new_operation(tool, input, cwd);
         let options = self.caller.check_options(RequestedConfinement::Confined);
         let ReviewParts { approvals, reviewer } = &mut *self.review.borrow_mut();
         let wait = WaitOptions { is_abandoned: Some(gone), ..self.caller.wait_options() };
@@ -91,7 +90,12 @@ impl RunHost for SessionRunHost<'_> {
         gone: &dyn Fn() -> bool,
     ) -> RuntimeDecision {
         match question {
-            RuntimeRequest::Host { host, port } => self.decide_connection(host, *port, gone),
+            RuntimeRequest::Host { host, port } => {
+                self.decide_call("WebFetch", json!({ "url": connection_url(host, *port) }), gone)
+            }
+            RuntimeRequest::Socket(access) => {
+                self.decide_call("Socket", json!({ "socket": access.socket }), gone)
+            }
             // The profile already has all files that the command may change.
             RuntimeRequest::Change(_) => RuntimeDecision::DeniedByRule,
         }

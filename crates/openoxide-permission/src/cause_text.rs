@@ -2,7 +2,7 @@
 
 use openoxide_protocol::{
     Access, AccessRoute, Cause, CauseCode, CommandCause, CommandWord, Effect, ExecAccess,
-    PathAccess,
+    PathAccess, SocketAccess,
 };
 
 use crate::access_outcome::{AccessOutcome, ReasonCode};
@@ -68,6 +68,7 @@ pub(crate) fn find_cause(
         (Access::Fetch { host, url, .. }, _) => {
             cause(CauseCode::ContactsHost, describe_host(host, url))
         }
+        (Access::Socket(socket), _) => cause(CauseCode::ConnectsSocket, describe_socket(socket)),
         (Access::CallTool { tool }, _) => {
             cause(CauseCode::CallsTool, format!("calls the tool `{tool}`"))
         }
@@ -80,6 +81,23 @@ pub(crate) fn find_cause(
         (Access::Opaque { .. }, _) => {
             cause(CauseCode::Opaque, "does something that was not understood".to_owned())
         }
+    }
+}
+
+/// Returns a description of a connection to a socket. It states what a powerful service can do.
+fn describe_socket(access: &SocketAccess) -> String {
+    if let Some(host) = access.ssh_host() {
+        return format!("uses your SSH agent to sign in to `{host}`");
+    }
+    let target = match access.service() {
+        Some(service) if access.path().is_some() => {
+            format!("connects to {} at `{}`", service.as_str(), access.socket)
+        }
+        _ => format!("connects to the socket `{}`", access.socket),
+    };
+    match access.warning() {
+        Some(warning) => format!("{target}; {warning}"),
+        None => target,
     }
 }
 

@@ -8,7 +8,7 @@ mod path;
 mod rule_outcome;
 
 use openoxide_protocol::{
-    Access, AccessDecision, AccessRoute, Decision, Effect, Obligation, OperationFacts,
+    Access, AccessDecision, AccessRoute, Decision, Effect, Obligation, OperationFacts, SocketAccess,
 };
 
 pub use self::evaluation_context::EvaluationContext;
@@ -18,12 +18,15 @@ use self::{
     escalation::{apply_policy_error, escalate_access, escalate_findings, find_escalation},
     mode_effect::apply_mode,
     path::decide_path,
-    rule_outcome::{CHECKED_SEPARATELY, find_rule_match, outcome_or_default, requires_human},
+    rule_outcome::{
+        CHECKED_SEPARATELY, find_rule_match, outcome_or_default, requires_human, stricter_outcome,
+    },
 };
 use crate::{
     access_outcome::{AccessOutcome, ReasonCode},
     hook::allow_scope::{HookAllowScope, apply_hook_allow},
     match_subject,
+    pattern::socket,
     policy_stack::PolicyStack,
     reason_text::to_access_decision,
     rule::SubjectKind,
@@ -189,6 +192,7 @@ fn decide_by_policy(
         Access::Fetch { host, route: touch, .. } => {
             match_subject::with_host_subject(host, |bytes| decide_host(policy, *touch, bytes))
         }
+        Access::Socket(socket) => decide_socket(policy, socket),
         Access::CallTool { tool } => match_subject::with_name_subject(tool, |bytes| {
             decide_name(policy, SubjectKind::Tool, bytes)
         }),
@@ -226,6 +230,26 @@ fn decide_host(policy: &PolicyStack, touch: AccessRoute, bytes: &[u8]) -> Access
         }
         outcome => outcome,
     }
+}
+
+/// Decides an access to a socket by its path and by the name of its service. The stricter rule
+/// applies. If no rule matches and a program makes the access, the decision on the program applies;
+/// the sandbox then asks when the program connects.
+fn decide_socket(policy: &PolicyStack, access: &SocketAccess) -> AccessOutcome {
+    let find = |bytes: Vec<u8>| {
+        let kind = SubjectKind::Socket;
+        find_rule_match(policy, MatchSubject { kind, bytes: &bytes, is_variadic: false })
+    };
+    let mut found = socket::subjects(access).into_iter().filter_map(find);
+    let Some(first) = found.next() else {
+        return match access.route {
+            AccessRoute::Direct => outcome_or_default(None, (Effect::Ask, ReasonCode::NoRule)),
+            AccessRoute::Program | AccessRoute::Metadata => CHECKED_SEPARATELY,
+        };
+    };
+    let by_default = (Effect::Ask, ReasonCode::NoRule);
+    let outcome = outcome_or_default(Some(first), by_default);
+    found.fold(outcome, |outcome, found| stricter_outcome(found, outcome))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::{
     evaluation::{EvaluationContext, strip_program_directory},
     glob,
     layer::Layer,
-    pattern::{host, path},
+    pattern::{host, path, socket},
     rule::{Rule, SubjectKind},
 };
 
@@ -163,6 +163,10 @@ fn collect_subjects(context: &EvaluationContext<'_>, access: &Access) -> Vec<Sub
             path_subjects(context, place, SubjectKind::External, SubjectKind::ExternalFromCwd)
         }
         Access::Fetch { host, .. } => one(SubjectKind::Fetch, host::to_subject(host).into_bytes()),
+        Access::Socket(access) => socket::subjects(access)
+            .into_iter()
+            .flat_map(|bytes| one(SubjectKind::Socket, bytes))
+            .collect(),
         Access::CallTool { tool } => name(SubjectKind::Tool, tool),
         Access::Delegate { agent } => name(SubjectKind::Delegate, agent),
         Access::Repetition { tool } => name(SubjectKind::DoomLoop, tool),

@@ -41,6 +41,7 @@ pub fn find_hidden_reason(
         Action::Read { .. } => SubjectKind::Read,
         Action::Edit { .. } => SubjectKind::Edit,
         Action::Fetch { .. } => SubjectKind::Fetch,
+        Action::Connect { .. } => SubjectKind::Socket,
         Action::Delegate { .. } => SubjectKind::Delegate,
         Action::CallTool => return check_tool_name(policy, context, tool),
         Action::Opaque { .. } => return None,
@@ -113,9 +114,15 @@ fn reason_from_rule(layer: &Layer, rule: &Rule) -> HiddenReason {
 /// even if a rule allows them. Read-only commands are allowed in every mode.
 const fn is_denied_by_mode(mode: PermissionMode, space: SubjectKind) -> bool {
     match mode {
-        PermissionMode::Plan => matches!(space, SubjectKind::Edit),
+        PermissionMode::Plan => matches!(space, SubjectKind::Edit | SubjectKind::Socket),
         PermissionMode::DontAsk => {
-            matches!(space, SubjectKind::Edit | SubjectKind::Fetch | SubjectKind::Delegate)
+            matches!(
+                space,
+                SubjectKind::Edit
+                    | SubjectKind::Fetch
+                    | SubjectKind::Delegate
+                    | SubjectKind::Socket
+            )
         }
         PermissionMode::Default
         | PermissionMode::AcceptEdits

@@ -3,6 +3,7 @@
 pub mod command;
 pub mod host;
 pub mod path;
+pub mod socket;
 pub mod tool;
 
 use crate::glob::Glob;

@@ -56,7 +56,7 @@ fn render_reason(
             format!("`{what}` {verb} by {} policy{version}{said}", rule.layer)
         }
         (ReasonCode::Rule | ReasonCode::LastGoodDeny | ReasonCode::NoRule, _) => {
-            match cause.filter(|_| matches!(access, Access::Exec(_))) {
+            match cause.filter(|_| matches!(access, Access::Exec(_) | Access::Socket(_))) {
                 Some(cause) => format!("no rule matches `{what}`, which {}", cause.detail),
                 None => format!("no rule matches `{what}`"),
             }

@@ -33,6 +33,9 @@ pub enum SubjectKind {
     /// Paths outside the project, relative to the working directory. Never matched, because these
     /// paths are inside the project.
     ExternalFromCwd,
+    /// Unix sockets: the components of a real path, each followed by `/`, or a name that begins with
+    /// NUL (see [`crate::pattern::socket`]).
+    Socket,
 }
 
 impl SubjectKind {
@@ -48,11 +51,12 @@ impl SubjectKind {
             Self::Delegate => "Task",
             Self::DoomLoop => "DoomLoop",
             Self::External | Self::ExternalFromCwd => "ExternalDirectory",
+            Self::Socket => "Socket",
         }
     }
 
     /// All kinds, in order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Exec,
         Self::Read,
         Self::ReadFromCwd,
@@ -64,6 +68,7 @@ impl SubjectKind {
         Self::DoomLoop,
         Self::External,
         Self::ExternalFromCwd,
+        Self::Socket,
     ];
 
     /// Returns how subjects of this kind are separated, and whether their case is ignored.
@@ -89,7 +94,8 @@ impl SubjectKind {
             | Self::Edit
             | Self::EditFromCwd
             | Self::External
-            | Self::ExternalFromCwd => b'/',
+            | Self::ExternalFromCwd
+            | Self::Socket => b'/',
         }
     }
 
@@ -199,6 +205,7 @@ mod tests {
             (SubjectKind::DoomLoop, "DoomLoop", 0),
             (SubjectKind::External, "ExternalDirectory", b'/'),
             (SubjectKind::ExternalFromCwd, "ExternalDirectory", b'/'),
+            (SubjectKind::Socket, "Socket", b'/'),
         ] {
             assert_eq!((space.rule_name(), space.separator()), (name, separator));
             let paths = separator == b'/';

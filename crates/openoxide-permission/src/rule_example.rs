@@ -4,7 +4,7 @@ use openoxide_protocol::{AbsPath, CommandWords};
 
 use crate::{
     glob,
-    pattern::{command, host, path},
+    pattern::{command, host, path, socket},
     rule::{PathAnchors, Rule, RuleError, SubjectKind},
 };
 
@@ -42,6 +42,7 @@ fn to_subject(
         SubjectKind::Tool | SubjectKind::Delegate | SubjectKind::DoomLoop => {
             Some(format!("{example}\0").into_bytes())
         }
+        SubjectKind::Socket => Some(socket::to_example_subject(example, anchors)),
         SubjectKind::Read | SubjectKind::Edit | SubjectKind::External => {
             Some(path::to_subject(&resolve_path(example, anchors)).into_bytes())
         }
@@ -107,6 +108,10 @@ mod tests {
             ("DoomLoop(Bash)", "Bash", true),
             ("mcp__a__b", "mcp__a__b", true),
             ("mcp__a__b", "mcp__a__c", false),
+            ("Socket(docker)", "docker", true),
+            ("Socket(ssh-agent:x.io)", "ssh-agent:x.io", true),
+            ("Socket(ssh-agent:x.io)", "ssh-agent:y.io", false),
+            ("Socket(/run/x/*)", "/run/x/s", true),
         ] {
             for effect in [Effect::Allow, Effect::Deny] {
                 let rule = parse_rule(rule, effect, anchors).unwrap();

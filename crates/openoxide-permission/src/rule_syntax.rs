@@ -4,7 +4,7 @@
 use openoxide_protocol::Effect;
 
 use crate::{
-    pattern::{self, ParsedPattern, command, host, path, tool},
+    pattern::{self, ParsedPattern, command, host, path, socket, tool},
     rule::{PathAnchors, Pattern, Rule, RuleError, SubjectKind},
 };
 
@@ -18,6 +18,7 @@ enum RuleSubject {
     Delegate,
     DoomLoop,
     External,
+    Socket,
     Everything,
 }
 
@@ -38,6 +39,7 @@ const NAMES: &[(&str, RuleSubject)] = &[
     ("NotebookEdit", RuleSubject::Edit),
     ("NotebookRead", RuleSubject::Read),
     ("Read", RuleSubject::Read),
+    ("Socket", RuleSubject::Socket),
     ("Task", RuleSubject::Delegate),
     ("WebFetch", RuleSubject::Fetch),
     ("Write", RuleSubject::Edit),
@@ -64,6 +66,7 @@ const NAMES: &[(&str, RuleSubject)] = &[
     ("replace", RuleSubject::Edit),
     ("run_shell_command", RuleSubject::Command),
     ("shell", RuleSubject::Command),
+    ("socket", RuleSubject::Socket),
     ("str_replace_editor", RuleSubject::Edit),
     ("task", RuleSubject::Delegate),
     ("view", RuleSubject::Read),
@@ -138,7 +141,7 @@ fn unknown_permission_error(name: &str) -> RuleError {
     match find_similar_name(name) {
         Some(known) => error.with_help(format!("did you mean `{known}`?")),
         None => error.with_help(
-            "known tools are `Bash`, `Read`, `Edit`, `WebFetch(domain:…)`, `Task`, \
+            "known tools are `Bash`, `Read`, `Edit`, `WebFetch(domain:…)`, `Socket`, `Task`, \
              `mcp__server__tool`",
         ),
     }
@@ -166,6 +169,10 @@ fn split_tool_pattern(text: &str) -> Result<(&str, Option<&str>, usize), RuleErr
 
 type ParsedPatterns = (Vec<Pattern>, bool);
 
+/// The kinds that a rule matches which allows everything. Some services give more than all other
+/// accesses together, so their sockets are only allowed by a rule about sockets.
+const ALL_BUT_SOCKETS: &[SubjectKind] = SubjectKind::ALL.split_at(SubjectKind::Socket as usize).0;
+
 fn parse_patterns(
     subject: RuleSubject,
     inside: Option<&str>,
@@ -182,6 +189,11 @@ fn parse_patterns(
         RuleSubject::DoomLoop => {
             return single_pattern(SubjectKind::DoomLoop, inside.map(tool::parse));
         }
+        RuleSubject::Socket => {
+            let parse = |text| socket::parse(text, effect, anchors);
+            return single_pattern(SubjectKind::Socket, inside.map(parse));
+        }
+        RuleSubject::Everything if effect == Effect::Allow => ALL_BUT_SOCKETS,
         RuleSubject::Everything => &SubjectKind::ALL,
         // A denied read also denies edits, because an edit can reveal the previous content.
         RuleSubject::Read if effect == Effect::Deny => &[SubjectKind::Read, SubjectKind::Edit],

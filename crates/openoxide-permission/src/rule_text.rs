@@ -50,6 +50,7 @@ fn render_pattern(pattern: &Pattern) -> Option<String> {
         SubjectKind::Exec => render_command(&pattern.program)?,
         SubjectKind::Fetch => format!("domain:{}", render_host(&pattern.program)?),
         SubjectKind::Delegate | SubjectKind::DoomLoop => render_name(&pattern.program)?,
+        SubjectKind::Socket => render_socket(&pattern.program)?,
         _ => render_path(&pattern.program, here)?,
     };
     Some(format!("{name}({inside})"))
@@ -120,6 +121,15 @@ fn render_path(code: &[u8], here: bool) -> Option<String> {
     // A bare name matches at any depth.
     let bare = trimmed.strip_prefix("**/").filter(|rest| !rest.contains('/'));
     Some(bare.unwrap_or(trimmed).to_owned())
+}
+
+/// Returns the path or the name of a socket.
+fn render_socket(code: &[u8]) -> Option<String> {
+    let text = render_path(code, false)?;
+    match text.strip_prefix("//\0") {
+        Some(name) => Some(name.replacen('/', ":", 1)),
+        None => Some(text),
+    }
 }
 
 /// Returns the labels in the usual order.

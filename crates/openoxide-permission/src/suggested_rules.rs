@@ -4,7 +4,7 @@ use openoxide_protocol::{Access, CommandWords, Effect, ExecAccess};
 
 use crate::{
     access_outcome::{AccessOutcome, ReasonCode},
-    pattern::{command, path},
+    pattern::{command, path, socket},
     safety_floor::{is_protected, is_secret},
 };
 
@@ -58,6 +58,7 @@ fn suggest_rule(access: &Access, why: ReasonCode) -> Option<String> {
             Some(format!("ExternalDirectory({})", path::quote(&place.path)))
         }
         Access::Fetch { host, .. } => Some(format!("WebFetch(domain:{host})")),
+        Access::Socket(access) => Some(format!("Socket({})", socket::quote(&access.socket))),
         Access::CallTool { tool } => Some(tool.clone()),
         Access::Delegate { agent } => Some(format!("Task({agent})")),
         Access::Repetition { tool } => Some(format!("DoomLoop({tool})")),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AbsPath, CauseCode, CommandCause, CommandWords, Span};
+use crate::{AbsPath, AccessRoute, CauseCode, CommandCause, CommandWords, SocketAccess, Span};
 
 /// One thing that an operation does. An operation is a list of accesses, and its effect is the
 /// strictest of their effects.
@@ -26,6 +26,8 @@ pub enum Access {
         #[serde(default, skip)]
         route: AccessRoute,
     },
+    /// Connects to a Unix socket of a service outside of the sandbox.
+    Socket(SocketAccess),
     /// Calls a tool that none of the other variants describes.
     CallTool {
         /// The name of the tool: `mcp__server__tool`, or the agent's name for one of its own tools.
@@ -164,20 +166,6 @@ pub enum CommandClass {
     Unknown,
 }
 
-/// The route by which a file or a host is accessed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AccessRoute {
-    /// The tool or the shell itself makes the access.
-    #[default]
-    Direct,
-    /// A program that is listed separately makes the access. The rules for the program decide
-    /// whether it may run.
-    Program,
-    /// A program that is listed separately makes the access, and only reads metadata, such as names
-    /// and sizes.
-    Metadata,
-}
-
 /// The files below a directory that a program searches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -281,6 +269,7 @@ impl Access {
             Self::Read(_) => "read",
             Self::Edit(_) => "edit",
             Self::Fetch { .. } => "webfetch",
+            Self::Socket(_) => "socket",
             Self::CallTool { .. } => "tool",
             Self::Delegate { .. } => "task",
             Self::Repetition { .. } => "doom_loop",
@@ -298,6 +287,7 @@ impl Access {
                 path.path.as_str()
             }
             Self::Fetch { url, .. } => url,
+            Self::Socket(socket) => &socket.socket,
             Self::CallTool { tool } | Self::Repetition { tool } => tool,
             Self::Delegate { agent } => agent,
             Self::Opaque { text, .. } => text,

@@ -25,6 +25,8 @@ pub enum CauseCode {
     InstallsPackages,
     /// Contacts a host.
     ContactsHost,
+    /// Connects to a Unix socket of a service on this machine.
+    ConnectsSocket,
     /// Changes something on a service: a release, a cluster, a pull request.
     ChangesService,
     /// Changes commits, branches or other parts of the history of a repository.

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod access_route;
 pub mod address;
 mod approval;
 mod cause;
@@ -29,13 +30,14 @@ mod permission_mode;
 mod profile;
 mod rule_choice;
 mod session_event;
+mod socket;
 pub mod steering_files;
 pub mod toolchains;
 
 pub use access::{
-    Access, AccessRoute, CommandClass, ExecAccess, FileSearch, PathAccess, SqliteDatabase,
-    VersionControl,
+    Access, CommandClass, ExecAccess, FileSearch, PathAccess, SqliteDatabase, VersionControl,
 };
+pub use access_route::AccessRoute;
 pub use approval::{
     ApprovalRequest, ApprovalResponse, GrantScope, PresentationKind, RequestPresentation,
     Resolution, ResolutionKind, ReviewDecision,
@@ -55,6 +57,7 @@ pub use profile::{
 };
 pub use rule_choice::{ChoiceHistory, GrantTerms, RuleBreadth, RuleChoice};
 pub use session_event::SessionEvent;
+pub use socket::{SocketAccess, SocketService};
 
 /// The version of every JSON format that the program writes.
 pub const SCHEMA: u32 = 1;

@@ -49,6 +49,11 @@ pub enum Action {
         /// The URL as it was written.
         url: String,
     },
+    /// Connects to a Unix socket of a service on this machine.
+    Connect {
+        /// The socket as a rule names it (see [`crate::SocketAccess`]).
+        socket: String,
+    },
     /// Calls any other tool.
     CallTool,
     /// Starts a subagent.

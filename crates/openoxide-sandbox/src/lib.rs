@@ -20,6 +20,7 @@
 //! | `runtime_reviews` | the questions to a person while a program waits |
 //! | `network` | the separate network of a confined process |
 //! | `file_requests` | changes of files that a person is asked about (`--live`) |
+//! | `host_sockets` | connections to services outside of the sandbox that rules or people permit |
 //! | `protected_paths` | the search for protected paths, and placeholders for missing ones |
 //! | `post_run` | the quarantine of new files that the host would run |
 //! | `staging` | changes that a person decides about after the run |
@@ -30,6 +31,8 @@
 mod backend;
 #[cfg(target_os = "linux")]
 mod file_requests;
+#[cfg(target_os = "linux")]
+mod host_sockets;
 #[cfg(target_os = "linux")]
 mod init;
 mod interface;

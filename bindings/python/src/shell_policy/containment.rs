@@ -56,7 +56,8 @@ impl<'a> PathCheck<'a> {
                 self.is_access_inside(path)
             }
             Access::Fetch { .. } => true,
-            Access::CallTool { .. }
+            Access::Socket(_)
+            | Access::CallTool { .. }
             | Access::Delegate { .. }
             | Access::Repetition { .. }
             | Access::Opaque { .. } => false,

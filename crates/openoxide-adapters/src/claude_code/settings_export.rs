@@ -42,7 +42,10 @@ pub fn render_settings(layer: &Layer, directories: &[AdditionalDirectory]) -> Po
 fn render_rule(export: &mut PolicyExport, rule: &Rule, pattern: &Pattern) -> Option<String> {
     let whole = match pattern.kind {
         SubjectKind::Tool => "",
-        SubjectKind::DoomLoop | SubjectKind::External | SubjectKind::ExternalFromCwd => {
+        SubjectKind::DoomLoop
+        | SubjectKind::External
+        | SubjectKind::ExternalFromCwd
+        | SubjectKind::Socket => {
             export.add_unsupported_pattern(rule);
             return None;
         }

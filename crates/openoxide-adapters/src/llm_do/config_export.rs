@@ -48,7 +48,10 @@ impl LlmDoWriter {
                 self.default = rule.effect;
             }
             SubjectKind::Exec => self.add_command(rule, pattern),
-            SubjectKind::Tool | SubjectKind::Delegate | SubjectKind::DoomLoop => {
+            SubjectKind::Tool
+            | SubjectKind::Delegate
+            | SubjectKind::DoomLoop
+            | SubjectKind::Socket => {
                 self.export.add_unsupported_pattern(rule);
             }
             SubjectKind::Fetch if holds_back => {

@@ -80,7 +80,10 @@ fn permission_patterns(
         SubjectKind::Fetch => "webfetch",
         SubjectKind::Delegate => "task",
         SubjectKind::DoomLoop => "doom_loop",
-        SubjectKind::Tool | SubjectKind::External | SubjectKind::ExternalFromCwd => return None,
+        SubjectKind::Tool
+        | SubjectKind::External
+        | SubjectKind::ExternalFromCwd
+        | SubjectKind::Socket => return None,
     };
     let (permission, whole) = (name.to_owned(), "*".to_owned());
     if matches_everything(pattern)

@@ -301,6 +301,7 @@ const SANDBOX_LAYERS: &[&str] = &[
     "runtime_reviews",
     "network",
     "file_requests",
+    "host_sockets",
     "protected_paths",
     "post_run",
     "staging",

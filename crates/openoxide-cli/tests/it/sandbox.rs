@@ -13,6 +13,7 @@ mod ports;
 mod private_caches;
 mod replaced;
 mod secrets;
+mod sockets;
 mod staged;
 mod steering;
 mod streams;

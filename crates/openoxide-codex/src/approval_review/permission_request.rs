@@ -49,6 +49,7 @@ fn render_permission(action: &Action) -> String {
         Action::Opaque { text } => text.clone(),
         Action::Command { script } => format!("run {script}"),
         Action::Fetch { url } => format!("fetch {url}"),
+        Action::Connect { socket } => format!("connect to {socket}"),
         Action::Delegate { agent } => format!("start the subagent {agent}"),
         Action::CallTool => "call the tool".to_owned(),
     }

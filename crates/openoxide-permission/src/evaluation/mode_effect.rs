@@ -44,6 +44,8 @@ pub(super) fn apply_mode(
         {
             outcome
         }
+        // The mode removes questions, but not the sandbox: a service outside of it can do anything.
+        PermissionMode::BypassPermissions if matches!(access, Access::Socket(_)) => outcome,
         PermissionMode::BypassPermissions if asked_by_nobody => by_mode(Effect::Allow),
         PermissionMode::BypassPermissions => outcome,
     }
@@ -53,7 +55,7 @@ pub(super) fn apply_mode(
 fn may_change_state(access: &Access, outcome: &AccessOutcome) -> bool {
     match access {
         Access::Exec(exec) => exec.class != CommandClass::Harmless,
-        Access::Edit(_) | Access::Opaque { .. } => true,
+        Access::Edit(_) | Access::Socket(_) | Access::Opaque { .. } => true,
         Access::CallTool { .. } => {
             !matches!(outcome.rule_match, Some(ruling) if ruling.layer == LayerKind::Default)
         }

@@ -3,7 +3,7 @@ use openoxide_protocol::{
     PermissionMode,
 };
 
-use super::{path::takes_precedence, rule_outcome::stricter_outcome, *};
+use super::{path::takes_precedence, *};
 use crate::{
     CombiningAlgorithm, Layer, LayerKind, PathAnchors, Rule, RuleMatch, default_layer, parse_rule,
 };

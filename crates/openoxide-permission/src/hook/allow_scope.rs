@@ -31,7 +31,8 @@ pub(super) fn hook_allow_scope(answers: &[HookAnswer]) -> HookAllowScope {
 
 /// Turns an ask into an allow if hooks may answer the question. Only a hook of an administrator
 /// answers a question of a managed rule. Questions of the built-in layer are part of the safety
-/// floor. A hook cannot answer a question about repetition, because it sees a single call.
+/// floor. A hook cannot answer a question about repetition, because it sees a single call, and none
+/// about a service outside of the sandbox.
 pub(crate) fn apply_hook_allow(
     hook: HookAllowScope,
     access: &Access,
@@ -48,8 +49,8 @@ pub(crate) fn apply_hook_allow(
             matches!(why, ReasonCode::NoRule | ReasonCode::Unproved | ReasonCode::OutsideProject)
         }
     };
-    let a_loop = matches!(access, Access::Repetition { .. });
-    if outcome.effect != Effect::Ask || bound || !open || a_loop {
+    let is_excluded = matches!(access, Access::Repetition { .. } | Access::Socket(_));
+    if outcome.effect != Effect::Ask || bound || !open || is_excluded {
         return outcome;
     }
     // No rule allowed the access. Hooks do not get the exceptions from the safety floor that

@@ -94,6 +94,7 @@ impl Arena {
             limits: ResourceLimits::default(),
             terminal: false,
             has_reviewer: false,
+            granted_sockets: BTreeSet::new(),
             reviews_file_changes: true,
             published_ports: BTreeSet::new(),
             registry: self.abs("state/registry"),

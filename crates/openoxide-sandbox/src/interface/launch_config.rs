@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, ffi::OsString};
 
-use openoxide_protocol::{AbsPath, PublishedPort, SandboxRestrictions};
+use openoxide_protocol::{AbsPath, PublishedPort, SandboxRestrictions, SocketAccess};
 use serde::{Deserialize, Serialize};
 
 /// A program to run confined. It is plain data, because a new process reads it and sets up the
@@ -42,6 +42,9 @@ pub struct LaunchConfig {
     pub terminal: bool,
     /// True if a reviewer can be asked about hosts that the profile does not name.
     pub has_reviewer: bool,
+    /// The connections to sockets of services outside of the sandbox that are permitted without a
+    /// question.
+    pub granted_sockets: BTreeSet<SocketAccess>,
     /// True if changes of files outside of the profile are suspended, reviewed, and performed for
     /// the program. If this is not possible, no program is run.
     pub reviews_file_changes: bool,

@@ -94,8 +94,15 @@ pub enum SandboxDenial {
     },
     /// A connection to the socket of a service outside of the sandbox.
     UnixSocket {
-        /// The path of the socket. An abstract name begins with `@`.
+        /// The socket as a rule names it: its path, or the SSH agent with a host.
         path: String,
+    },
+    /// A connection to a socket that no rule can allow.
+    UnreachableSocket {
+        /// The path of the socket. An abstract name begins with `@`.
+        socket: String,
+        /// The reason.
+        reason: String,
     },
     /// An operation that the system call filter refused.
     SystemCall {

@@ -1,6 +1,6 @@
 //! The requests of a confined process that a reviewer answers while the process waits.
 
-use openoxide_protocol::AbsPath;
+use openoxide_protocol::{AbsPath, SocketAccess};
 use serde::{Deserialize, Serialize};
 
 /// A request of a confined process that is waiting for an answer.
@@ -13,6 +13,8 @@ pub enum RuntimeRequest {
         /// The port.
         port: u16,
     },
+    /// A request to connect to a socket of a service outside of the sandbox.
+    Socket(SocketAccess),
     /// A request to change a file that the profile does not allow to be changed.
     Change(RequestedChange),
 }

@@ -312,6 +312,11 @@ impl<'a> SupervisorLoop<'a> {
             sandbox_sockets: self.diagnostics.take().map(SandboxSockets::new).transpose()?,
             denials: Arc::clone(&self.denials),
             listening_ports: Arc::clone(&self.listening_ports),
+            host_sockets: request_handler::create_socket_handler(
+                self.launch,
+                self.reviews.as_ref().map(ReviewRelay::create_client),
+                &self.denials,
+            ),
             file_requests: request_handler::create_handler(
                 self.launch,
                 self.reviews.as_ref().map(ReviewRelay::create_client),

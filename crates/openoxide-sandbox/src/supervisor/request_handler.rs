@@ -1,9 +1,13 @@
-//! The handler of file requests, for runs whose file changes are handed to the supervisor.
+//! The handlers of requests that a reviewer answers: for files, if their changes are handed to the
+//! supervisor, and for sockets of the host.
 
 use std::sync::Arc;
 
+use openoxide_protocol::SocketAccess;
+
 use crate::{
     file_requests::FileRequestHandler,
+    host_sockets::{AskAboutSocket, HostSocketHandler},
     interface::{LaunchConfig, RequestedChange, RuntimeDecision, RuntimeRequest},
     runtime_reviews::DenialLog,
     supervisor::review_relay::ReviewClient,
@@ -27,4 +31,21 @@ pub(super) fn create_handler(
     launch
         .reviews_file_changes
         .then(|| FileRequestHandler::new(&launch.profile, own, Arc::clone(refused), ask))
+}
+
+/// Returns the handler of connections to sockets of the host. If no reviewer can be asked, only
+/// granted connections are made.
+pub(super) fn create_socket_handler(
+    launch: &LaunchConfig,
+    asking: Option<ReviewClient>,
+    denials: &Arc<DenialLog>,
+) -> HostSocketHandler {
+    let ask = asking.filter(|_| launch.has_reviewer).map(|asking| {
+        let ask = move |access: &SocketAccess, gone: &dyn Fn() -> bool| {
+            asking.ask_and_wait(RuntimeRequest::Socket(access.clone()), gone)
+        };
+        let ask: AskAboutSocket = Box::new(ask);
+        ask
+    });
+    HostSocketHandler::new(launch.granted_sockets.clone(), Arc::clone(denials), ask)
 }

@@ -26,6 +26,7 @@ use rustix::{
 
 use crate::{
     file_requests::{FileRequest, FileRequestHandler, ResolvedEntry},
+    host_sockets::HostSocketHandler,
     interface::{RefusedOperation, SandboxDenial},
     network::{ConcurrencyLimit, ConnectionBroker, ListeningPorts, SandboxSockets},
     runtime_reviews::DenialLog,
@@ -43,10 +44,6 @@ const MAX_CONCURRENT_CALLS: usize = 128;
 /// The number of ports that are listened on because a program wanted to connect to them.
 const MAX_CAPTURED_PORTS: usize = 64;
 const STACK_BYTES: usize = 128 * 1024;
-/// The sockets at which glibc looks up names of users and hosts (nscd(8), nss-systemd(8),
-/// nss-resolve(8)).
-const NAME_SERVICES: [&str; 3] =
-    ["/run/nscd/socket", "/run/systemd/userdb/", "/run/systemd/resolve/io.systemd.Resolve"];
 
 /// The data that is needed to decide about calls.
 pub(crate) struct SyscallContext {
@@ -59,6 +56,8 @@ pub(crate) struct SyscallContext {
     pub(crate) denials: Arc<DenialLog>,
     /// The ports that programs in the sandbox listen on. Nothing outside can connect to them.
     pub(crate) listening_ports: Arc<ListeningPorts>,
+    /// The handler of connections to sockets of the host.
+    pub(crate) host_sockets: HostSocketHandler,
     /// The handler of file requests, if changes of files are handed to the supervisor, too.
     pub(crate) file_requests: Option<FileRequestHandler>,
     /// The source of socket pairs for datagrams.
@@ -222,35 +221,27 @@ impl SyscallContext {
         }
     }
 
-    /// Connects to a socket in the file system, if a process of the same sandbox has bound it. A
-    /// socket that does not exist is not a denial, because glibc tries name services that often do
-    /// not exist.
+    /// Connects to a socket in the file system: one that a process of the same sandbox has bound, or
+    /// one of the host, if that is permitted.
     fn connect_path(
         &self,
         call: &PendingSyscall<'_>,
         socket: &OwnedFd,
         path: &[u8],
     ) -> Result<(), Errno> {
-        let file = match (call.open_path(path), &self.sandbox_sockets) {
-            (Ok(file), Some(own)) if own.has_listener(&file, call)? => file,
-            (Err(error), Some(_)) => return Err(error),
-            (Err(error @ (Errno::NOENT | Errno::NOTDIR)), None) => return Err(error),
-            _ => {
-                if !is_name_service(path) {
-                    let path = String::from_utf8_lossy(path).into_owned();
-                    self.record_denial(SandboxDenial::UnixSocket { path });
-                }
-                return Err(Errno::ACCESS);
-            }
-        };
-        connect(socket, &SocketAddrUnix::new(descriptor_path(&file))?)
+        if let (Ok(file), Some(own)) = (call.open_path(path), &self.sandbox_sockets)
+            && own.has_listener(&file, call)?
+        {
+            return connect(socket, &SocketAddrUnix::new(descriptor_path(&file))?);
+        }
+        self.host_sockets.connect(call, socket, path)
     }
 
     /// Connects to an abstract name, which is visible only in the socket's own network namespace.
     fn connect_abstract(&self, socket: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
         if self.sandbox_sockets.is_none() {
-            let path = format!("@{}", String::from_utf8_lossy(name));
-            self.record_denial(SandboxDenial::UnixSocket { path });
+            let name = format!("@{}", String::from_utf8_lossy(name));
+            self.host_sockets.refuse(&name, "it is an abstract socket");
             return Err(Errno::PERM);
         }
         connect(socket, &SocketAddrUnix::new_abstract_name(name)?)
@@ -259,13 +250,6 @@ impl SyscallContext {
     fn record_denial(&self, denial: SandboxDenial) {
         self.denials.record(denial);
     }
-}
-
-/// Returns whether glibc looks up names at this path. Every program that looks up a user's name
-/// tries these sockets, and works without them.
-fn is_name_service(path: &[u8]) -> bool {
-    let path = path.strip_prefix(b"/var").unwrap_or(path);
-    NAME_SERVICES.iter().any(|service| path.starts_with(service.as_bytes()))
 }
 
 impl PortCapture {

@@ -132,6 +132,7 @@ fn describe_access(access: &Access, request: &ApprovalRequest) -> String {
         Access::Read(_) => "read",
         Access::Edit(_) => "change",
         Access::Fetch { .. } => "fetch",
+        Access::Socket(_) => "connect to",
         Access::CallTool { .. } => "call",
         Access::Delegate { .. } => "start subagent",
         Access::Repetition { .. } => "repeat the same call",

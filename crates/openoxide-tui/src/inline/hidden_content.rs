@@ -71,7 +71,10 @@ const fn danger_level(access: &Access) -> u8 {
     match access {
         Access::Opaque { .. } => 0,
         Access::Exec(exec) if matches!(exec.class, CommandClass::Unknown) => 1,
-        Access::Fetch { .. } | Access::CallTool { .. } | Access::Delegate { .. } => 2,
+        Access::Fetch { .. }
+        | Access::Socket(_)
+        | Access::CallTool { .. }
+        | Access::Delegate { .. } => 2,
         Access::Edit(_) => 3,
         Access::ExternalDirectory(_) | Access::Repetition { .. } => 4,
         Access::Exec(_) | Access::Read(_) => 5,

@@ -98,6 +98,7 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
         environment: with_added_variables(sandbox_env().collect(), &args.env),
         terminal: has_terminal(),
         has_reviewer: false,
+        granted_sockets: BTreeSet::new(),
         reviews_file_changes: args.live,
         published_ports: published_ports(&args.publish)?,
         limits: ResourceLimits {

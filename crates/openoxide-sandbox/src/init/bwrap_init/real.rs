@@ -92,6 +92,7 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
         limits: ResourceLimits::default(),
         terminal: false,
         has_reviewer: false,
+        granted_sockets: BTreeSet::new(),
         reviews_file_changes: false,
         published_ports: BTreeSet::new(),
         registry: path(world),

@@ -19,6 +19,7 @@ use openoxide_protocol::NetworkAccess;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    host_sockets::HostSocketHandler,
     interface::{RuntimeDecision, SandboxDenial},
     ipc::{InitMessage, MessageSocket},
     network::{
@@ -199,6 +200,7 @@ fn supervise(world: World, wire: MessageSocket) -> Option<Arc<ConnectionBroker>>
             sandbox_sockets: own,
             denials: broker.denial_log(),
             listening_ports: Arc::default(),
+            host_sockets: HostSocketHandler::new(Default::default(), broker.denial_log(), None),
             file_requests: None,
             socket_pairs: None,
         };

@@ -1,4 +1,4 @@
-//! Requests of a confined command while it runs: for a host, or for a file (`changes`). Each one
+//! Requests of a confined command while it runs: for a host, a socket, or a file (`live_changes`). Each one
 //! passes hooks, rules, a person and the audit journal.
 
 use openoxide_engine::{
@@ -6,7 +6,7 @@ use openoxide_engine::{
     RecordOrigin, Remedy, ReviewRecord, RunHost, connection_url,
 };
 use openoxide_protocol::{
-    AbsPath, Action, ApprovalResponse, GrantScope, Operation, SandboxRestrictions,
+    AbsPath, Action, ApprovalResponse, GrantScope, Operation, SandboxRestrictions, SocketAccess,
 };
 use openoxide_sandbox::{PostRunFinding, RuntimeDecision, RuntimeRequest, SandboxReport};
 use openoxide_store::audit::RequestedConfinement;
@@ -54,6 +54,19 @@ impl RunContext<'_> {
         );
         Operation { session: self.session, ..operation }
     }
+
+    fn connect_operation(&self, access: &SocketAccess) -> Operation {
+        let socket = access.socket.clone();
+        let input = json!({ "socket": socket });
+        let action = Action::Connect { socket };
+        let operation = call_operation::new_person_operation(
+            "Socket".to_owned(),
+            action,
+            input,
+            self.engine.cwd(),
+        );
+        Operation { session: self.session, ..operation }
+    }
 }
 
 impl CheckHost for RunContext<'_> {
@@ -76,6 +89,9 @@ impl RunHost for RunContext<'_> {
         match question {
             RuntimeRequest::Host { host, port } => {
                 self.decide_operation(&self.fetch_operation(host, *port), gone)
+            }
+            RuntimeRequest::Socket(access) => {
+                self.decide_operation(&self.connect_operation(access), gone)
             }
             RuntimeRequest::Change(change) => self.review_change(change, held, gone),
         }

@@ -27,6 +27,7 @@ fn launch(profile: SandboxRestrictions) -> LaunchConfig {
         limits: ResourceLimits::default(),
         terminal: false,
         has_reviewer: false,
+        granted_sockets: Default::default(),
         reviews_file_changes: false,
         published_ports: std::collections::BTreeSet::new(),
         registry: path("/r"),

@@ -1,0 +1,120 @@
+//! The handler of connections to sockets of the host. It decides which of them are reviewed, and
+//! makes the permitted ones.
+
+use std::{collections::BTreeSet, os::fd::OwnedFd, sync::Arc, time::Duration};
+
+use openoxide_protocol::SocketAccess;
+use rustix::{
+    io::Errno,
+    net::{SocketType, sockopt::socket_type},
+};
+
+use crate::{
+    host_sockets::host_socket::HostSocket,
+    interface::{RuntimeDecision, SandboxDenial},
+    runtime_reviews::{DenialLog, ReviewCoordinator},
+    seccomp::PendingSyscall,
+};
+
+/// The time that a person has to answer.
+const REVIEW_TIMEOUT: Duration = Duration::from_secs(60);
+/// The maximum number of open reviews.
+const MAX_OPEN_REVIEWS: usize = 8;
+/// The sockets at which glibc looks up names of users and hosts (nscd(8), nss-systemd(8),
+/// nss-resolve(8)).
+const NAME_SERVICES: [&str; 3] =
+    ["/run/nscd/socket", "/run/systemd/userdb/", "/run/systemd/resolve/io.systemd.Resolve"];
+
+/// A handler of connections to sockets of the host.
+pub(crate) struct HostSocketHandler {
+    granted: BTreeSet<SocketAccess>,
+    reviews: Option<Arc<ReviewCoordinator<SocketAccess>>>,
+    denials: Arc<DenialLog>,
+}
+
+/// A function that asks a reviewer about a connection. Its second argument returns true once the
+/// answer is not needed any more.
+pub(crate) type AskAboutSocket =
+    Box<dyn Fn(&SocketAccess, &dyn Fn() -> bool) -> RuntimeDecision + Send + Sync>;
+
+impl HostSocketHandler {
+    /// Creates a handler. The accesses in `granted` are permitted. Others are refused if `ask` is
+    /// `None`.
+    pub(crate) fn new(
+        granted: BTreeSet<SocketAccess>,
+        denials: Arc<DenialLog>,
+        ask: Option<AskAboutSocket>,
+    ) -> Self {
+        let reviews = ask.map(|ask| ReviewCoordinator::new(ask, REVIEW_TIMEOUT, MAX_OPEN_REVIEWS));
+        Self { granted, reviews, denials }
+    }
+
+    /// Connects the socket of a call to a socket of the host, if that is permitted.
+    ///
+    /// # Errors
+    /// Returns the error for the caller. A socket that does not exist is not a denial, because
+    /// glibc tries name services that often do not exist.
+    pub(crate) fn connect(
+        &self,
+        call: &PendingSyscall<'_>,
+        socket: &OwnedFd,
+        path: &[u8],
+    ) -> Result<(), Errno> {
+        if is_name_service(path) {
+            return call.open_path(path).and(Err(Errno::ACCESS));
+        }
+        let host_socket = HostSocket::resolve(call, path)?;
+        if !host_socket.has_trusted_owner() {
+            return Err(self.refuse(host_socket.path().as_str(), "it belongs to another user"));
+        }
+        if !matches!(socket_type(socket)?, SocketType::STREAM | SocketType::SEQPACKET) {
+            return Err(self.refuse(host_socket.path().as_str(), "only streams are supported"));
+        }
+        let access = SocketAccess::at_path(host_socket.path().as_str());
+        if !self.is_permitted(&access, || call.check_pending().is_ok()) {
+            if call.check_pending().is_ok() {
+                self.denials.record(SandboxDenial::UnixSocket { path: access.socket });
+            }
+            return Err(Errno::ACCESS);
+        }
+        host_socket.connect(socket)
+    }
+
+    /// Returns whether an access is granted or a reviewer approves it.
+    fn is_permitted(&self, access: &SocketAccess, is_waiting: impl Fn() -> bool) -> bool {
+        self.granted.contains(access)
+            || self.reviews.as_ref().is_some_and(|reviews| reviews.review(access, is_waiting))
+    }
+
+    /// Records that a socket cannot be reached, whatever rules say.
+    pub(crate) fn refuse(&self, socket: &str, reason: &str) -> Errno {
+        let (socket, reason) = (socket.to_owned(), reason.to_owned());
+        self.denials.record(SandboxDenial::UnreachableSocket { socket, reason });
+        Errno::ACCESS
+    }
+}
+
+/// Returns whether glibc looks up names at this path. Every program that looks up a user's name
+/// tries these sockets, and works without them.
+fn is_name_service(path: &[u8]) -> bool {
+    let path = path.strip_prefix(b"/var").unwrap_or(path);
+    NAME_SERVICES.iter().any(|service| path.starts_with(service.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn denied_name_services_are_not_reported() {
+        for (path, is) in [
+            ("/var/run/nscd/socket", true),
+            ("/run/nscd/socket", true),
+            ("/run/systemd/userdb/io.systemd.DynamicUser", true),
+            ("/run/docker.sock", false),
+            ("/home/x/run/nscd/socket", false),
+        ] {
+            assert_eq!(is_name_service(path.as_bytes()), is, "{path}");
+        }
+    }
+}
