@@ -168,6 +168,7 @@ fn new_files(decision: &Decision) -> impl Iterator<Item = AbsPath> {
         | Access::Exec(_)
         | Access::Read(_)
         | Access::Fetch { .. }
+        | Access::Socket(_)
         | Access::CallTool { .. }
         | Access::Delegate { .. }
         | Access::Repetition { .. }
