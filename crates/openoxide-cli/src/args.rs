@@ -24,7 +24,7 @@ pub(crate) use rules::{
     LintThreshold, RuleAddArgs, RuleRemoveArgs, RulesCommand, TestArgs,
 };
 pub(crate) use sandbox::{RunSandboxMode, SandboxCommand, SandboxRunArgs};
-pub(crate) use stage::StageCommand;
+pub(crate) use stage::{StageCommand, UndoArgs};
 pub(crate) use tools::ToolsCommand;
 use values::{parse_effect, parse_nonzero_duration, parse_scope, parse_since};
 
@@ -143,6 +143,8 @@ pub(crate) enum CliCommand {
     /// Show, commit or delete staged changes of `run --stage` that wait for a decision.
     #[command(subcommand)]
     Stage(StageCommand),
+    /// Undo what a `run --checkpoint` has changed, or list such runs.
+    Undo(UndoArgs),
     /// Codex: exact decisions of its policy, and its approval requests.
     #[command(subcommand)]
     Codex(CodexCommand),
@@ -344,6 +346,10 @@ pub(crate) struct RunArgs {
     /// Stage changes to writable directories, and ask for approval of the differences before they are made.
     #[arg(long)]
     pub(crate) stage: bool,
+    /// Keep the previous versions of the files that the command changes, so that `openoxide undo` can
+    /// restore them. The changes are made when the command has ended.
+    #[arg(long, conflicts_with_all = ["stage", "live"])]
+    pub(crate) checkpoint: bool,
     /// Ask about each file change that the sandbox would refuse, while the program waits.
     #[arg(long, conflicts_with = "stage")]
     pub(crate) live: bool,

@@ -77,6 +77,7 @@ fn run_subcommand(args: CliArgs) -> Result<ProgramExit, CliError> {
             Ok(commands::sandbox::run_sandbox_command(&verb, args.global)?)
         }
         CliCommand::Stage(verb) => commands::stage::run_stage_command(&verb, args.global),
+        CliCommand::Undo(undo) => commands::run::run_undo(&undo, args.global),
         CliCommand::Codex(verb) => commands::codex::run_codex_command(&verb, args.global),
         CliCommand::Schema { shape } => Ok(commands::schema::print_schema(shape)?),
         CliCommand::Completions { shell } => Ok(commands::generated_docs::print_completions(shell)),

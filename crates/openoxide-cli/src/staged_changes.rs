@@ -2,13 +2,16 @@
 
 mod change_list;
 mod content_diff;
+mod directory_summary;
 mod displayed_path;
 
 use std::{collections::BTreeMap, io};
 
 use openoxide_engine::describe_finding;
 use openoxide_protocol::{AbsPath, PresentationKind, RequestPresentation};
-use openoxide_sandbox::{CommitResult, SkippedChange, StagedChange, StagedChanges, StagingArea};
+use openoxide_sandbox::{
+    ChangeContents, CommitResult, SkippedChange, StagedChange, StagedChanges, StagingArea,
+};
 
 use displayed_path::display_path;
 use serde_json::{Value, json};
@@ -63,7 +66,7 @@ pub(crate) fn read_staged_changes(stage: &StagingArea) -> io::Result<StagedOutco
 
 /// Returns the list of files that would change, followed by the differences of the first files.
 pub(crate) fn present_changes(
-    stage: &StagingArea,
+    contents: &dyn ChangeContents,
     changes: &StagedChanges,
     cwd: &AbsPath,
 ) -> StagedPresentation {
@@ -72,8 +75,8 @@ pub(crate) fn present_changes(
     files.sort_by_key(|change| (change.before.is_none(), change.after.is_none()));
     let texts: Vec<_> = files
         .iter()
-        .take(change_list::MAX_SHOWN_FILES)
-        .map(|change| content_diff::diff_change(stage, change))
+        .take(change_list::count_named_files(&files))
+        .map(|change| content_diff::diff_change(contents, change))
         .collect();
     let list = change_list::render_list(&files, &texts, &changes.skipped, cwd);
     let content = list.clone() + &content_diff::render_diffs(&files, &texts, cwd);
@@ -138,15 +141,26 @@ fn is_implied_directory(change: &StagedChange, next: Option<&StagedChange>) -> b
 /// post-run findings. Returns whether all changes of the command were made.
 pub(crate) fn print_result(changes: &StagedChanges, committed: &CommitResult) -> bool {
     user_messages::print_line("openoxide: the files were changed");
+    let whole = print_not_made(changes, committed);
+    print_findings(committed);
+    whole
+}
+
+/// Prints the changes that were not made. Returns whether all were made.
+pub(crate) fn print_not_made(changes: &StagedChanges, committed: &CommitResult) -> bool {
     let skipped = [changes.skipped.as_slice(), &committed.skipped].concat();
     if !skipped.is_empty() {
         user_messages::print_line(NOT_APPLIED_MESSAGE);
     }
     print_skipped(&skipped);
+    skipped.is_empty()
+}
+
+/// Prints the post-run findings of a commit.
+pub(crate) fn print_findings(committed: &CommitResult) {
     for one in &committed.findings {
         user_messages::print_note(&describe_finding(one));
     }
-    skipped.is_empty()
 }
 
 /// Prints that staged changes wait for another decision, and the commands for it.
@@ -159,7 +173,7 @@ pub(crate) fn print_kept(stage: &StagingArea) {
 }
 
 /// Prints the changes that were skipped.
-fn print_skipped(left_out: &[SkippedChange]) {
+pub(crate) fn print_skipped(left_out: &[SkippedChange]) {
     for line in change_list::render_skipped(left_out) {
         user_messages::print_note(&line);
     }

@@ -57,6 +57,8 @@ pub struct ConfinementRecord {
     pub denials: Vec<String>,
     /// The findings after the command ended.
     pub findings: Vec<String>,
+    /// The checkpoint with the previous versions of the files that the command has changed.
+    pub checkpoint: Option<String>,
 }
 
 /// Returns the reason why a decision does not apply: the policy requires its record, and the record
@@ -170,8 +172,12 @@ impl AuditLog {
         confinement: ConfinementRecord,
     ) -> Result<u64, AuditError> {
         let ended = status.as_ref().ok();
-        let ConfinementRecord { enforcement: holding, denials: refused, findings: found } =
-            confinement;
+        let ConfinementRecord {
+            enforcement: holding,
+            denials: refused,
+            findings: found,
+            checkpoint,
+        } = confinement;
         self.append(&AuditEvent::Outcome(OutcomeRecord {
             decision_seq: of,
             status: ended.and_then(ExitStatus::code),
@@ -181,6 +187,7 @@ impl AuditLog {
             enforcement: holding,
             denials: refused,
             findings: found,
+            checkpoint,
         }))
     }
 

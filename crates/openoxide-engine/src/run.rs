@@ -130,7 +130,9 @@ impl PlannedRun<'_> {
             let (report, stage) = launcher.confined(&held, &places, host)?;
             host.on_attempt_ended(&report);
             let status = exit_status(report.outcome);
-            engine.record_outcome(record, &status, began, host.describe(&report), host);
+            let checkpoint = stage.as_ref().filter(|_| options.checkpoint).map(StagingArea::id);
+            let confinement = ConfinementRecord { checkpoint, ..host.describe(&report) };
+            engine.record_outcome(record, &status, began, confinement, host);
             host.on_quarantined_files(&report.findings);
             match retries.after(&report, &held) {
                 Some(again) => next = again,
@@ -201,7 +203,8 @@ impl Launcher<'_> {
             SandboxError::Setup { step, error: io::Error::other(error) }
         })?;
         let options = self.options;
-        let stage = options.stage.then(|| StagingArea::prepare(&registry, held)).transpose()?;
+        let is_staged = options.stage || options.checkpoint;
+        let stage = is_staged.then(|| StagingArea::prepare(&registry, held)).transpose()?;
         let cwd = canonicalize_or_keep(&self.operation.cwd);
         let launch = LaunchConfig {
             staging_directory: stage.as_ref().map(StagingArea::directory).transpose()?,

@@ -25,6 +25,9 @@ pub struct RunOptions<'a> {
     pub environment: Vec<(OsString, OsString)>,
     /// True if changes are staged and reviewed when the command has ended.
     pub stage: bool,
+    /// True if changes are staged, and made without a question when the command has ended. The
+    /// previous versions are kept.
+    pub checkpoint: bool,
     /// True if a person is asked about changes outside of the profile while the command runs.
     pub live: bool,
     /// The ports at which programs of the host can connect to the command in the sandbox.

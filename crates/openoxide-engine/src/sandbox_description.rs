@@ -20,6 +20,7 @@ impl ConfinementRecord {
         let stricter = stricter.map(|(clause, ..)| clause.as_str().to_owned()).collect();
         let backend = report.plan.backend.as_str().to_owned();
         Self {
+            checkpoint: None,
             enforcement: Some(EnforcementRecord { backend, stricter }),
             denials: report.denials.iter().map(describe_denial).collect(),
             findings: report.findings.iter().map(describe_finding).collect(),

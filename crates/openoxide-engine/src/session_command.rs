@@ -106,6 +106,7 @@ impl AgentSession {
             sandbox: Some(CallerRestriction::AsDecided),
             environment: engine.sandbox_environment(),
             stage: false,
+            checkpoint: false,
             live: false,
             published_ports: BTreeSet::new(),
             supervisor: &SUPERVISOR_ARGS,

@@ -78,8 +78,10 @@ pub use private_layers::{
 };
 #[cfg(target_os = "linux")]
 pub use staging::{
-    CommitResult, EntryKind, EntryState, SkippedChange, StagedChange, StagedChanges, StagingArea,
-    WaitingStage, drop_waiting_stage, list_waiting_stages, remove_excess_stages,
+    ChangeContents, Checkpoint, CheckpointSummary, CheckpointedCommit, CommitResult, EntryKind,
+    EntryState, NewCheckpoint, SkippedChange, StagedChange, StagedChanges, StagingArea,
+    WaitingStage, drop_waiting_stage, list_checkpoints, list_waiting_stages, new_stage_id,
+    recover_checkpoints, remove_excess_checkpoints, remove_excess_stages,
 };
 #[cfg(target_os = "linux")]
 pub use supervisor::{

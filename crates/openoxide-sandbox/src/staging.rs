@@ -9,9 +9,14 @@
 //! The engine prepares a staging area before a run, `init` mounts its overlays, and the command line
 //! shows and commits the changes.
 
+mod change_contents;
 mod change_source;
+mod checkpoint;
+mod checkpoint_record;
+mod checkpoint_writer;
 mod commit;
 mod commit_entry;
+mod commit_result;
 mod comparison;
 mod entry_state;
 mod extended_attributes;
@@ -26,8 +31,14 @@ mod tests;
 mod tree;
 mod waiting_stages;
 
-pub use commit::CommitResult;
+pub use change_contents::ChangeContents;
+pub use checkpoint::{
+    Checkpoint, CheckpointSummary, list_checkpoints, recover_checkpoints, remove_excess_checkpoints,
+};
+pub use checkpoint_writer::{CheckpointedCommit, NewCheckpoint};
+pub use commit_result::CommitResult;
 pub use entry_state::{EntryKind, EntryState};
+pub use stage_directory::new_stage_id;
 pub(crate) use stage_directory::{OverlayLayer, remove_stale};
 pub use staged_change::{SkippedChange, StagedChange, StagedChanges};
 pub use staging_area::StagingArea;

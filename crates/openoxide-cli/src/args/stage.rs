@@ -1,8 +1,8 @@
-//! The arguments of `stage`.
+//! The arguments of `stage` and `undo`.
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum StageCommand {
@@ -33,4 +33,20 @@ pub(crate) enum StageCommand {
         /// The name of the changes, or an unambiguous beginning of it.
         id: String,
     },
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct UndoArgs {
+    /// The checkpoint, or an unambiguous beginning of its name [default: the last one of this
+    /// project that was not undone].
+    pub(crate) id: Option<String>,
+    /// List the checkpoints.
+    #[arg(long, conflicts_with_all = ["id", "skip_changed"])]
+    pub(crate) list: bool,
+    /// Print one JSON object per line.
+    #[arg(long, requires = "list")]
+    pub(crate) json: bool,
+    /// Leave files that were changed after the run as they are, and undo the other changes.
+    #[arg(long)]
+    pub(crate) skip_changed: bool,
 }

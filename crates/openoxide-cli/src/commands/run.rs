@@ -1,12 +1,15 @@
 //! `run`: checks a command, asks for approval if needed, and runs it in the sandbox.
 
 mod approval;
+mod change_review;
+mod checkpoint_commit;
 pub(crate) mod confined_run;
 mod engine_opening;
 mod explicit_approval;
 mod quarantine_restore;
 mod run_endings;
 mod staged_commit;
+mod undo;
 mod waiting_stage;
 
 use std::{
@@ -40,12 +43,14 @@ use run_endings::{
     report_unanswered,
 };
 use staged_commit::StageReview;
+pub(crate) use undo::run_undo;
 pub(crate) use waiting_stage::commit_waiting_stage;
 
 /// Checks a command, asks for approval if needed, and runs it.
 pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     let engine = open_engine(args, global)?;
     waiting_stage::report_interrupted_commits(&engine);
+    checkpoint_commit::report_interrupted_undos(&engine);
     let target = RunTarget::from_args(args)?;
     let mut operation = target.to_operation(&engine);
     operation.session = args.session.unwrap_or(operation.session);
@@ -119,6 +124,9 @@ fn early_refusal(engine: &Engine, args: &RunArgs) -> Result<Option<EarlyRefusal>
     if args.stage && !is_usual {
         return Err(RunArgsError::RequiresSandbox("--stage").into());
     }
+    if args.checkpoint && !is_usual {
+        return Err(RunArgsError::RequiresSandbox("--checkpoint").into());
+    }
     let required = engine.sandbox_requirement().filter(|_| args.sandbox == RunSandboxMode::Off);
     Ok(required.map(|why| {
         let reason = format!("`--sandbox off` is refused: {why}");
@@ -177,6 +185,7 @@ impl RunTarget {
             sandbox: restriction(context.args.sandbox),
             environment,
             stage: context.args.stage,
+            checkpoint: context.args.checkpoint,
             live: context.args.live,
             published_ports: published_ports(&context.args.publish).map_err(RunArgsError::from)?,
             supervisor: &SUPERVISOR_ARGS,
@@ -189,8 +198,11 @@ impl RunTarget {
                 let ended = self.exit_for_status(status, context.engine);
                 let command = self.command_text();
                 stage
-                    .and_then(|stage| {
-                        StageReview::new(stage, &command, context).review_and_commit()
+                    .and_then(|stage| match context.args.checkpoint {
+                        true => {
+                            checkpoint_commit::commit_with_checkpoint(&stage, &command, context)
+                        }
+                        false => StageReview::new(stage, &command, context).review_and_commit(),
                     })
                     .unwrap_or(ended)
             }

@@ -15,6 +15,12 @@ pub(crate) enum StageError {
     /// Several names begin with this text.
     #[error("several staged changes begin with `{}`", escape_text(.0, LineMode::SingleLine))]
     Ambiguous(String),
+    /// No checkpoint has this name, or several names begin with it.
+    #[error("no checkpoint, or more than one, begins with `{}`", escape_text(.0, LineMode::SingleLine))]
+    UnknownCheckpoint(String),
+    /// The project has no checkpoint that can be undone.
+    #[error("no checkpoint of this project can be undone")]
+    NoCheckpoint,
     /// No staged change is at or below the named paths.
     #[error("no staged change is at or below the named paths")]
     NoSuchChange,
@@ -35,6 +41,9 @@ impl StageError {
     pub(super) const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotFound(_) | Self::Ambiguous(_) => Some("`openoxide stage list` shows them all"),
+            Self::UnknownCheckpoint(_) | Self::NoCheckpoint => {
+                Some("`openoxide undo --list` shows all checkpoints; `run --checkpoint` makes one")
+            }
             Self::NoSuchChange => Some("`openoxide stage show ID` lists the changes"),
             Self::Io(_) | Self::Registry(_) => None,
         }

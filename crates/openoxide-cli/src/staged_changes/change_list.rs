@@ -5,12 +5,13 @@ use openoxide_sandbox::{EntryKind, EntryState, SkippedChange, StagedChange};
 
 use super::{
     content_diff::ContentDiff,
+    directory_summary::{DirectoryGroup, group_by_directory},
     displayed_path::{display_path, to_visible_line},
 };
 
 /// The maximum number of files that are listed and shown. A person would not read a longer list.
 /// The prompt has the paths of all files.
-pub(super) const MAX_SHOWN_FILES: usize = 100;
+const MAX_SHOWN_FILES: usize = 100;
 
 /// Returns the lines. No line begins with `+` or `-`, so a line of a difference cannot be mistaken
 /// for one of them.
@@ -20,11 +21,46 @@ pub(super) fn render_list(
     left_out: &[SkippedChange],
     cwd: &AbsPath,
 ) -> String {
-    let named = files.iter().zip(texts).take(MAX_SHOWN_FILES);
-    let mut lines: Vec<_> = named.map(|(change, text)| render_change(change, text, cwd)).collect();
-    lines.extend(render_more(files.len()));
+    let named = count_named_files(files);
+    let shown = files.iter().zip(texts).take(named);
+    let mut lines: Vec<_> = shown.map(|(change, text)| render_change(change, text, cwd)).collect();
+    lines.extend(summarize_files(files.get(named..).unwrap_or_default(), cwd));
     lines.extend(self::render_skipped(left_out).map(|line| format!("stays     {line}")));
     lines.join("\n") + "\n"
+}
+
+/// Returns how many files are listed one by one: all, or of a long list the existing files that
+/// change, which come first.
+pub(super) fn count_named_files(files: &[&StagedChange]) -> usize {
+    match files.len() {
+        count if count <= MAX_SHOWN_FILES => count,
+        _ => {
+            let existing = files.iter().take_while(|change| change.before.is_some());
+            existing.count().min(MAX_SHOWN_FILES)
+        }
+    }
+}
+
+/// Returns a line for each directory with many changes.
+fn summarize_files(files: &[&StagedChange], cwd: &AbsPath) -> Vec<String> {
+    let kinds = [("changed", true, true), ("removed", true, false), ("new", false, true)];
+    let lines = kinds.into_iter().flat_map(|(word, before, after)| {
+        let is_kind = |change: &&&StagedChange| {
+            (change.before.is_some(), change.after.is_some()) == (before, after)
+        };
+        let paths = files.iter().filter(is_kind).map(|change| display_path(&change.path, cwd));
+        let groups = group_by_directory(&paths.collect::<Vec<_>>());
+        groups.into_iter().filter(|group| group.count > 0).map(move |group| {
+            let DirectoryGroup { path, count } = group;
+            let path = if path.is_empty() { "./".to_owned() } else { path };
+            if count == 1 {
+                format!("{word:<10}{path}")
+            } else {
+                format!("{word:<10}{path} ({count} files)")
+            }
+        })
+    });
+    lines.collect()
 }
 
 /// Returns a line for each skipped change, with the reason.

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use openoxide_protocol::AbsPath;
-use openoxide_sandbox::{EntryKind, EntryState, StagedChange, StagingArea};
+use openoxide_sandbox::{ChangeContents, EntryKind, EntryState, StagedChange};
 use similar::{ChangeTag, TextDiff};
 
 use super::displayed_path::display_path;
@@ -38,7 +38,7 @@ impl ContentDiff {
 }
 
 /// Compares the current content of a file with the staged one.
-pub(super) fn diff_change(stage: &StagingArea, change: &StagedChange) -> ContentDiff {
+pub(super) fn diff_change(contents: &dyn ChangeContents, change: &StagedChange) -> ContentDiff {
     let is_file = |thing: &EntryState| matches!(thing.kind, EntryKind::File(_));
     let (before, after) = (
         change.before.as_ref().filter(|one| is_file(one)),
@@ -48,10 +48,10 @@ pub(super) fn diff_change(stage: &StagingArea, change: &StagedChange) -> Content
         return ContentDiff::Unchanged;
     }
     let before = before.map_or(Some(String::new()), |one| {
-        read_text(one, || stage.read_before(change, MAX_FILE_BYTES))
+        read_text(one, || contents.read_before(change, MAX_FILE_BYTES))
     });
     let after = after.map_or(Some(String::new()), |one| {
-        read_text(one, || stage.read_after(change, MAX_FILE_BYTES))
+        read_text(one, || contents.read_after(change, MAX_FILE_BYTES))
     });
     match (before, after) {
         (Some(before), Some(after)) => diff_texts(&before, &after),

@@ -1,15 +1,18 @@
 //! Changes that are committed, whatever stores their contents.
 
-use std::{fs::File, io, os::fd::OwnedFd};
+use std::{fs::File, io, os::fd::OwnedFd, path::Path};
 
 use openoxide_protocol::SandboxRestrictions;
 
-use crate::staging::staged_change::StagedChange;
+use crate::staging::{entry_state::FileTime, staged_change::StagedChange};
 
 /// The contents of changes, and the directories that are changed.
 pub(super) trait ChangeSource {
     /// Returns the restrictions of the run. Nothing outside of them is changed.
     fn profile(&self) -> &SandboxRestrictions;
+
+    /// Returns the writable directories, with the time at which each was staged.
+    fn roots(&self) -> Vec<(&Path, FileTime)>;
 
     /// Returns the writable directory that contains the path of a change.
     ///

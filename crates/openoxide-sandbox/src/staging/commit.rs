@@ -7,27 +7,21 @@ use std::{
     process,
 };
 
+use openoxide_protocol::AbsPath;
+
 use crate::{
-    interface::PostRunFinding,
     post_run::quarantine_new_files,
     protected_paths::{ProtectedPaths, TemporaryPermissions},
     staging::{
         change_source::ChangeSource,
+        checkpoint_writer::{CheckpointWriter, CheckpointedCommit, NewCheckpoint},
         commit_entry::CommitTarget,
+        commit_result::CommitResult,
         entry_state::EntryState,
         staged_change::{SkippedChange, StagedChange, StagedChanges},
         staging_area::StagingArea,
     },
 };
-
-/// The result of a commit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CommitResult {
-    /// The changes that were not made, with the reasons.
-    pub skipped: Vec<SkippedChange>,
-    /// The findings that a person should look at now.
-    pub findings: Vec<PostRunFinding>,
-}
 
 impl StagingArea {
     /// Makes the changes that were shown to a person, path by path. An entry that has changed since
@@ -39,9 +33,28 @@ impl StagingArea {
     pub fn commit(&self, changes: &StagedChanges) -> io::Result<CommitResult> {
         let guarded = ProtectedPaths::find(&self.profile)?;
         self.set_committing(Some(process::id()))?;
-        let committed = apply_changes(self, changes, &guarded);
+        let committed = apply_changes(self, changes, &guarded, None);
         self.set_committing(None)?;
         Ok(committed)
+    }
+
+    /// Makes changes, and keeps the previous versions, so that they can be undone.
+    ///
+    /// # Errors
+    /// Returns an error if the checkpoint cannot be created. No change was made then.
+    pub fn commit_with_checkpoint(
+        &self,
+        registry: &AbsPath,
+        changes: &StagedChanges,
+        new: &NewCheckpoint<'_>,
+    ) -> io::Result<CheckpointedCommit> {
+        let guarded = ProtectedPaths::find(&self.profile)?;
+        let registry = Path::new(registry.as_str());
+        let mut writer = CheckpointWriter::create(registry, new, self, changes)?;
+        self.set_committing(Some(process::id()))?;
+        let committed = apply_changes(self, changes, &guarded, Some(&mut writer));
+        self.set_committing(None)?;
+        writer.finish(committed)
     }
 }
 
@@ -51,6 +64,7 @@ pub(super) fn apply_changes(
     source: &dyn ChangeSource,
     changes: &StagedChanges,
     guarded: &ProtectedPaths,
+    checkpoint: Option<&mut CheckpointWriter>,
 ) -> CommitResult {
     let all = &changes.changes;
     let turning: BTreeSet<&Path> = all
@@ -65,6 +79,7 @@ pub(super) fn apply_changes(
     let mut work = StageCommitter {
         source,
         protected_paths: guarded,
+        checkpoint,
         permissions: TemporaryPermissions::default(),
         result: CommitResult::default(),
     };
@@ -80,6 +95,8 @@ pub(super) fn apply_changes(
 struct StageCommitter<'a> {
     source: &'a dyn ChangeSource,
     protected_paths: &'a ProtectedPaths,
+    /// Records the previous versions.
+    checkpoint: Option<&'a mut CheckpointWriter>,
     permissions: TemporaryPermissions,
     result: CommitResult,
 }
@@ -108,6 +125,9 @@ impl StageCommitter<'_> {
                 .and_then(|spot| does(&spot))
         };
         let closed = |error: &io::Error| error.kind() == ErrorKind::PermissionDenied;
+        if let Err(error) = self.record_change(change) {
+            return self.skip_change(change, &error);
+        }
         let done = match self.is_protected(change) {
             true => Err(io::Error::other("is protected")),
             false => tried().or_else(|error| match change.host_path().parent() {
@@ -119,7 +139,28 @@ impl StageCommitter<'_> {
         };
         if let Err(error) = done {
             self.skip_change(change, &error);
+            if let Some(Err(error)) = self.checkpoint.as_deref_mut().map(CheckpointWriter::cancel) {
+                self.skip_change(change, &error);
+            }
         }
+    }
+
+    fn record_change(&mut self, change: &StagedChange) -> io::Result<()> {
+        let Some(writer) = self.checkpoint.as_deref_mut() else { return Ok(()) };
+        let reason = |error| {
+            io::Error::other(format!(
+                "cannot be changed, because its previous version cannot be kept: {error}"
+            ))
+        };
+        let added = match writer.add(self.source, change) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                let parent = change.host_path().parent();
+                let opened = parent.is_some_and(|parent| self.permissions.make_accessible(parent));
+                if opened { writer.add(self.source, change) } else { Err(error) }
+            }
+            added => added,
+        };
+        added.map_err(reason)
     }
 
     fn is_protected(&self, change: &StagedChange) -> bool {

@@ -41,11 +41,24 @@ impl StagingArea {
     /// Returns an error if the entries cannot be read, or if they exceed a limit. Nothing is known
     /// about the changes then.
     pub fn find_changes(&self) -> io::Result<StagedChanges> {
-        find_changes(self, &ProtectedPaths::find(&self.profile)?)
+        find_changes(self, &ProtectedPaths::find(&self.profile)?, false)
+    }
+
+    /// Does the same, and includes names that a rule cannot express. In the paths of these changes,
+    /// invalid UTF-8 is replaced.
+    ///
+    /// # Errors
+    /// As for [`Self::find_changes`].
+    pub fn find_changes_with_any_name(&self) -> io::Result<StagedChanges> {
+        find_changes(self, &ProtectedPaths::find(&self.profile)?, true)
     }
 }
 
-fn find_changes(stage: &StagingArea, guarded: &ProtectedPaths) -> io::Result<StagedChanges> {
+fn find_changes(
+    stage: &StagingArea,
+    guarded: &ProtectedPaths,
+    any_name: bool,
+) -> io::Result<StagedChanges> {
     let mut all = StagedChanges::default();
     for (number, root) in stage.roots.iter().enumerate() {
         let mut look = StageComparison {
@@ -54,6 +67,7 @@ fn find_changes(stage: &StagingArea, guarded: &ProtectedPaths) -> io::Result<Sta
             protected_paths: guarded,
             profile: &stage.profile,
             closed_modes: &stage.closed_modes,
+            any_name,
             result: all,
         };
         // Its own mode is not staged.
@@ -74,6 +88,8 @@ struct StageComparison<'a> {
     protected_paths: &'a ProtectedPaths,
     profile: &'a SandboxRestrictions,
     closed_modes: &'a RefCell<BTreeMap<u64, u32>>,
+    /// True if names that are not valid UTF-8 are included.
+    any_name: bool,
     result: StagedChanges,
 }
 
@@ -266,7 +282,12 @@ impl StageComparison<'_> {
     }
 
     fn host_path(&self, place: &ComparedEntry<'_>) -> Option<AbsPath> {
-        AbsPath::new(self.root.path.join(&place.relative_path).to_str()?).ok()
+        let path = self.root.path.join(&place.relative_path);
+        match path.to_str() {
+            Some(text) => AbsPath::new(text).ok(),
+            None if self.any_name => AbsPath::new(&path.to_string_lossy()).ok(),
+            None => None,
+        }
     }
 
     fn is_protected(&self, path: &AbsPath) -> bool {

@@ -171,6 +171,11 @@ impl EntryState {
         }
     }
 
+    /// Returns whether this is a file.
+    pub(super) const fn is_file(&self) -> bool {
+        matches!(self.kind, EntryKind::File(_))
+    }
+
     /// Returns whether this is a directory.
     #[must_use]
     pub fn is_directory(&self) -> bool {

@@ -54,7 +54,7 @@ impl StageDirectory {
         PlaceholderRegistry::open(&home)?;
         let _all = lock_directory(&home)?;
         loop {
-            let path = home.join(new_id());
+            let path = home.join(new_stage_id());
             match DirBuilder::new().mode(0o700).create(&path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -89,7 +89,8 @@ impl StageDirectory {
 }
 
 /// Returns a new name of eight hexadecimal digits. It need not be secret.
-fn new_id() -> String {
+#[must_use]
+pub fn new_stage_id() -> String {
     let random = RandomState::new().build_hasher().finish();
     format!("{:08x}", random & u64::from(u32::MAX))
 }

@@ -101,5 +101,11 @@ impl StageRecord {
 
 /// Returns the current time in seconds since 1970.
 pub(super) fn seconds_now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    millis_now() / 1000
+}
+
+/// Returns the current time in milliseconds since 1970.
+pub(super) fn millis_now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

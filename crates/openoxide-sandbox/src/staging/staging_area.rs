@@ -4,7 +4,7 @@ use std::{
     cell::RefCell,
     collections::BTreeMap,
     fs::File,
-    io::{self, Read as _},
+    io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
@@ -87,23 +87,6 @@ impl StagingArea {
             .with_step(|| "naming the stage directory".to_owned())
     }
 
-    /// Reads at most `most` bytes of the file that a change would replace.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read.
-    pub fn read_before(&self, change: &StagedChange, most: u64) -> io::Result<Vec<u8>> {
-        let root = self.find_root(change)?;
-        read_prefix(tree::open_file(TreeOwner::Host, &root.directory, &change.relative_path)?, most)
-    }
-
-    /// Reads at most `most` bytes of the file that a change would write.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read.
-    pub fn read_after(&self, change: &StagedChange, most: u64) -> io::Result<Vec<u8>> {
-        read_prefix(self.open_content(change)?, most)
-    }
-
     fn find_root(&self, change: &StagedChange) -> io::Result<&StagedRoot> {
         self.roots.get(change.root_index).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -114,6 +97,10 @@ impl ChangeSource for StagingArea {
         &self.profile
     }
 
+    fn roots(&self) -> Vec<(&Path, FileTime)> {
+        self.roots.iter().map(|root| (root.path.as_path(), root.started_at)).collect()
+    }
+
     fn root_directory(&self, change: &StagedChange) -> io::Result<&OwnedFd> {
         Ok(&self.find_root(change)?.directory)
     }
@@ -121,12 +108,6 @@ impl ChangeSource for StagingArea {
     fn open_content(&self, change: &StagedChange) -> io::Result<File> {
         tree::open_file(TreeOwner::Staged, &self.find_root(change)?.upper, &change.relative_path)
     }
-}
-
-fn read_prefix(file: File, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 impl StagedRoot {

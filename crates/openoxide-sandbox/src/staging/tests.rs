@@ -11,7 +11,8 @@ use openoxide_protocol::{AbsPath, SandboxRestrictions};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::staging::{
-    commit::CommitResult,
+    change_contents::ChangeContents as _,
+    commit_result::CommitResult,
     stage_directory::{self, OverlayLayer, remove_stale},
     staged_change::{SkippedChange, StagedChange, StagedChanges},
     staging_area::StagingArea,

@@ -177,6 +177,9 @@ pub struct OutcomeRecord {
     /// The findings after the run that a person should review.
     #[serde(alias = "found", skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
+    /// The checkpoint with the previous versions of changed files (`openoxide undo`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
 }
 
 /// The enforcement of a command's restrictions.

@@ -167,5 +167,8 @@ fn render_outcome(outcome: &OutcomeRecord) -> String {
             format!("; refused: {} and {} more", escape_text(one, LineMode::SingleLine), more.len())
         }
     };
-    format!("{how} after {seconds}.{millis:03} s{confined}{denials}")
+    let checkpoint = outcome.checkpoint.as_deref().map_or_else(String::new, |id| {
+        format!("; checkpoint {}", escape_text(id, LineMode::SingleLine))
+    });
+    format!("{how} after {seconds}.{millis:03} s{confined}{denials}{checkpoint}")
 }

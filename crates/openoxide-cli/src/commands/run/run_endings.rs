@@ -1,6 +1,6 @@
 //! Ends of a `run` that does not start the command, and their messages.
 
-use std::{env, iter};
+use std::{env, io, iter};
 
 use openoxide_adapters::quote_words;
 use openoxide_engine::{ReviewOutcome, ReviewRecord};
@@ -8,7 +8,10 @@ use openoxide_permission::OperationRefusal;
 use openoxide_protocol::ApprovalRequest;
 use openoxide_tui::{LineMode, escape_text};
 
-use crate::{args::RunArgs, commands::check, program_exit::ProgramExit, user_messages};
+use crate::{
+    args::RunArgs, commands::check, program_exit::ProgramExit, staged_changes::NO_CHANGE_MESSAGE,
+    user_messages,
+};
 
 /// The maximum number of rules that are shown in one line.
 const MAX_SHOWN_RULES: usize = 20;
@@ -55,6 +58,12 @@ pub(super) fn report_unanswered(
 pub(super) fn report_interruption(nothing: &str) -> ProgramExit {
     user_messages::print_line(&format!("openoxide: interrupted; {nothing}"));
     ProgramExit::Interrupted
+}
+
+/// Reports the error for which no file was changed.
+pub(super) fn report_failure(error: &io::Error) -> ProgramExit {
+    user_messages::print_error(&format!("{NO_CHANGE_MESSAGE}: {error}"));
+    ProgramExit::RunFailed
 }
 
 /// Returns the words of this call with all options but two: `--no-input`, because the command is to

@@ -1,31 +1,22 @@
 //! Commit of staged changes: one question to the gate about all files that would change.
 
-use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Instant};
+use std::{io, time::Instant};
 
-use openoxide_engine::{
-    CheckOptions, ConfinementRecord, InterruptedError, RecordOrigin, describe_finding, digest_call,
-    registry_directory,
-};
-use openoxide_permission::OperationRefusal;
-use openoxide_protocol::{AbsPath, Action, Operation};
-use openoxide_sandbox::{
-    CommitResult, StagedChange, StagedChanges, StagingArea, remove_excess_stages,
-};
+use openoxide_engine::registry_directory;
+use openoxide_protocol::AbsPath;
+use openoxide_sandbox::{StagedChanges, StagingArea, remove_excess_stages};
 use openoxide_store::UserEnvironment;
-use serde_json::{Value, json};
 
 use super::{
-    approval::{ApprovalResult, ApprovalVerdict},
-    confined_run::{RunContext, requested_confinement},
+    change_review::{ChangeReview, CommitPermission, CommitRefusal},
+    confined_run::RunContext,
     quarantine_restore,
-    run_endings::{report_interruption, report_refusal, report_unanswerable, report_unanswered},
+    run_endings::report_failure,
 };
 use crate::{
-    commands::call_operation,
     program_exit::ProgramExit,
     staged_changes::{
-        NO_CHANGE_MESSAGE, StagedOutcome, change_word, changes_to_show, present_changes,
-        print_kept, print_result, read_staged_changes,
+        NO_CHANGE_MESSAGE, StagedOutcome, print_kept, print_result, read_staged_changes,
     },
     user_messages,
 };
@@ -41,27 +32,6 @@ pub(super) struct StageReview<'a> {
     context: &'a RunContext<'a>,
     /// The paths to decide about, or none for all changes.
     selected_paths: &'a [AbsPath],
-}
-
-/// Permission to commit.
-struct CommitPermission {
-    /// The number of the audit record.
-    record_seq: Option<u64>,
-    /// True if a person has seen the changes.
-    was_shown: bool,
-}
-
-/// The reason for which no change is made.
-struct CommitRefusal {
-    exit: ProgramExit,
-    /// True if the changes wait for another decision.
-    is_undecided: bool,
-}
-
-impl CommitRefusal {
-    const fn undecided(exit: ProgramExit) -> Self {
-        Self { exit, is_undecided: true }
-    }
 }
 
 impl<'a> StageReview<'a> {
@@ -108,7 +78,7 @@ impl<'a> StageReview<'a> {
             // Exactly the changes that were shown are committed. Without a question, no time has
             // passed, and the commit itself checks each file.
             if !permitted.was_shown || self.stage.find_changes().is_ok_and(|now| now == changes) {
-                return self.commit(&changes, &wanted, permitted.record_seq);
+                return self.commit(&changes, &wanted, &permitted);
             }
             user_messages::print_line("openoxide: files changed in the meantime; asking again");
         }
@@ -125,54 +95,26 @@ impl<'a> StageReview<'a> {
 
     /// Asks for the commit, if the rules do not decide about it.
     fn ask_commit(&self, changes: &StagedChanges) -> Result<CommitPermission, CommitRefusal> {
-        let around = self.context;
-        let operation = Operation { session: around.session, ..edit_operation(changes, around) };
-        let shown = present_changes(&self.stage, changes, around.engine.cwd());
-        let options = CheckOptions {
-            title: Some(shown.title),
-            presentation: Some(shown.presentation),
-            ..CheckOptions::new(RecordOrigin::RUN, requested_confinement(around.args))
+        let id = self.stage.id();
+        let verb = ["openoxide", "stage", "commit", &id].map(str::to_owned);
+        let paths = self.selected_paths.iter().map(ToString::to_string);
+        let words: Vec<_> = verb.into_iter().chain(paths).collect();
+        let review = ChangeReview {
+            contents: &self.stage,
+            changes,
+            context: self.context,
+            title: None,
+            command_words: &words,
+            nothing: NO_CHANGE_MESSAGE,
         };
-        let approval = around.check_operation(&operation, options, None);
-        let ApprovalResult { verdict, review } = approval.map_err(|InterruptedError| {
-            CommitRefusal::undecided(report_interruption(NO_CHANGE_MESSAGE))
-        })?;
-        let unanswered = |review| report_unanswered(review, around.args, NO_CHANGE_MESSAGE);
-        if let Some(exit) = review.as_ref().and_then(unanswered) {
-            return Err(CommitRefusal::undecided(exit));
-        }
-        match verdict {
-            ApprovalVerdict::Allowed(permit) => {
-                let (record_seq, was_shown) = (permit.record_seq(), review.is_some());
-                match permit.redeem_for(&operation) {
-                    true => Ok(CommitPermission { record_seq, was_shown }),
-                    false => {
-                        let error = io::Error::other("the permit is for another operation");
-                        Err(CommitRefusal::undecided(report_failure(&error)))
-                    }
-                }
-            }
-            ApprovalVerdict::Denied(refusal) => Err(CommitRefusal {
-                exit: report_refusal(&refusal, NO_CHANGE_MESSAGE),
-                is_undecided: matches!(refusal, OperationRefusal::Denied(_)),
-            }),
-            ApprovalVerdict::Unanswerable(request) => {
-                user_messages::print_line(shown.file_list.trim_end());
-                let id = self.stage.id();
-                let verb = ["openoxide", "stage", "commit", &id].map(str::to_owned);
-                let paths = self.selected_paths.iter().map(ToString::to_string);
-                let words: Vec<_> = verb.into_iter().chain(paths).collect();
-                let exit = report_unanswerable(&request, &words, NO_CHANGE_MESSAGE);
-                Err(CommitRefusal::undecided(exit))
-            }
-        }
+        review.ask()
     }
 
     fn commit(
         &self,
         changes: &StagedChanges,
         wanted: &StagedChanges,
-        number: Option<u64>,
+        permitted: &CommitPermission,
     ) -> Option<ProgramExit> {
         let began = Instant::now();
         let committed = match self.stage.commit(wanted) {
@@ -184,25 +126,12 @@ impl<'a> StageReview<'a> {
         };
         let whole = print_result(wanted, &committed);
         quarantine_restore::offer_restore(self.context, &committed.findings);
-        self.record_commit(&committed, number, whole, began);
+        permitted.record(self.context, &committed, whole, began);
         if whole && wanted.changes.len() == changes.changes.len() {
             return self.discard(None);
         }
         self.print_kept();
         (!whole).then_some(ProgramExit::RunFailed)
-    }
-
-    fn record_commit(
-        &self,
-        committed: &CommitResult,
-        number: Option<u64>,
-        whole: bool,
-        began: Instant,
-    ) {
-        let status = ExitStatus::from_raw(if whole { 0 } else { 1 << 8 });
-        let found = committed.findings.iter().map(describe_finding).collect();
-        let record = ConfinementRecord { findings: found, ..ConfinementRecord::default() };
-        self.context.engine.record_outcome(number, &Ok(status), began, record, self.context);
     }
 }
 
@@ -232,28 +161,4 @@ impl StageReview<'_> {
         }
         exit
     }
-}
-
-/// Returns an edit of all paths, so that the rules for each of them apply.
-fn edit_operation(changes: &StagedChanges, around: &RunContext<'_>) -> Operation {
-    let paths = changes_to_show(changes).map(|change| change.path.to_string()).collect();
-    let changed: Vec<_> = changes_to_show(changes).map(change_to_json).collect();
-    // The approval is bound to the exact bytes of the staged changes; no one else writes there.
-    let states = Value::from(format!("{:?}", changes.changes));
-    let input = json!({ "changes": changed, "state": digest_call("", &states) });
-    call_operation::new_person_operation(
-        "Edit".to_owned(),
-        Action::Edit { paths },
-        input,
-        around.engine.cwd(),
-    )
-}
-
-fn change_to_json(change: &StagedChange) -> Value {
-    json!({ "file_path": change.path, "change": change_word(change) })
-}
-
-fn report_failure(error: &io::Error) -> ProgramExit {
-    user_messages::print_error(&format!("{NO_CHANGE_MESSAGE}: {error}"));
-    ProgramExit::RunFailed
 }

@@ -46,6 +46,7 @@ pub(super) fn run_args(cwd: &AbsPath) -> RunArgs {
         session: None,
         sandbox: RunSandboxMode::Auto,
         stage: true,
+        checkpoint: false,
         live: false,
         publish: Vec::new(),
         env: Vec::new(),

@@ -1,6 +1,7 @@
 //! Staged runs: a commit has the same result as a run that is not staged, and changes that are not
 //! committed leave no trace.
 
+mod checkpoints;
 mod fidelity;
 mod operations;
 mod waiting;
