@@ -146,7 +146,12 @@ fn refused_files_and_sockets_are_explained_and_the_hints_work() {
             "python3 -c 'import socket as s; s.socket(s.AF_UNIX).connect(\"../outside/socket\")'";
         let (status, lines) = run(&place, &[], connect);
         assert_eq!(status, Some(1));
-        assert_eq!(lines[0], "refused: the socket of a service outside, `../outside/socket`");
+        // `sandbox::sockets` applies this hint.
+        assert_eq!(
+            lines[0],
+            "refused: the socket of a service outside, `PLACE/outside/socket`; a rule \
+             `Socket(PLACE/outside/socket)` would allow it"
+        );
         let (status, lines) = run(&place, &[], "cat ~/.ssh/id_rsa");
         assert_eq!(status, Some(1));
         assert_eq!(lines[0], "refused: reading `PLACE/home/.ssh/id_rsa`");
