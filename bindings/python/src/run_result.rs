@@ -66,7 +66,8 @@ fn describe_denial(denial: &SandboxDenial) -> (&'static str, String) {
         SandboxDenial::Connect { host, port } => ("connect", format!("{host}:{port}")),
         SandboxDenial::Write { path } => ("write", path.to_string()),
         SandboxDenial::Read { path } => ("read", path.to_string()),
-        SandboxDenial::UnixSocket { path } => ("unix_socket", path.clone()),
+        SandboxDenial::UnixSocket { path: socket }
+        | SandboxDenial::UnreachableSocket { socket, .. } => ("unix_socket", socket.clone()),
     }
 }
 

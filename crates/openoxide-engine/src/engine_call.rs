@@ -105,7 +105,7 @@ mod tests {
         let project = AbsPath::new("/work/project").unwrap();
         let input = json!({
             "command": "git status", "file_path": "a.txt", "url": "https://example.org/",
-            "pattern": "*.rs",
+            "pattern": "*.rs", "socket": "/run/example.sock",
         });
         let patch = json!("*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch\n");
         let others = ["send_email", "mcp__server__tool"];
