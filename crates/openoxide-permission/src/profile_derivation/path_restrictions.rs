@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use openoxide_protocol::{AbsPath, Access, AccessRoute, Decision, PathAccess};
+use openoxide_protocol::{
+    AbsPath, Access, AccessDecision, AccessRoute, Decision, Effect, PathAccess,
+};
 
 use super::{
     confine_input::ProfileInput, git_repositories, granted_accesses::granted_accesses,
@@ -65,14 +67,22 @@ pub(super) fn protected_paths(
 }
 
 /// Returns the unreadable paths: paths that rules restrict from being read, secrets, and
-/// OpenOxide's own files, unless the decision reads them.
+/// OpenOxide's own files, unless the decision reads them. A mode reveals no file of OpenOxide,
+/// because its state contains the key that authenticates approvals.
 pub(super) fn unreadable_paths(ground: &ProfileInput<'_>, decision: &Decision) -> PathSet {
-    let mut paths: PathSet =
-        ground.restricted_paths.iter().chain(ground.openoxide_paths).cloned().collect();
+    let mut paths: PathSet = ground.restricted_paths.iter().cloned().collect();
     paths.extend(literal_rule_paths(ground, SubjectKind::Read, SubjectKind::ReadFromCwd));
     paths.extend(hidden_secret_paths(ground.home_directories, None));
     paths.retain(|path| !ground.is_allowed(Access::Read, path));
-    for path in granted_accesses(decision).filter_map(as_content_read).map(resolved_path) {
+    let own: PathSet = ground.openoxide_paths.iter().cloned().collect();
+    paths.extend(own.iter().cloned());
+    let named = decision.parts.iter().filter(|part| part.decision != Effect::Deny);
+    let by_mode = |part: &AccessDecision| part.decision == Effect::Allow && part.rule.is_none();
+    for (part, path) in named.filter_map(|part| Some((part, as_content_read(&part.access)?))) {
+        let path = resolved_path(path);
+        if by_mode(part) && is_below_any(&own, path) {
+            continue;
+        }
         reveal_path(&mut paths, path, ground.restricted_paths);
     }
     for own in granted_accesses(decision)

@@ -202,6 +202,14 @@ fn our_own_files_are_hidden_and_a_policy_in_doubt_names_no_host() {
     let world =
         World { own: vec![path("/x/state/ox")], ..World::new(&[(Allow, "WebFetch(domain:x.io)")]) };
     assert!(!world.confined(&[exec("make")]).may_read(&path("/x/state/ox/key")));
+    // A mode reveals the files of the user, and none of OpenOxide's.
+    let world = World { own: vec![path("/x/state/ox")], ..World::new(&[]) }
+        .mode(PermissionMode::BypassPermissions);
+    for accesses in [vec![exec("make")], vec![exec("cat x"), read("/x/state/ox/key")]] {
+        let found = world.confined(&accesses);
+        assert!(found.may_read(&path("/h/.ssh/id_rsa")), "{accesses:?}");
+        assert!(!found.may_read(&path("/x/state/ox/key")), "{accesses:?}");
+    }
     let context = EvaluationContext {
         mode: world.mode,
         cwd: &world.cwd,
