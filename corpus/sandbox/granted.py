@@ -1,5 +1,5 @@
 """Attempts against what lets work through: private layers of git and of caches, tracing, published ports, granted sockets, hosts by name, live and staged
-changes, undo, job control. Each runs `openoxide run` as a person would who lets the sandbox decide (mode `bypass_permissions`), and is judged on the host:
+changes, undo, job control. Each runs under `openoxide run`, as a program that a rule allows (`Bash(*)`) and of which nothing is known, and is judged on the host:
 afterwards the host's own git, shell and servers are used, and whatever the program managed to make them do shows there.
 
 usage: granted.py OPENOXIDE BASE UID [PREFIX,... [FLAGS]]    as root in a mount namespace of its own, or as the user UID itself; FLAGS such as --live
@@ -34,7 +34,7 @@ def drop():
         os.setuid(UID)
 
 
-ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": HOME, "LANG": "C.UTF-8", "USER": "ann", "TERM": "xterm", "OUT": OUT, "MARK": MARK, "EVIL": EVIL, "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true"}
+ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": HOME, "LANG": "C.UTF-8", "USER": "ann", "TERM": "xterm", "OUT": OUT, "MARK": MARK, "EVIL": EVIL, "GIT_TERMINAL_PROMPT": "0", "HISTFILE": "/dev/null", "GIT_EDITOR": "true"}
 
 
 def host(script, cwd=WS, seconds=30, **env):
@@ -43,10 +43,10 @@ def host(script, cwd=WS, seconds=30, **env):
     return run.stdout.decode(errors="replace")
 
 
-def policy(*rules, more=""):
+def policy(*rules, mode="accept_edits"):
     os.makedirs(HOME + "/.config/openoxide", exist_ok=True)
     with open(HOME + "/.config/openoxide/policy.toml", "w") as f:
-        f.write('mode = "bypass_permissions"\n%s\npermissions.allow = %s\n' % (more, json.dumps(rules)))
+        f.write('mode = "%s"\npermissions.allow = %s\n' % (mode, json.dumps(["Bash(*)", *rules])))
     own(HOME + "/.config")
 
 
@@ -62,13 +62,17 @@ def command(argv, flags=()):
 SAID = []
 
 
+def write_attempt(script, python):
+    with open(BASE + "/attempt", "w") as f:
+        # The sandbox passes no variables that it does not know.
+        f.write(("#!/usr/bin/python3\n" if python else "#!/bin/bash\nOUT='%s' EVIL='%s'\n" % (OUT, EVIL)) + script)
+    os.chmod(BASE + "/attempt", 0o755)
+    return [BASE + "/attempt"]
+
+
 def inside(script, *flags, python=False, cwd=WS, seconds=60):
     "what the hostile program does; its own words are kept"
-    name = WS + "/../attempt" if False else BASE + "/attempt"
-    with open(name, "w") as f:
-        f.write(script)
-    os.chmod(name, 0o644)
-    argv = command([("/usr/bin/python3" if python else "bash"), name], flags)
+    argv = command(write_attempt(script, python), flags)
     env = {k: v for k, v in ENV.items() if k not in ("GIT_EDITOR",)}
     run = subprocess.Popen(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=drop)
     try:
@@ -78,16 +82,14 @@ def inside(script, *flags, python=False, cwd=WS, seconds=60):
         out = run.communicate()[0] + b"TIMEOUT"
     text = out.decode(errors="replace")
     SAID.append(text)
-    if "unknown key" in text or "unexpected argument" in text or "is not a known tool" in text or "unknown tool" in text:
+    if "unknown key" in text or "unexpected argument '--" in text or "is not a known tool" in text or "unknown tool" in text or "nothing was run" in text:
         raise Absent(text[:300])
     return text
 
 
 def start(script, *flags, python=False, cwd=WS):
     "the same, in the background"
-    with open(BASE + "/attempt", "w") as f:
-        f.write(script)
-    return subprocess.Popen(command([("/usr/bin/python3" if python else "bash"), BASE + "/attempt"], flags), cwd=cwd, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=drop)
+    return subprocess.Popen(command(write_attempt(script, python), flags), cwd=cwd, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=drop)
 
 
 def finish(run, seconds=20):
@@ -178,7 +180,7 @@ def judged(name):
     faults += [k for k in sorted(set(before) | set(after)) if before.get(k) != after.get(k) and not k.endswith(".gitconfig.lock")]
     if any("SSHKEYSECRET" in text for text in SAID):
         faults.append("secret id_rsa")
-    return dict(id=name, verdict="escaped" if faults else "held", host=faults, said=("".join(SAID))[-400:])
+    return dict(id=name, verdict="escaped" if faults else "held", host=faults, said=("".join(SAID))[-4000:])
 
 
 # ---- git: what its private layers must not let through ---------------------------------------------------------------------------------------------------
@@ -436,6 +438,15 @@ def c_layer_by_name():
     text = inside("find ~/.local/state/openoxide -type f 2>/dev/null | head; cat ~/.cache/p/x; find / -xdev -name p -path '*cache*' 2>/dev/null | head -3; grep -o 'upperdir=[^,]*' /proc/self/mountinfo | head -3; for u in $(grep -o 'upperdir=[^,]*' /proc/self/mountinfo | cut -d= -f2); do ls $u && echo evil > $u/evil && echo REACHED; done; touch ~/.local/state/openoxide/evil && echo REACHED")
     host("rm -rf ../second")
     return ["another project's layer"] if "SECONDPLANT" in text and OX != "none" else ["the layer was reached"] if "REACHED" in text and OX != "none" else []
+
+
+@attempt
+def c_state_in_every_mode():
+    "OpenOxide's own state contains the key that authenticates approvals: no mode reveals it"
+    policy(mode="bypass_permissions")
+    inside("true")
+    text = inside("d=openox; find ~/.local/state/${d}ide -type f -exec head -c 20 {} +", cwd=WS)
+    return ["the state was read"] if "==>" in text and OX != "none" else []
 
 
 @attempt
@@ -697,7 +708,9 @@ for f in (lambda: a.sendto(b"HIT", p), lambda: a.connect(p) or a.send(b"HIT"), l
 def s_agent_is_not_a_signer():
     "a granted agent signs nothing that is not a login to a named host, and is not changed"
     host("ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519; eval $(ssh-agent -a ../agent.sock) > ../agent.env; echo $SSH_AGENT_PID > ../agent.pid; ssh-add -q ~/.ssh/id_ed25519", SSH_AUTH_SOCK=HOME + "/agent.sock")
-    policy("Socket(ssh-agent)", "Socket(ssh-agent:git.example.org)")
+    if "ED25519" not in host("ssh-add -l", SSH_AUTH_SOCK=HOME + "/agent.sock"):
+        raise Absent("no agent can be started here")
+    policy("Socket(ssh-agent)")
     ENV["SSH_AUTH_SOCK"] = HOME + "/agent.sock"
     try:
         text = inside("""
@@ -824,8 +837,9 @@ def i_names_of_this_machine():
         f.write(open("/etc/hosts").read() + "".join("%s %s\n" % (a, n) for n, a in names.items()))
     subprocess.run(["mount", "--bind", BASE + "/hosts", "/etc/hosts"], check=True)
     try:
-        policy(*("WebFetch(domain:%s)" % n for n in names), "WebFetch(domain:*.sbx.example)")
-        inside("import socket\nfor h in %r:\n    try: c = socket.create_connection((h, %d), 3); c.send(b'HIT'); print('connected', h)\n    except OSError as e: print(h, e)\n" % (list(names) + list(names.values()), port), python=True)
+        for mode in ("accept_edits", "bypass_permissions"):
+            policy(*("WebFetch(domain:%s)" % n for n in names), "WebFetch(domain:*.sbx.example)", mode=mode)
+            inside("import socket\nfor h in %r:\n    try: c = socket.create_connection((h, %d), 3); c.send(b'HIT'); print('connected', h)\n    except OSError as e: print(h, e)\n" % (list(names) + list(names.values()), port), python=True)
     finally:
         subprocess.run(["umount", "/etc/hosts"], check=True)
     time.sleep(.2)
@@ -856,25 +870,43 @@ def v_set_id_files():
     return [n for n in ("suid", "sgid", "both", "shared/x") if os.path.exists(WS + "/" + n) and os.stat(WS + "/" + n).st_mode & 0o6000]
 
 
-@attempt
-def v_undo_through_link():
-    "undo writes nothing through a link that was put in place of a directory since"
-    text = inside("echo changed > docs/f; echo changed > a", "--checkpoint")
+def checkpointed(script):
+    "a run whose changes can be taken back; neither staged nor live"
     if OX == "none":
         raise Absent("unconfined")
-    host("rm -rf docs; ln -s %s docs; echo mine > %s/f" % (OUT, OUT))
-    SAID.append(host("%s undo --yes 2>&1 || %s undo 2>&1" % (OX, OX)))
-    faults = ["undo wrote through a link"] if open(OUT + "/f").read() != "mine\n" else []
-    os.unlink(OUT + "/f")
+    kept, FLAGS[:] = FLAGS[:], []
+    try:
+        return inside(script, "--checkpoint")
+    finally:
+        FLAGS[:] = kept
+
+
+@attempt
+def v_undo_through_link():
+    "undo writes and removes nothing through links that were put in place since"
+    checkpointed("echo changed > docs/f; echo changed > a; mkdir -p deep/er; echo x > deep/er/f; rm tools/clean")
+    host("rm -rf docs deep tools a; ln -s $OUT docs; mkdir deep; ln -s $OUT deep/er; ln -s $OUT tools; ln -s $OUT/file a; echo mine > $OUT/f; echo mine > $OUT/clean")
+    policy("Edit(//**)")
+    SAID.append(host("%s undo --no-input < /dev/null; %s undo --skip-changed --no-input < /dev/null" % (OX, OX)))
+    faults = [n for n in ("f", "clean") if not os.path.exists(OUT + "/" + n) or open(OUT + "/" + n).read() != "mine\n"]
+    host("rm -f $OUT/f $OUT/clean")
     return faults
 
 
 @attempt
-def v_stage_cannot_be_committed_from_inside():
-    "a program neither sees nor commits changes that wait"
+def v_undo_of_what_a_run_made():
+    "a run leaves links and odd names; taking it back reaches nothing outside"
+    checkpointed("ln -s $OUT out; mkdir d; ln -s $OUT/file d/l; rm -rf docs; ln -s $OUT docs; mv tools t2; ln -s $OUT tools; mkdir '..x'; touch $'new\\nline' '..x/..'; echo x > a; rm a; ln -s $OUT/file a")
+    policy("Edit(//**)")
+    SAID.append(host("%s undo --no-input < /dev/null" % OX))
+
+
+@attempt
+def v_state_cannot_be_used_from_inside():
+    "a program neither sees nor takes stages, checkpoints and approvals"
     if OX == "none":
         raise Absent("unconfined")
-    text = inside("%s stage list; %s stage commit --yes 1; %s undo --yes; %s approve --all; %s trust; ls -la ~/.local/state/openoxide && echo SEEN" % ((OX,) * 5))
+    text = inside("%s stage list --json; %s undo --list --json; %s undo --no-input; %s approve 1; %s trust; ls -la ~/.local/state/openoxide/* && echo SEEN" % ((OX,) * 5))
     return ["the state was seen"] if "SEEN" in text else []
 
 
@@ -926,9 +958,7 @@ def j_terminal_input():
         os.chdir(WS)
         os.execvpe("bash", ["bash", "--norc", "-i"], dict(ENV, PS1="$ "))
     script = "import fcntl, os, signal, time\nprint('work' + 'ing', flush=True)\ntime.sleep(2)\nfor f in (0, 1, 2):\n    for c in b'%s\\n':\n        try: fcntl.ioctl(f, 0x5412, bytes([c]))\n        except OSError: pass\nprint('tried', flush=True)\n" % EVIL
-    with open(BASE + "/attempt", "w") as f:
-        f.write(script)
-    line = " ".join(command(["/usr/bin/python3", BASE + "/attempt"])).replace("--no-input ", "")
+    line = " ".join(command(write_attempt(script, True))).replace("--no-input ", "")
     seen = b""
 
     def until(word, seconds):
@@ -962,6 +992,10 @@ def main():
     os.makedirs(BASE, exist_ok=True)
     os.chmod(BASE, 0o755)
     own(BASE)
+    if os.getuid() == 0:  # ssh works for users with a name only.
+        with open(BASE + "/passwd", "w") as f:
+            f.write("ann:x:%d:%d::%s:/bin/bash\n" % (UID, UID, HOME) + open("/etc/passwd").read())
+        subprocess.run(["mount", "--bind", BASE + "/passwd", "/etc/passwd"], check=True)
     for name in ATTEMPTS:
         if not PICK or any(name.startswith(p) for p in PICK):
             print(json.dumps(judged(name)), flush=True)

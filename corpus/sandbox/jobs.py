@@ -6,7 +6,7 @@ usage: jobs.py OPENOXIDE BASE [--only PATTERN,...] [--as user|root|both] [--unde
 Root runs the jobs as root and as another user; anyone else runs them as that user. BASE is a directory outside of /tmp that every user can enter.
 --install installs the tools (jobs/tools.toml): Debian's packages if this is root, and those of PyPI and npm below BASE/tools. A job whose programs are
 missing is reported as `no tool`, and the exit code is then 1, as it is for a job that fails unconfined: nothing is skipped without a word.
---results writes one line of JSON per job, user and launcher (an existing file is completed); --page puts the table into that document.
+--results writes one line of JSON per job, user and launcher (an existing file is completed; with --missing, what passed is not run again); --page puts the table into that document.
 --cheap takes only jobs that need no network and neither a browser nor a JVM."""
 import argparse, fnmatch, json, os, pathlib, pwd, shutil, signal, subprocess, sys, time, tomllib
 from urllib.parse import urlsplit
@@ -26,7 +26,7 @@ def load():
         if file.name == "tools.toml":
             continue
         for job in tomllib.loads(file.read_text())["job"]:
-            jobs.append({"ecosystem": file.stem, "needs": [], "net": [], "env": {}, "setup": "", "check": "", "drive": "", "users": ["root", "user"], "seconds": 90, **job})
+            jobs.append({"ecosystem": file.stem, "needs": [], "net": [], "hosts": [], "env": {}, "setup": "", "check": "", "drive": "", "users": ["root", "user"], "seconds": 90, **job})
     names = [job["name"] for job in jobs]
     assert len(names) == len(set(names)), sorted(n for n in names if names.count(n) > 1)
     return jobs
@@ -65,13 +65,12 @@ def registries(base):
 
 
 def policy(args, jobs, hosts):
-    "the policy of all jobs: three lines. What this build does not know is left out, and named"
+    "the policy of all jobs. What this build does not know is left out, and named"
     allow = [*("WebFetch(domain:%s)" % h for h in sorted(set(sum(hosts.values(), [])))), *dict.fromkeys(r for job in jobs for r in job.get("rules", []))]
     unknown = [rule for rule in allow if subprocess.run([args.openoxide, "check", "--allow", rule, "-c", "true"], capture_output=True).returncode not in (0, 1)]
     allow = [rule for rule in allow if rule not in unknown]
     unknown and print("unknown to this build:", *unknown, file=sys.stderr)
-    ports = [job["port"] for job in jobs if "port" in job and "publish" in args.options]
-    return 'mode = "bypass_permissions"\npermissions.allow = %s\n%s' % (json.dumps(allow), "sandbox.publish = %s\n" % ports if ports else "")
+    return 'mode = "bypass_permissions"\npermissions.allow = %s\n' % json.dumps(allow)
 
 
 class Person:
@@ -128,16 +127,15 @@ def clear(path):
 def launch(person, launcher, job, hosts, project):
     script = job["run"].replace("$PORT", str(job.get("port")))
     line = ["bash", "-c", script]
-    names = sorted(set(sum((hosts[n] for n in job["net"]), [])))
-    passed = [x for name in job["env"] for x in ("--env", name)]
+    names = sorted({*sum((hosts[n] for n in job["net"]), []), *job["hosts"]})
     publish = ["--publish", str(job["port"])] if "port" in job and "publish" in person.args.options else []
     if launcher == "native":
         return line
     if launcher == "run":
-        return [person.args.openoxide, "run", "--no-input", "-c", script]
+        return [person.args.openoxide, "run", "--no-input", *publish, "-c", script]
     if launcher == "sandbox":
         return [person.args.openoxide, "sandbox", "run", "--no-input", *publish, "--net", ",".join(names) or "off", "--", *line]
-    network = [] if names else ["--unshare-net"]
+    network = [] if names or "port" in job else ["--unshare-net"]
     hidden = ["--tmpfs", str(person.home / ".ssh")] if (person.home / ".ssh").exists() else []
     return ["bwrap", "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", *network, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
             "--bind", str(project), str(project), *hidden, "--", *line]
@@ -256,6 +254,8 @@ def run(args):
             person.home.parent.mkdir(parents=True, exist_ok=True)
             missing = [n for n in job["needs"] if not shutil.which(n, path=person.env["PATH"])]
             for launcher in args.under.split(","):
+                if args.missing and results.get((job["name"], name, launcher), {}).get("result") == "pass":
+                    continue
                 row = {"result": "no tool", "message": ", ".join(missing)} if missing else attempt(person, launcher, job, hosts, rules)
                 row = {"job": job["name"], "as": name, "under": launcher, **row}
                 results[row_key(row)] = row
@@ -324,6 +324,7 @@ def main():
     parser.add_argument("--cheap", action="store_true")
     parser.add_argument("--install", action="store_true")
     parser.add_argument("--results")
+    parser.add_argument("--missing", action="store_true", help="run only what has no result in --results, or did not pass")
     parser.add_argument("--page")
     parser.add_argument("--print", dest="show")
     args = parser.parse_args()
