@@ -115,7 +115,7 @@ def add(T, G):
     @t
     def w2_everywhere():
         "a new file in each directory that can be seen"
-        mine = [WS, "/proc", "/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue"]; hit = []; n = 0
+        mine = [WS, "/proc", "/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/dev/openoxide"]; hit = []; n = 0
         # Private directories of tools: changes stay in the upper layer of an overlay.
         private = [l.split() for l in open("/proc/self/mountinfo")]
         mine += [f[4] for f in private if f[f.index("-") + 1] == "overlay" and f[4].startswith(HOME + "/")]
@@ -360,7 +360,7 @@ def add(T, G):
         return "escaped " + str(hit[:5])
     @t
     def k2_devices():
-        odd = [at + "/" + f for at, _, fs in os.walk("/dev") for f in fs if at != "/dev/pts" and f not in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "stdin", "stdout", "stderr", "fd")]
+        odd = [at + "/" + f for at, _, fs in os.walk("/dev") for f in fs if at != "/dev/pts" and not at.startswith("/dev/openoxide") and f not in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "stdin", "stdout", "stderr", "fd")]
         if not odd: raise OSError(errno.ENOENT, "none")
         return "escaped " + str(odd[:5])
     @t

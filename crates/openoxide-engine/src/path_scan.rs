@@ -116,6 +116,7 @@ mod tests {
             restricted_paths: &[],
             write_restricted_paths: &[],
             writable: &[],
+            git_directories: &[],
             all_hosts: false,
             host_network: false,
         };

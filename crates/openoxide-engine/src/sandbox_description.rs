@@ -96,6 +96,7 @@ pub fn describe_finding(found: &PostRunFinding) -> String {
                 display_path(path)
             )
         }
+        PostRunFinding::GitSettings { path, held, names } => describe_settings(path, held, names),
         PostRunFinding::SteeringFile { path, quarantined: Some(held) } => {
             let (path, held) = (display_path(path), display_path(held));
             format!(
@@ -123,6 +124,26 @@ pub fn describe_finding(found: &PostRunFinding) -> String {
         }
     }
 }
+
+/// Describes changed settings of `git` that were not applied. `names` is empty if the file is not
+/// understood.
+fn describe_settings(path: &AbsPath, held: &AbsPath, names: &[String]) -> String {
+    let (path, held) = (display_path(path), display_path(held));
+    let names: Vec<_> = names
+        .iter()
+        .take(MAX_NAMED_SETTINGS)
+        .map(|name| format!("`{}`", escape_text(name, LineMode::SingleLine)))
+        .collect();
+    let what = if names.is_empty() {
+        "the changes".to_owned()
+    } else {
+        format!("{} can make git run programs; the changes", names.join(", "))
+    };
+    format!("git configuration `{path}`: {what} are in `{held}`; replace the file if you want them")
+}
+
+/// The maximum number of settings of `git` that are named.
+const MAX_NAMED_SETTINGS: usize = 5;
 
 fn display_path(path: &AbsPath) -> String {
     escape_text(path.as_str(), LineMode::SingleLine)

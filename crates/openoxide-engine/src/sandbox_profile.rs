@@ -6,7 +6,7 @@ use openoxide_permission::{HomeDirectories, ProfileInput, derive_profile};
 use openoxide_protocol::{
     AbsPath, Decision, NetworkAccess, SandboxProfile, SandboxRestrictions, TempDirectories,
 };
-use openoxide_store::{NetworkSetting, SandboxSettings};
+use openoxide_store::{NetworkSetting, SandboxSettings, find_linked_repository};
 
 use crate::{
     check_host::CheckHost, engine::Engine, engine_warning::EngineWarning, error::ProfileError,
@@ -38,9 +38,12 @@ impl Engine {
         let (own, user) = (environment.openoxide_directories(), environment.home_directories());
         let settings = self.sandbox_settings();
         let writable: Vec<AbsPath> = settings.writable.iter().cloned().collect();
+        let git_directories: Vec<AbsPath> =
+            self.roots.iter().filter_map(find_linked_repository).collect();
         let ground = ProfileInput {
             openoxide_paths: &own,
             writable: &writable,
+            git_directories: &git_directories,
             ..self.new_confine_input(&user)
         };
         let seen = scan_restricted_paths(&ground);
@@ -87,6 +90,7 @@ impl Engine {
             restricted_paths: &[],
             write_restricted_paths: &[],
             writable: &[],
+            git_directories: &[],
             all_hosts: network == Some(NetworkSetting::Internet),
             host_network: network == Some(NetworkSetting::Host),
         }

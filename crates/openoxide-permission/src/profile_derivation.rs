@@ -17,7 +17,6 @@
 //! from rules: they are separate settings ([`ProfileInput::host_network`]).
 
 mod confine_input;
-mod git_repositories;
 mod granted_accesses;
 mod network_access;
 mod path_patterns;
@@ -26,10 +25,7 @@ mod protected_names;
 
 use openoxide_protocol::{Decision, Effect, SandboxProfile, SandboxRestrictions, TempDirectories};
 
-pub use self::{
-    confine_input::ProfileInput,
-    protected_names::{GIT_STEERING_NAMES, PROTECTED_ROOT_NAMES},
-};
+pub use self::{confine_input::ProfileInput, protected_names::PROTECTED_ROOT_NAMES};
 
 /// Returns the profile of an operation that may run: the policy or a person allowed each of its
 /// accesses.

@@ -12,6 +12,7 @@ mod landlock;
 mod mount_operations;
 mod mounts;
 mod namespace_limits;
+mod private_configs;
 mod private_overlays;
 mod private_tmpfs;
 mod program_terminal;

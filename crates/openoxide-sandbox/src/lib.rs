@@ -71,7 +71,7 @@ pub use interface::{
     SandboxDenial, SandboxError, SandboxReport,
 };
 #[cfg(target_os = "linux")]
-pub use post_run::restore_quarantined_file;
+pub use post_run::{restore_git_settings, restore_quarantined_file};
 #[cfg(target_os = "linux")]
 pub use private_layers::{
     ProjectLayers, clear_project_layers, list_project_layers, project_layer_directory,

@@ -3,11 +3,14 @@
 //!
 //! `supervisor` uses this module after every run, and `staging` after a commit.
 
+mod config_update;
 mod new_files;
 mod quarantine;
 mod steering_scan;
 
+pub(crate) use config_update::apply_private_configs;
+pub use config_update::restore_git_settings;
 pub(crate) use new_files::{limit_findings, quarantine_new_files, repository_hook_finding};
 pub(crate) use quarantine::quarantine_path;
 pub use quarantine::restore_quarantined_file;
-pub(crate) use steering_scan::{find_hard_links, find_new_repository_hooks};
+pub(crate) use steering_scan::{find_hard_links, find_new_repository_hooks, is_unsafe_git_entry};

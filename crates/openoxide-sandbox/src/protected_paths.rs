@@ -34,7 +34,11 @@ mod writable_roots;
 pub(crate) use directory_scan::{FileStamp, ScanResult, is_git_name, read_stamp};
 pub(crate) use directory_walk::{DirectoryWalk, WARNING_SCAN_LIMIT};
 pub(crate) use displayed_paths::{to_display_path, unsearched_finding};
-pub(crate) use git_config::GitSetting;
+pub(crate) use git_config::{
+    GitSetting,
+    config_changes::find_risky_changes,
+    private_config::{PrivateConfig, read_config_text},
+};
 pub(crate) use guarded_paths::{GuardKind, MountPlan, PlaceholderKind, ProtectedPaths};
 pub(crate) use hard_links::with_aliases;
 #[cfg(target_os = "linux")]

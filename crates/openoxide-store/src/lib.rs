@@ -53,4 +53,4 @@ pub use resolved_directory::{DirectoryState, ResolvedDirectory};
 pub use rule_append::append_line_once;
 pub use trust_store::{TrustRecord, TrustStore};
 pub use user_environment::UserEnvironment;
-pub use worktree::find_main_checkout;
+pub use worktree::{find_linked_repository, find_main_checkout};

@@ -5,7 +5,11 @@
 //! worktree only if the repository also names it, and if all files involved belong to this user.
 //! Any other directory is a separate project, which is not trusted.
 
-use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
+use std::{
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
 
 use openoxide_protocol::AbsPath;
 
@@ -19,31 +23,57 @@ const MAX_CONFIG_BYTES: u64 = 1 << 20;
 /// Returns the main checkout of a linked worktree, with links resolved. Returns `None` if the
 /// directory is not a linked worktree.
 ///
-/// The directory's `.git` is a file that names `MAIN/.git/worktrees/NAME`, and the `gitdir` file
-/// there names the same `.git` file. All of them belong to this user, and other users cannot write
-/// them. The following are not linked worktrees: a link that replaces a former worktree, a
-/// submodule, a worktree of a bare repository, a copy of a worktree, and a worktree that was moved
-/// without `git worktree repair`.
+/// The following are not linked worktrees here: a link that replaces a former worktree, a submodule,
+/// a worktree of a bare repository, a copy of a worktree, and a worktree that was moved without `git
+/// worktree repair`.
 #[must_use]
 pub fn find_main_checkout(directory: &AbsPath) -> Option<AbsPath> {
-    let link = Path::new(directory.as_str()).join(".git");
-    // The usual case needs one lookup: `.git` is not a file.
-    if !fs::symlink_metadata(&link).ok()?.is_file() {
-        return None;
-    }
-    let directory = Path::new(directory.as_str()).canonicalize().ok()?;
-    let named = read_owned_line(&link)?;
-    let admin = directory.join(named.strip_prefix("gitdir: ")?).canonicalize().ok()?;
-    let repository = find_repository(&admin)?;
-    let main = repository.parent()?;
-    let back = admin.join(read_owned_line(&admin.join("gitdir"))?);
-    let common = admin.join(read_owned_line(&admin.join("commondir"))?);
-    let mutual = back.file_name()? == ".git"
-        && is_canonical_path(back.parent()?, &directory)
-        && common.canonicalize().ok()? == repository;
-    let own = [&*directory, &*admin, repository, main].into_iter().all(is_owned_by_user);
-    let counts = mutual && own && main != directory && !is_bare(repository);
+    let LinkedWorktree { directory, repository } = LinkedWorktree::read(directory)?;
+    let main = repository.parent().filter(|_| repository.ends_with(".git"))?;
+    let counts = is_owned_by_user(main) && main != directory && !is_bare(&repository);
     AbsPath::new(main.to_str().filter(|_| counts)?).ok()
+}
+
+/// Returns the git directory of the repository that a linked worktree belongs to, with links
+/// resolved: that of its main checkout, or a bare repository. Returns `None` if the directory is not
+/// a linked worktree.
+#[must_use]
+pub fn find_linked_repository(directory: &AbsPath) -> Option<AbsPath> {
+    AbsPath::new(LinkedWorktree::read(directory)?.repository.to_str()?).ok()
+}
+
+/// A linked worktree, with links resolved.
+struct LinkedWorktree {
+    directory: PathBuf,
+    /// The git directory with the data of all worktrees.
+    repository: PathBuf,
+}
+
+impl LinkedWorktree {
+    /// Reads the files that connect a worktree and its repository.
+    ///
+    /// The directory's `.git` is a file that names `REPOSITORY/worktrees/NAME`, and the `gitdir` file
+    /// there names the same `.git` file. All of them belong to this user, and other users cannot
+    /// write them.
+    fn read(directory: &AbsPath) -> Option<Self> {
+        let link = Path::new(directory.as_str()).join(".git");
+        // The usual case needs one lookup: `.git` is not a file.
+        if !fs::symlink_metadata(&link).ok()?.is_file() {
+            return None;
+        }
+        let directory = Path::new(directory.as_str()).canonicalize().ok()?;
+        let named = read_owned_line(&link)?;
+        let admin = directory.join(named.strip_prefix("gitdir: ")?).canonicalize().ok()?;
+        let worktrees = admin.parent().filter(|path| path.ends_with("worktrees"))?;
+        let repository = worktrees.parent()?.to_owned();
+        let back = admin.join(read_owned_line(&admin.join("gitdir"))?);
+        let common = admin.join(read_owned_line(&admin.join("commondir"))?);
+        let mutual = back.file_name()? == ".git"
+            && is_canonical_path(back.parent()?, &directory)
+            && common.canonicalize().ok()? == repository;
+        let own = [&*directory, &*admin, &*repository].into_iter().all(is_owned_by_user);
+        (mutual && own).then_some(Self { directory, repository })
+    }
 }
 
 /// Returns the reason why a directory's `.git` file cannot be read. In that case its main checkout
@@ -63,12 +93,6 @@ pub(crate) fn unreadable_link_reason(directory: &AbsPath) -> Option<String> {
 fn is_canonical_path(path: &Path, directory: &Path) -> bool {
     let path = path.to_str().and_then(|path| AbsPath::new(path).ok());
     path.is_some_and(|path| Path::new(path.as_str()) == directory)
-}
-
-/// Returns the `.git` directory that contains a worktree's files in `.git/worktrees/NAME`.
-fn find_repository(admin: &Path) -> Option<&Path> {
-    let worktrees = admin.parent().filter(|path| path.ends_with("worktrees"))?;
-    worktrees.parent().filter(|path| path.ends_with(".git"))
 }
 
 /// Returns the only line of a file that only this user can write.

@@ -5,6 +5,7 @@ mod battery;
 mod bubblewrap;
 mod everyday_calls;
 mod explanations;
+mod git;
 mod jobs;
 mod large_projects;
 mod leftovers;

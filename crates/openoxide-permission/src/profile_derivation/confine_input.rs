@@ -36,6 +36,9 @@ pub struct ProfileInput<'a> {
     pub write_restricted_paths: &'a [AbsPath],
     /// The directories that a setting makes writable besides the roots.
     pub writable: &'a [AbsPath],
+    /// The git directories outside of the roots in which `git` keeps the data of a root: those of
+    /// linked worktrees. The caller has checked that they belong together.
+    pub git_directories: &'a [AbsPath],
     /// True if a setting allows all internet hosts. It has no effect if a rule about hosts asks or
     /// denies, because a profile cannot express exceptions.
     pub all_hosts: bool,

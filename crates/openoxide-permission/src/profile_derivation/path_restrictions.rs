@@ -7,8 +7,8 @@ use openoxide_protocol::{
 };
 
 use super::{
-    confine_input::ProfileInput, git_repositories, granted_accesses::granted_accesses,
-    path_patterns::literal_path, protected_names::PROTECTED_ROOT_NAMES,
+    confine_input::ProfileInput, granted_accesses::granted_accesses, path_patterns::literal_path,
+    protected_names::PROTECTED_ROOT_NAMES,
 };
 use crate::{
     rule::SubjectKind,
@@ -17,8 +17,8 @@ use crate::{
 
 type PathSet = BTreeSet<AbsPath>;
 
-/// Returns the writable paths: the roots and the directories that a setting adds, unless a rule
-/// restricts every edit in them, and exactly the paths outside of them that were granted by name.
+/// Returns the writable paths: the roots, their git directories and the directories that a setting
+/// adds, unless a rule restricts every edit in them, and exactly the paths outside of them that were granted by name.
 /// Paths that would make more files accessible than intended (the whole disk, home, secrets, system
 /// directories) are not included and are asked about when they are accessed.
 pub(super) fn writable_paths(ground: &ProfileInput<'_>, decision: &Decision) -> PathSet {
@@ -26,7 +26,8 @@ pub(super) fn writable_paths(ground: &ProfileInput<'_>, decision: &Decision) -> 
         return PathSet::new();
     }
     let added = ground.writable.iter().filter(|path| !ground.is_forbidden_root(path));
-    let roots = ground.context.roots.iter().chain(added);
+    let git = ground.git_directories.iter().filter(|path| !ground.is_forbidden_root(path));
+    let roots = ground.context.roots.iter().chain(added).chain(git);
     let roots = roots.filter(|root| root.parent().is_some() && !ground.restricts_all_edits(root));
     let mut writable: PathSet = roots.cloned().collect();
     let named = granted_accesses(decision)
@@ -62,7 +63,6 @@ pub(super) fn protected_paths(
     for path in granted_accesses(decision).filter_map(as_edit).filter(|path| !path.is_pattern) {
         candidates.remove(resolved_path(path));
     }
-    git_repositories::unprotect_repositories(ground, decision, &mut candidates);
     candidates
 }
 

@@ -27,6 +27,7 @@ struct World {
     own: Vec<AbsPath>,
     seen: Vec<AbsPath>,
     writable: Vec<AbsPath>,
+    git_directories: Vec<AbsPath>,
     all_hosts: bool,
     host_network: bool,
     mode: PermissionMode,
@@ -59,6 +60,7 @@ impl World {
             own: Vec::new(),
             seen: Vec::new(),
             writable: Vec::new(),
+            git_directories: Vec::new(),
             all_hosts: false,
             host_network: false,
             mode: PermissionMode::Default,
@@ -92,6 +94,7 @@ impl World {
             restricted_paths: &self.seen,
             write_restricted_paths: &[],
             writable: &self.writable,
+            git_directories: &self.git_directories,
             all_hosts: self.all_hosts,
             host_network: self.host_network,
         };
@@ -151,12 +154,9 @@ fn each_mode_has_its_profile() {
         let found = world.confined(&[read("/h/p/Makefile")]);
         let writes = mode != PermissionMode::Plan;
         assert_eq!(found.may_write(&path("/h/p/src/x.c")), writes, "{mode:?}");
-        for (held, why) in [
-            ("/h/p/.git/config", "protected"),
-            ("/h/p/.mcp.json", "protected"),
-            ("/h/x", "outside"),
-            ("/etc/hosts", "outside"),
-        ] {
+        for (held, why) in
+            [("/h/p/.mcp.json", "protected"), ("/h/x", "outside"), ("/etc/hosts", "outside")]
+        {
             assert!(!found.may_write(&path(held)), "{mode:?} {held}: {why}");
         }
         let reads_secrets = mode == PermissionMode::BypassPermissions;
@@ -227,6 +227,7 @@ fn our_own_files_are_hidden_and_a_policy_in_doubt_names_no_host() {
         restricted_paths: &[],
         write_restricted_paths: &[],
         writable: &[],
+        git_directories: &[],
         all_hosts: true,
         host_network: true,
     };
@@ -250,12 +251,11 @@ fn a_root_in_which_every_edit_is_restricted_is_not_writable() {
 /// Patterns and secrets by name are enforced for the paths that a scan found.
 #[test]
 fn scanned_paths_are_checked_one_by_one() {
-    let seen = ["/h/p/.env", "/h/p/a/b.pem", "/h/p/a/x.gen.rs", "/h/p/sub/.git", "/h/p/readme"];
+    let seen = ["/h/p/.env", "/h/p/a/b.pem", "/h/p/a/x.gen.rs", "/h/p/readme"];
     let world = World::new(&[(Deny, "Edit(*.gen.rs)"), (Deny, "Read(//**/*.private)")]).seen(&seen);
     let found = world.confined(&[exec("make all")]);
     assert!(!found.may_read(&path("/h/p/.env")) && !found.may_read(&path("/h/p/a/b.pem")));
     assert!(!found.may_write(&path("/h/p/a/x.gen.rs")));
-    assert!(!found.may_write(&path("/h/p/sub/.git/hooks/pre-commit")));
     assert!(found.may_write(&path("/h/p/readme")));
     let granted = world.confined(&[read("/h/p/.env")]);
     assert!(granted.may_read(&path("/h/p/.env")) && !granted.may_read(&path("/h/p/a/b.pem")));
@@ -303,7 +303,9 @@ fn steering_files_are_protected_unless_granted_by_name() {
         assert!(found.protected.contains(&path("/h/p").join(name)), "{name}");
     }
     let granted = World::new(&[]).confined(&[edit("/h/p/.mcp.json")]);
-    assert!(granted.may_write(&path("/h/p/.mcp.json")) && !granted.may_write(&path("/h/p/.git")));
+    assert!(
+        granted.may_write(&path("/h/p/.mcp.json")) && !granted.may_write(&path("/h/p/.claude"))
+    );
     let inner = World::new(&[]).confined(&[edit("/h/p/.claude/settings.json")]);
     assert!(!inner.may_write(&path("/h/p/.claude/settings.json")), "the rest of it would be open");
 }
@@ -345,7 +347,7 @@ fn a_directory_that_a_setting_opens_is_held_as_a_root() {
     assert_eq!(texts(&found.writable), ["/h/.cache/pip", "/h/p"], "and nothing that may never be");
     assert!(found.may_write(&path("/h/.cache/pip/x")));
     assert!(!found.may_write(&path("/h/.cache/pip/kept/x")));
-    assert!(!found.may_write(&path("/h/.cache/pip/.git/config")));
+    assert!(!found.may_write(&path("/h/.cache/pip/.mcp.json")));
     let denied = open(&[(Deny, "Edit(~/.cache/**)")], PermissionMode::Default);
     assert_eq!(texts(&denied.writable), ["/h/p"]);
     assert_eq!(texts(&open(&[], PermissionMode::Plan).writable), Vec::<&str>::new());
@@ -387,6 +389,7 @@ fn only_pattern_rules_that_are_not_built_in_need_a_scan() {
             restricted_paths: &[],
             write_restricted_paths: &[],
             writable: &[],
+            git_directories: &[],
             all_hosts: false,
             host_network: false,
         };
@@ -421,6 +424,7 @@ fn on_ground<R>(world: &World, ask: impl FnOnce(&ProfileInput<'_>) -> R) -> R {
         restricted_paths: &[],
         write_restricted_paths: &[],
         writable: &[],
+        git_directories: &[],
         all_hosts: false,
         host_network: false,
     })

@@ -12,7 +12,10 @@ use std::{
 use rustix::mount::{MountFlags, mount as mount_new};
 
 use crate::{
-    init::mount_operations::{attach_tree_at, clone_tree, open_without_links, set_path_attributes},
+    init::{
+        mount_operations::{attach_tree_at, clone_tree, open_without_links, set_path_attributes},
+        private_configs,
+    },
     sys::{MountAttributes, set_attributes},
 };
 
@@ -61,6 +64,7 @@ pub(super) fn mount_dev(devices: DeviceNodes, shared: OwnedFd) -> io::Result<()>
     fs::create_dir("/dev/pts")?;
     mount_new("devpts", "/dev/pts", "devpts", plain, TERMINAL_OPTIONS)?;
     fs::create_dir("/dev/shm")?;
+    private_configs::create_mount_points()?;
     set_path_attributes(
         "/dev",
         MountAttributes { set: MountAttributes::READ_ONLY, ..MountAttributes::default() },

@@ -35,6 +35,14 @@ pub(super) fn bind_over_itself(path: &Path, attributes: MountAttributes) -> io::
     attach_tree_at(&tree, &place)
 }
 
+/// Mounts a symbolic link over a file. The link is reached at the path of the file and cannot be
+/// removed, renamed or replaced there, because it is a mount point.
+pub(super) fn mount_link(link: &Path, path: &Path) -> io::Result<()> {
+    let place = open_without_links(path)?;
+    let tree = open_tree(CWD, link, clone_flags() | OpenTreeFlags::AT_SYMLINK_NOFOLLOW)?;
+    attach_tree_at(&tree, &place)
+}
+
 /// Clones a tree of mounts, so that it can be attached elsewhere.
 pub(super) fn clone_tree(path: &str) -> io::Result<OwnedFd> {
     let place = open_without_links(path)?;

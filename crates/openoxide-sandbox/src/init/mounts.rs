@@ -19,6 +19,7 @@ use crate::{
             attach_tree, attach_tree_at, bind_over_itself, bind_read_only, clone_tree,
             open_without_links, set_path_attributes,
         },
+        private_configs::PrivateConfigLayer,
         private_overlays,
         private_tmpfs::{self, PrivateTmpfs},
         staged_overlays,
@@ -29,8 +30,12 @@ use crate::{
     sys::{MountAttributes, set_attributes},
 };
 
-/// Creates all mounts.
-pub(super) fn mount_all(launch: &LaunchConfig, guards: &MountPlan) -> Result<(), SandboxError> {
+/// Creates all mounts. Returns the directory with the private copies of configuration, for the
+/// supervisor.
+pub(super) fn mount_all(
+    launch: &LaunchConfig,
+    guards: &MountPlan,
+) -> Result<OwnedFd, SandboxError> {
     set_path_attributes(
         "/",
         MountAttributes { private: true, recursive: true, ..MountAttributes::default() },
@@ -38,7 +43,7 @@ pub(super) fn mount_all(launch: &LaunchConfig, guards: &MountPlan) -> Result<(),
     .with_step(|| "making mounts private".to_owned())?;
     let devices = devices::clone_device_nodes().with_step(|| "cloning device nodes".to_owned())?;
     let (writable, shown) = (clone_writable_trees(launch)?, clone_visible_trees(launch)?);
-    let private = create_private_trees(launch)
+    let private = create_private_trees(launch, guards)
         .with_step(|| "creating directories for temporary files".to_owned())?;
     let everything = MountAttributes {
         set: MountAttributes::READ_ONLY | MountAttributes::NO_SETUID | MountAttributes::NO_DEVICES,
@@ -58,11 +63,12 @@ pub(super) fn mount_all(launch: &LaunchConfig, guards: &MountPlan) -> Result<(),
     for path in &guards.guards {
         bind_read_only(path).with_step(|| format!("guarding `{}`", path.display()))?;
     }
+    let configs = private.configs.attach(&guards.private_configs)?;
     let own = launch.staging_directory.iter().chain(&launch.layer_directory);
     for path in launch.profile.unreadable.iter().chain(own) {
         hide_path(path).with_step(|| format!("hiding `{path}`"))?;
     }
-    Ok(())
+    Ok(configs)
 }
 
 /// The trees that are private to the run.
@@ -70,10 +76,11 @@ struct PrivateTrees {
     temporary: Vec<(&'static str, OwnedFd)>,
     tool_directories: Vec<private_overlays::PrivateTree>,
     shared_memory: OwnedFd,
+    configs: PrivateConfigLayer,
 }
 
 /// Creates the private trees, before everything becomes read-only.
-fn create_private_trees(launch: &LaunchConfig) -> io::Result<PrivateTrees> {
+fn create_private_trees(launch: &LaunchConfig, guards: &MountPlan) -> io::Result<PrivateTrees> {
     let memory = PrivateTmpfs::mount(launch.limits)?;
     let is_private = launch.profile.temp == TempDirectories::Private;
     let (temporary, tool_directories) = if is_private {
@@ -83,8 +90,9 @@ fn create_private_trees(launch: &LaunchConfig) -> io::Result<PrivateTrees> {
         (Vec::new(), Vec::new())
     };
     let shared_memory = memory.create_shared_directory("shm")?;
+    let configs = PrivateConfigLayer::create(&guards.private_configs, &memory)?;
     memory.detach()?;
-    Ok(PrivateTrees { temporary, tool_directories, shared_memory })
+    Ok(PrivateTrees { temporary, tool_directories, shared_memory, configs })
 }
 
 /// Mounts the directories for temporary files, and the private directories of tools.

@@ -20,7 +20,10 @@ use rustix::{
     time::Timespec,
 };
 
-use crate::init::{mount_operations::bind_read_only, mounts::hide_path};
+use crate::{
+    init::{mount_operations::bind_read_only, mounts::hide_path, private_configs},
+    protected_paths::MountPlan,
+};
 
 /// The interval between searches for a missing guarded path, and the time after which a placeholder
 /// replaces it. A program that saves by removing and recreating a file needs a moment.
@@ -31,6 +34,8 @@ const SEARCH_TIME: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct RemountState {
     guards: Vec<PathBuf>,
+    /// Files that are covered with links to private copies, in the order of the copies.
+    private_configs: Vec<PathBuf>,
     unreadable: Vec<AbsPath>,
     /// A descriptor that reports when a mount was added or removed (proc_pid_mountinfo(5)).
     mount_table: OwnedFd,
@@ -41,14 +46,15 @@ pub(super) struct RemountState {
 }
 
 impl RemountState {
-    pub(super) fn new(guards: &[PathBuf], unreadable: Vec<AbsPath>) -> io::Result<Self> {
+    pub(super) fn new(plan: &MountPlan, unreadable: Vec<AbsPath>) -> io::Result<Self> {
         let mounts = File::open("/proc/self/mountinfo")?.into();
         // A hidden path is hidden again, not shown read-only.
         let hidden =
             |path: &PathBuf| unreadable.iter().any(|one| path.as_path() == Path::new(one.as_str()));
-        let guards = guards.iter().filter(|path| !hidden(path)).cloned().collect();
+        let guards = plan.guards.iter().filter(|path| !hidden(path)).cloned().collect();
         Ok(Self {
             guards,
+            private_configs: plan.private_configs.iter().map(|one| one.path.clone()).collect(),
             unreadable,
             mount_table: mounts,
             searching_since: None,
@@ -80,6 +86,11 @@ impl RemountState {
         for path in &self.guards {
             let covered = path.symlink_metadata().is_ok()
                 && (!is_uncovered(path) || is_mounted(bind_read_only(path))?);
+            missing.extend((!covered).then(|| path.clone()));
+        }
+        for (number, path) in self.private_configs.iter().enumerate() {
+            let covered = path.symlink_metadata().is_ok()
+                && (!is_uncovered(path) || is_mounted(private_configs::cover(path, number))?);
             missing.extend((!covered).then(|| path.clone()));
         }
         if missing.is_empty() && !passing {

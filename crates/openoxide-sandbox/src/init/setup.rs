@@ -41,7 +41,11 @@ fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, Sandbo
         .map_identity()
         .with_step(|| "keeping the user's identity in a user namespace".to_owned())?;
     namespace_limits::apply_limits(shares);
-    mounts::mount_all(launch, guards)?;
+    let configs = mounts::mount_all(launch, guards)?;
+    if !guards.private_configs.is_empty() {
+        let sent = wire.send(&InitMessage::PrivateConfigs, &[configs]);
+        sent.with_step(|| "reporting to the supervisor".to_owned())?;
+    }
     if !matches!(launch.profile.network, NetworkAccess::On) {
         set_up_network(launch, wire).with_step(|| "making a network".to_owned())?;
     }
@@ -49,8 +53,7 @@ fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, Sandbo
     identity::set_not_dumpable().with_step(|| "making the process undumpable".to_owned())?;
     let ended = reaper::child_exit_descriptor().with_step(|| "waiting for processes".to_owned())?;
     let unreadable = launch.profile.unreadable.iter().cloned().collect();
-    let kept =
-        RemountState::new(&guards.guards, unreadable).with_step(|| "watching mounts".to_owned())?;
+    let kept = RemountState::new(guards, unreadable).with_step(|| "watching mounts".to_owned())?;
     let child = sys::fork_into_namespaces(sys::NamespaceFlags::NONE)
         .with_step(|| "making a process".to_owned())?;
     match child {

@@ -138,6 +138,16 @@ pub enum PostRunFinding {
         /// The path in quarantine, so that the file is not run before a person has looked at it.
         quarantined: Option<AbsPath>,
     },
+    /// The program changed settings of a repository that can make `git` run something. The file is
+    /// unchanged.
+    GitSettings {
+        /// The configuration file.
+        path: AbsPath,
+        /// The version of the program.
+        held: AbsPath,
+        /// The names of these settings. They are unknown if the file is not understood.
+        names: Vec<String>,
+    },
     /// A new file that a program of the host executes or follows without being asked to: settings
     /// of an agent or an editor, configuration of a tool, a program that configuration names; or a
     /// directory that could not be searched for such files.

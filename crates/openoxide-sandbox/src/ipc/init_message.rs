@@ -25,6 +25,8 @@ pub(crate) enum InitMessage {
     Diagnostics,
     /// From inside: the outer end of the program's terminal.
     Terminal,
+    /// From inside: the directory with the private copies of configuration of `git`.
+    PrivateConfigs,
     /// From inside: the program is about to start. The seccomp listener for connect(2) is sent with
     /// it, if there is one.
     RestrictionsApplied {

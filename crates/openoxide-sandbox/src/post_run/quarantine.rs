@@ -42,9 +42,7 @@ pub(crate) fn quarantine_path(path: &Path) -> io::Result<PathBuf> {
 
 fn rename_to_quarantine(path: &Path) -> Result<PathBuf, Errno> {
     let (directory, name) = open_parent(path)?;
-    let random = std::iter::repeat_with(|| format!("{QUARANTINE_SUFFIX}.{}", random_number()));
-    for suffix in std::iter::once(QUARANTINE_SUFFIX.to_owned()).chain(random).take(MAX_ATTEMPTS) {
-        let aside = quarantine_name(name, &suffix);
+    for aside in quarantine_names(name) {
         match renameat_with(&directory, name, &directory, &aside, RenameFlags::NOREPLACE) {
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error),
@@ -52,6 +50,13 @@ fn rename_to_quarantine(path: &Path) -> Result<PathBuf, Errno> {
         }
     }
     Err(Errno::EXIST)
+}
+
+/// Returns the names in quarantine that are tried for a file, in order.
+pub(super) fn quarantine_names(name: &OsStr) -> impl Iterator<Item = OsString> {
+    let random = std::iter::repeat_with(|| format!("{QUARANTINE_SUFFIX}.{}", random_number()));
+    let suffixes = std::iter::once(QUARANTINE_SUFFIX.to_owned()).chain(random).take(MAX_ATTEMPTS);
+    suffixes.map(|suffix| quarantine_name(name, &suffix))
 }
 
 /// Returns a number that no program can guess, because the keys of the hash are random.
@@ -100,7 +105,7 @@ pub fn restore_quarantined_file(path: &AbsPath, held: &AbsPath) -> io::Result<()
 }
 
 /// Opens the parent directory without following symbolic links. Returns it with the name in it.
-fn open_parent(path: &Path) -> Result<(OwnedFd, &OsStr), Errno> {
+pub(super) fn open_parent(path: &Path) -> Result<(OwnedFd, &OsStr), Errno> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Errno::NOENT);
     };

@@ -1,7 +1,9 @@
 //! The scan after a run for new files in the writable directories that a program of the host would
 //! run.
 
-mod rebase_todo;
+mod git_index;
+mod git_links;
+mod git_state;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,6 +16,7 @@ use std::{
 
 use openoxide_protocol::SandboxRestrictions;
 
+pub(crate) use self::git_state::is_unsafe_entry as is_unsafe_git_entry;
 use crate::{
     interface::PostRunFinding,
     protected_paths::{
@@ -70,10 +73,15 @@ pub(crate) fn find_new_steering_files(
         collect_hooks_and_config(directory, &levels, ScanPhase::After, &mut hooks);
     });
     // Files that were known before are checked, even if the scan cannot reach them any more.
-    sight.rebase_todos.extend(refresh_stamps(&guarded.rebase_todos));
+    sight.git_state_files.extend(refresh_stamps(&guarded.git_state_files));
     hooks.extend(
-        changed_paths(sight.rebase_todos, &guarded.rebase_todos)
-            .filter(|path| rebase_todo::has_exec_line(path)),
+        changed_paths(sight.git_state_files, &guarded.git_state_files)
+            .filter(|path| git_state::is_unsafe(path)),
+    );
+    hooks.extend(
+        open.iter().flat_map(|directory| {
+            git_links::find_outward_links(directory, &roots, guarded.scan_time)
+        }),
     );
     let below = |path: &PathBuf| roots.iter().any(|root| path.starts_with(root) && path != root);
     let programs =

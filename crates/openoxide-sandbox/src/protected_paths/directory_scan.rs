@@ -19,8 +19,11 @@ use crate::protected_paths::{
     steering_files::{SteeringMatch, find_steering_files, hash_steering_names, is_steering_name},
 };
 
-/// The file with the remaining steps of a rebase, in its git directory.
-const REBASE_TODO_FILE: &str = "rebase-merge/git-rebase-todo";
+/// The files of a git directory with state that can make `git` run or write something: the index,
+/// which names the files that a checkout writes, the remaining steps of a rebase, and the merge
+/// strategy of a rebase or cherry-pick in progress, which is the name of a program.
+const STATE_FILES: [&str; 4] =
+    ["index", "rebase-merge/git-rebase-todo", "rebase-merge/strategy", "sequencer/opts"];
 
 /// The state of a file. No program can set the time of the last change (`st_ctime`) to a time in
 /// the past.
@@ -36,8 +39,9 @@ pub(crate) struct ScanResult {
     pub(crate) dot_git_entries: Vec<PathBuf>,
     /// Steering files.
     pub(crate) steering_files: BTreeMap<PathBuf, SteeringMatch>,
-    /// The files with the remaining steps of rebases, and their states.
-    pub(crate) rebase_todos: BTreeMap<PathBuf, FileStamp>,
+    /// The files of repositories with state that can make `git` run or write something, and their
+    /// stamps.
+    pub(crate) git_state_files: BTreeMap<PathBuf, FileStamp>,
     /// Directories that were not searched.
     pub(crate) unsearched_directories: Vec<PathBuf>,
     /// The directories that were visited.
@@ -94,8 +98,9 @@ impl ScanResult {
     fn add_repositories(&mut self, listing: &DirectoryListing<'_>) {
         if is_git_directory(listing) {
             self.repositories.push(listing.path.to_owned());
-            let todo = listing.path.join(REBASE_TODO_FILE);
-            self.rebase_todos.extend(read_stamp(&todo).map(|stamp| (todo, stamp)));
+            let files = STATE_FILES.iter().map(|name| listing.path.join(name));
+            let present = files.filter_map(|file| read_stamp(&file).map(|stamp| (file, stamp)));
+            self.git_state_files.extend(present);
         }
         if listing.contains(".git") {
             self.dot_git_entries.push(listing.path.join(".git"));

@@ -1,7 +1,9 @@
 //! The configuration of a git repository, parsed as `git` parses it (git-config(1), "Syntax"): the
 //! settings that make `git` run something, and those that make it read other files.
 
+pub(crate) mod config_changes;
 pub(crate) mod config_levels;
+pub(crate) mod private_config;
 
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
 
@@ -161,11 +163,17 @@ fn unescape(character: char) -> Option<&'static str> {
 /// Settings that name no command, in sections where other settings do. The format is `section.key`,
 /// or `section.*.key` with a subsection.
 const HARMLESS_SETTINGS: &[&str] = &[
+    "advice.detachedhead",
+    "advice.skippedcherrypicks",
     "branch.*.description",
     "branch.*.merge",
-    "branch.*.pushremote",
     "branch.*.rebase",
-    "branch.*.remote",
+    "branch.autosetupmerge",
+    "branch.autosetuprebase",
+    "branch.sort",
+    "checkout.defaultremote",
+    "color.ui",
+    "commit.verbose",
     "core.abbrev",
     "core.autocrlf",
     "core.bare",
@@ -173,11 +181,17 @@ const HARMLESS_SETTINGS: &[&str] = &[
     "core.checkstat",
     "core.commitgraph",
     "core.compression",
+    "core.deltabasecachelimit",
     "core.eol",
     "core.filemode",
+    "core.fsync",
     "core.ignorecase",
     "core.logallrefupdates",
     "core.longpaths",
+    "core.loosecompression",
+    "core.multipackindex",
+    "core.packedgitlimit",
+    "core.packedgitwindowsize",
     "core.precomposeunicode",
     "core.preloadindex",
     "core.protecthfs",
@@ -187,9 +201,11 @@ const HARMLESS_SETTINGS: &[&str] = &[
     "core.safecrlf",
     "core.sparsecheckout",
     "core.sparsecheckoutcone",
+    "core.splitindex",
     "core.symlinks",
     "core.trustctime",
     "core.untrackedcache",
+    "core.warnambiguousrefs",
     "core.whitespace",
     "diff.algorithm",
     "diff.renames",
@@ -199,41 +215,83 @@ const HARMLESS_SETTINGS: &[&str] = &[
     "extensions.refstorage",
     "extensions.relativeworktrees",
     "extensions.worktreeconfig",
+    "feature.manyfiles",
+    "fetch.parallel",
     "fetch.prune",
     "fetch.prunetags",
+    "fetch.recursesubmodules",
+    "fetch.unpacklimit",
+    "fetch.writecommitgraph",
     "gc.auto",
     "gc.autodetach",
+    "gc.autopacklimit",
+    "gc.pruneexpire",
+    "gc.reflogexpire",
+    "gc.reflogexpireunreachable",
+    "gc.writecommitgraph",
+    "index.sparse",
+    "index.threads",
     "index.version",
     "init.defaultbranch",
     "lfs.repositoryformatversion",
+    "log.date",
     "maintenance.auto",
+    "maintenance.strategy",
     "merge.conflictstyle",
     "merge.ff",
+    "merge.log",
+    "merge.renames",
+    "notes.displayref",
+    "notes.rewriteref",
+    "pack.depth",
+    "pack.packsizelimit",
+    "pack.threads",
+    "pack.window",
+    "pack.windowmemory",
     "pull.ff",
     "pull.rebase",
     "push.autosetupremote",
     "push.default",
+    "push.followtags",
+    "push.recursesubmodules",
+    "rebase.abbreviatecommands",
     "rebase.autosquash",
     "rebase.autostash",
+    "rebase.missingcommitscheck",
+    "rebase.rebasemerges",
+    "rebase.stat",
+    "rebase.updaterefs",
     "receive.denynonfastforwards",
     "remote.*.fetch",
     "remote.*.mirror",
     "remote.*.partialclonefilter",
     "remote.*.promisor",
     "remote.*.prune",
+    "remote.*.prunetags",
     "remote.*.push",
+    "remote.*.skipdefaultupdate",
+    "remote.*.skipfetchall",
     "remote.*.tagopt",
+    "rerere.autoupdate",
     "rerere.enabled",
+    "status.branch",
+    "status.short",
+    "status.showuntrackedfiles",
     "submodule.*.active",
     "submodule.*.branch",
     "submodule.*.fetchrecursesubmodules",
     "submodule.*.ignore",
     "submodule.*.shallow",
     "submodule.active",
+    "submodule.fetchjobs",
+    "submodule.propagatebranches",
     "submodule.recurse",
+    "tag.sort",
     "transfer.fsckobjects",
     "user.email",
     "user.name",
+    "user.useconfigonly",
+    "versionsort.suffix",
 ];
 
 impl GitSetting {
@@ -248,8 +306,15 @@ impl GitSetting {
     /// run commands every year. `directory` is the git directory in which the setting is read.
     pub(crate) fn is_harmless(&self, directory: &Path) -> bool {
         match self.name().as_str() {
-            "remote.*.url" | "remote.*.pushurl" | "submodule.*.url" => !self.value.contains("::"),
-            "submodule.*.update" => !self.value.starts_with('!'),
+            "branch.*.pushremote"
+            | "branch.*.remote"
+            | "remote.*.pushurl"
+            | "remote.*.url"
+            | "remote.pushdefault"
+            | "submodule.*.url" => is_plain_location(&self.value),
+            "submodule.*.update" => {
+                matches!(self.value.as_str(), "checkout" | "rebase" | "merge" | "none")
+            }
             "core.fsmonitor" => matches!(self.value.as_str(), "" | "false" | "no" | "off" | "0"),
             // With other values, git makes its files writable for every user.
             "core.sharedrepository" => {
@@ -275,6 +340,15 @@ impl GitSetting {
         };
         (runs && !self.is_harmless(directory)).then_some(self.value.as_str())
     }
+}
+
+/// Returns whether `git` itself accesses a remote repository, without another program
+/// (gitremote-helpers(7)): the name of a remote, a path, `host:path`, or a URL of a known scheme.
+fn is_plain_location(location: &str) -> bool {
+    const SCHEMES: &[&str] = &["file", "ftp", "ftps", "git", "git+ssh", "http", "https", "ssh"];
+    let has_known_scheme =
+        location.split_once("://").is_none_or(|(scheme, _)| SCHEMES.contains(&scheme));
+    has_known_scheme && !location.contains("::") && !location.starts_with('-')
 }
 
 /// Returns whether a worktree is in the checkout of its repository, where `git checkout` writes.

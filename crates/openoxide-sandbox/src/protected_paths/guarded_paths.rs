@@ -10,7 +10,8 @@ use crate::{
     interface::PostRunFinding,
     protected_paths::{
         directory_scan::FileStamp, directory_snapshot::DirectorySnapshot,
-        displayed_paths::unsearched_finding, program_sources::ProgramSource,
+        displayed_paths::unsearched_finding, git_config::private_config::PrivateConfig,
+        program_sources::ProgramSource,
     },
 };
 
@@ -32,10 +33,12 @@ pub(crate) struct ProtectedPaths {
     pub(crate) changeable_paths: BTreeSet<PathBuf>,
     /// The files that can name programs.
     pub(crate) program_sources: Vec<ProgramSource>,
-    /// The remaining steps of rebases in progress.
-    pub(crate) rebase_todos: BTreeMap<PathBuf, FileStamp>,
     /// The directories as they were listed.
     pub(crate) snapshot: Arc<DirectorySnapshot>,
+    /// The files of repositories with state that can make `git` run or write something.
+    pub(crate) git_state_files: BTreeMap<PathBuf, FileStamp>,
+    /// The time of the search, in seconds since 1970.
+    pub(crate) scan_time: i64,
 }
 
 /// The way in which a path is covered.
@@ -47,6 +50,8 @@ pub(crate) enum GuardKind {
     /// `AT_SYMLINK_NOFOLLOW`, `move_mount` without `MOVE_MOUNT_T_SYMLINKS`). Its target is guarded
     /// separately.
     Link,
+    /// A configuration file of `git`, of which the program changes a private copy.
+    PrivateConfig,
     /// A missing path. The placeholder that the placeholder registry creates there is covered like an
     /// existing path.
     Missing(PlaceholderKind),
@@ -70,23 +75,41 @@ pub(crate) struct MountPlan {
     /// Placeholders that are created only inside the sandbox, where nothing exists, before they are
     /// covered.
     pub(crate) placeholders: Vec<(PathBuf, PlaceholderKind)>,
+    /// Configuration files of `git` that are covered with private copies.
+    pub(crate) private_configs: Vec<PrivateConfig>,
 }
 
 impl ProtectedPaths {
     /// Returns the mount plan without these paths, which do not exist and cannot be created.
     pub(crate) fn mount_plan_without(&self, missing: &[PathBuf]) -> MountPlan {
-        let guards = self.guards.keys().filter(|path| !missing.contains(path)).cloned().collect();
-        MountPlan { pins: self.pins.iter().cloned().collect(), guards, placeholders: Vec::new() }
+        let private = self.guards.iter().filter(|(_, guard)| **guard == GuardKind::PrivateConfig);
+        // A file that cannot be copied is mounted read-only.
+        let private_configs: Vec<_> =
+            private.filter_map(|(path, _)| PrivateConfig::read(path)).collect();
+        let is_private = |path: &PathBuf| private_configs.iter().any(|one| one.path == *path);
+        let guards = self.guards.keys();
+        let guards = guards.filter(|path| !missing.contains(path) && !is_private(path));
+        MountPlan {
+            pins: self.pins.iter().cloned().collect(),
+            guards: guards.cloned().collect(),
+            placeholders: Vec::new(),
+            private_configs,
+        }
     }
 
     /// Returns the mount plan of a staged run, which creates nothing on the host.
     pub(crate) fn staged_mount_plan(&self) -> MountPlan {
         let missing = |(path, guard): (&PathBuf, &GuardKind)| match guard {
             GuardKind::Missing(placeholder) => Some((path.clone(), *placeholder)),
-            GuardKind::Present | GuardKind::Link => None,
+            GuardKind::Present | GuardKind::Link | GuardKind::PrivateConfig => None,
         };
         let placeholders = self.guards.iter().filter_map(missing).collect();
-        MountPlan { placeholders, ..self.mount_plan_without(&[]) }
+        MountPlan {
+            pins: self.pins.iter().cloned().collect(),
+            guards: self.guards.keys().cloned().collect(),
+            placeholders,
+            private_configs: Vec::new(),
+        }
     }
 
     /// Returns whether this directory could not be searched before the run.

@@ -8,6 +8,7 @@ use std::{
     mem,
     path::{Component, Path, PathBuf},
     sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use openoxide_protocol::{AbsPath, SandboxRestrictions};
@@ -79,9 +80,10 @@ struct ProtectedPathSearch {
     /// The settings of `git` that apply in every repository.
     global_settings: Vec<GitSetting>,
     program_sources: Vec<ProgramSource>,
-    rebase_todos: BTreeMap<PathBuf, FileStamp>,
     /// The directories as listed.
     snapshot: DirectorySnapshot,
+    git_state_files: BTreeMap<PathBuf, FileStamp>,
+    scan_time: i64,
 }
 
 impl ProtectedPathSearch {
@@ -96,8 +98,9 @@ impl ProtectedPathSearch {
             changeable_paths: BTreeSet::new(),
             global_settings: config_levels::read_global_settings(),
             program_sources: Vec::new(),
-            rebase_todos: BTreeMap::new(),
             snapshot: DirectorySnapshot::default(),
+            git_state_files: BTreeMap::new(),
+            scan_time: current_seconds(),
         }
     }
 
@@ -218,7 +221,7 @@ impl ProtectedPathSearch {
             .iter()
             .filter_map(|path| unsearched_finding(path))
             .collect();
-        self.rebase_todos = sight.rebase_todos;
+        self.git_state_files = sight.git_state_files;
         for path in sight.dot_git_entries {
             self.protect_gitdir_link(&path, &mut sight.repositories)?;
         }
@@ -340,14 +343,25 @@ impl ProtectedPathSearch {
         }
         self.protect_path(&directory.join("commondir"))?;
         if repository::has_worktree_config(&directory) {
-            self.protect_path(&directory.join("config.worktree"))?;
+            self.protect_config(&directory.join("config.worktree"))?;
         }
         if common_directory(&directory).is_none() {
             self.protect_path(&directory.join("hooks"))?;
-            self.protect_path(&directory.join("config"))?;
+            self.protect_config(&directory.join("config"))?;
         }
         self.add_program_sources(&directory);
         self.protect_external_paths(&directory)
+    }
+
+    /// Guards a configuration file of a repository. The program changes a private copy, unless the
+    /// profile protects the file or is a link.
+    fn protect_config(&mut self, path: &Path) -> io::Result<()> {
+        let is_guarded = path.ancestors().any(|above| self.guards.contains_key(above));
+        let end = self.protect_path(path)?;
+        if !is_guarded && end.is_some_and(|end| end == path && end.is_file()) {
+            self.insert_guard(path, GuardKind::PrivateConfig);
+        }
+        Ok(())
     }
 
     /// Guards hooks and configuration outside of the git directory, if they are in a writable
@@ -372,8 +386,9 @@ impl ProtectedPathSearch {
             unsearched_findings: unsearched,
             changeable_paths: changeable,
             program_sources: sources,
-            rebase_todos: todo,
             snapshot,
+            git_state_files,
+            scan_time,
             ..
         } = self;
         let covered =
@@ -389,10 +404,17 @@ impl ProtectedPathSearch {
             unsearched_findings: unsearched,
             changeable_paths: changeable,
             program_sources: sources,
-            rebase_todos: todo,
             snapshot: Arc::new(snapshot),
+            git_state_files,
+            scan_time,
         }
     }
+}
+
+/// Returns the current time in seconds since 1970.
+fn current_seconds() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(0)
 }
 
 /// Chooses the placeholder for a missing path. A name with an extension is the name of a file, and

@@ -143,10 +143,10 @@ impl PlaceholderRegistry {
         match guard {
             GuardKind::Missing(placeholder) => held.create(path, placeholder),
             // A run that has ended since the check has removed the placeholder.
-            GuardKind::Present | GuardKind::Link if is_missing(path) => {
+            GuardKind::Present | GuardKind::Link | GuardKind::PrivateConfig if is_missing(path) => {
                 held.create(path, PlaceholderKind::Directory)
             }
-            GuardKind::Present | GuardKind::Link => Ok(()),
+            GuardKind::Present | GuardKind::Link | GuardKind::PrivateConfig => Ok(()),
         }
     }
 

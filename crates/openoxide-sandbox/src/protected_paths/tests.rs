@@ -70,6 +70,7 @@ impl Place {
         let guard = |(path, how): (&PathBuf, &GuardKind)| match how {
             GuardKind::Present => short(path),
             GuardKind::Link => format!("{} @", short(path)),
+            GuardKind::PrivateConfig => format!("{} =", short(path)),
             GuardKind::Missing(PlaceholderKind::Directory) => format!("{} +", short(path)),
             GuardKind::Missing(PlaceholderKind::File(text)) => format!("{} +{text:?}", short(path)),
         };
@@ -154,8 +155,8 @@ fn of_a_repository_inside_hooks_and_configuration_are_guarded() {
     fs::remove_dir_all(place.path("w/libs/one/.git/hooks")).unwrap();
     let (pins, guards) = place.found(&["w"], &["w/.git"]);
     assert_eq!(pins, strings(&["w/libs", "w/libs/one", "w/libs/one/.git"]));
-    let parts =
-        ["commondir +\".\\n\"", "config", "hooks +"].map(|part| format!("w/libs/one/.git/{part}"));
+    let parts = ["commondir +\".\\n\"", "config =", "hooks +"]
+        .map(|part| format!("w/libs/one/.git/{part}"));
     assert_eq!(guards, [strings(&["w/.git"]), parts.to_vec()].concat());
 }
 
@@ -184,7 +185,7 @@ fn a_linked_worktree_leads_to_the_repository() {
     let expected = [
         "w/linked/.git",
         "w/main/.git/commondir +\".\\n\"",
-        "w/main/.git/config",
+        "w/main/.git/config =",
         "w/main/.git/hooks",
         "w/main/.git/worktrees/linked/commondir",
     ];
@@ -204,7 +205,7 @@ fn submodules_and_bare_repositories_are_found() {
         strings(&["w/.git", "w/.git/modules", "w/.git/modules/sub", "w/store", "w/sub"])
     );
     let parts = |base: &str| {
-        ["commondir +\".\\n\"", "config", "hooks"].map(|part| format!("{base}/{part}"))
+        ["commondir +\".\\n\"", "config =", "hooks"].map(|part| format!("{base}/{part}"))
     };
     let mut all = parts("w/.git").to_vec();
     all.extend(parts("w/.git/modules/sub"));

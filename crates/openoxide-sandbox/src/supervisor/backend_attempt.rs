@@ -11,6 +11,7 @@ use crate::{
     interface::{LaunchConfig, PostRunFinding, SandboxError, SandboxReport, SetupContext as _},
     ipc::{MessageSocket, ProgressWriter},
     network::PublishedListener,
+    post_run::apply_private_configs,
     protected_paths::{MountPlan, ProtectedPaths},
     resource_limits::{ControlGroup, ResourceShares},
     supervisor::{
@@ -138,6 +139,9 @@ impl BackendAttempt<'_> {
         Ok(end.map(|end| {
             let tail = relayed.finish(end);
             let mut found = aftermath.collect_findings();
+            if let Some(copies) = attendant.private_configs() {
+                found.extend(apply_private_configs(copies, &self.mount_plan.private_configs));
+            }
             // A staged run does not change files through other hard links.
             found.retain(|one| !(staged && matches!(one, PostRunFinding::HardLink { .. })));
             SandboxReport { findings: found, ..attendant.build_report(end, tail.as_ref()) }

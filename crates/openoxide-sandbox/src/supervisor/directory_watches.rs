@@ -37,6 +37,8 @@ pub(super) struct WatchEvents {
     pub(super) changed_directories: BTreeSet<PathBuf>,
     /// New files that programs of the host execute as soon as they exist.
     pub(super) run_when_present: Vec<PathBuf>,
+    /// New entries of git directories.
+    pub(super) git_entries: Vec<PathBuf>,
     /// All directories with a new name.
     pub(super) directories_with_new_names: BTreeSet<PathBuf>,
     /// True if there were too many events, so that some are missing.
@@ -121,6 +123,9 @@ impl WatchEvents {
         let path = directory.join(name);
         if is_run_when_present(&path) {
             self.run_when_present.push(path.clone());
+        }
+        if directory.iter().any(|name| name == ".git") {
+            self.git_entries.push(path.clone());
         }
         if is_directory {
             self.created_directories.push(path);

@@ -63,6 +63,7 @@ pub(super) struct SupervisorLoop<'a> {
     relay: Option<TerminalRelay>,
     reviews: &'a mut Option<ReviewRelay>,
     diagnostics: Option<OwnedFd>,
+    private_configs: Option<OwnedFd>,
     broker: Option<Arc<ConnectionBroker>>,
     listener_sender: Option<mpsc::Sender<(u16, Vec<OwnedFd>)>>,
     pair_sender: Option<mpsc::Sender<Vec<OwnedFd>>>,
@@ -109,6 +110,7 @@ impl<'a> SupervisorLoop<'a> {
             relay: None,
             reviews,
             diagnostics: None,
+            private_configs: None,
             broker: None,
             listener_sender: None,
             pair_sender: None,
@@ -223,6 +225,7 @@ impl<'a> SupervisorLoop<'a> {
                 self.attach_terminal(first).with_step(|| "joining the terminals".to_owned())?;
             }
             InitMessage::Diagnostics => self.diagnostics = first.last(),
+            InitMessage::PrivateConfigs => self.private_configs = first.last(),
             InitMessage::Listeners { port: Some(port) } => {
                 self.deliver_listeners(port, first.collect());
             }
@@ -348,6 +351,11 @@ impl<'a> SupervisorLoop<'a> {
                 }
             }
         })
+    }
+
+    /// Returns the directory with the private copies of configuration, if there is one.
+    pub(super) const fn private_configs(&self) -> Option<&OwnedFd> {
+        self.private_configs.as_ref()
     }
 
     /// Removes the placeholders of entries that disappeared, if they are still empty. No process is

@@ -27,7 +27,9 @@ use rustix::{
 
 use crate::{
     interface::PostRunFinding,
-    post_run::{find_new_repository_hooks, quarantine_path, repository_hook_finding},
+    post_run::{
+        find_new_repository_hooks, is_unsafe_git_entry, quarantine_path, repository_hook_finding,
+    },
     protected_paths::{
         DirectoryWalk, GitSetting, ProtectedPaths, find_external_hooks, git_config::config_levels,
         is_git_name, is_object_directory, is_run_when_present, outermost_roots, to_display_path,
@@ -167,6 +169,7 @@ impl RepositoryWatcher {
         changed.extend(self.repositories_with_hooks_elsewhere(&events));
         self.check(changed.into_iter().collect());
         self.quarantine_steering_files(&events.run_when_present);
+        self.quarantine_git_state(&events.git_entries);
         if events.is_incomplete {
             self.watch_below(&self.roots.clone());
         }
@@ -232,6 +235,19 @@ impl RepositoryWatcher {
             let (path, held) = (to_display_path(path), to_display_path(&held));
             let finding = path.map(|path| PostRunFinding::SteeringFile { path, quarantined: held });
             self.findings.extend(finding);
+        }
+    }
+
+    /// Quarantines new links in git directories that lead outside, and an index with names outside of
+    /// the checkout.
+    fn quarantine_git_state(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            if is_unsafe_git_entry(path, &self.roots, self.protected_paths.scan_time)
+                && !self.protected_paths.contains(path)
+            {
+                let repository = path.parent().unwrap_or(path).to_owned();
+                self.quarantine(path, &repository);
+            }
         }
     }
 

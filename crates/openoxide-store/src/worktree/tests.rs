@@ -1,6 +1,5 @@
 use std::{
     os::unix::fs::{PermissionsExt as _, symlink},
-    path::PathBuf,
     process::Command,
 };
 
@@ -39,6 +38,11 @@ impl Disk {
         find_main_checkout(&directory).map(|main| PathBuf::from(main.as_str()))
     }
 
+    fn repository_of(&self, name: &str) -> Option<PathBuf> {
+        let directory = AbsPath::new(self.path(name).to_str().unwrap()).unwrap();
+        find_linked_repository(&directory).map(|main| PathBuf::from(main.as_str()))
+    }
+
     fn is_worktree(&self, name: &str) -> bool {
         let main = self.main_of(name);
         assert!(main.is_none() || main == Some(self.path("main")), "{main:?}");
@@ -74,6 +78,23 @@ fn a_worktree_whose_links_are_relative_is_one() {
     fs::write(disk.path("w/.git"), "gitdir: ../main/.git/worktrees/w\n").unwrap();
     fs::write(disk.path("main/.git/worktrees/w/gitdir"), "../../../../w/.git\n").unwrap();
     assert!(disk.is_worktree("w"));
+}
+
+#[test]
+fn the_repository_of_a_worktree_can_be_bare() {
+    let disk = Disk::new();
+    disk.git(&["clone", "--quiet", "--bare", "main", "bare.git"]);
+    disk.git(&["-C", "bare.git", "worktree", "add", "--quiet", disk.path("b").to_str().unwrap()]);
+    disk.add("w");
+    assert_eq!(disk.repository_of("b"), Some(disk.path("bare.git")));
+    assert_eq!(disk.repository_of("w"), Some(disk.path("main/.git")));
+    assert_eq!(disk.repository_of("main"), None);
+    assert!(!disk.is_worktree("b"), "it has no main checkout");
+    fs::create_dir(disk.path("forged")).unwrap();
+    fs::copy(disk.path("b/.git"), disk.path("forged/.git")).unwrap();
+    assert_eq!(disk.repository_of("forged"), None);
+    disk.set_mode("bare.git/worktrees/b/gitdir", 0o666);
+    assert_eq!(disk.repository_of("b"), None, "others can write its entry");
 }
 
 /// Guards I11.

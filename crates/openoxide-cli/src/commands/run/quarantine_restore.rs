@@ -2,11 +2,11 @@
 
 use std::{
     fs::{self, File},
-    io::Read as _,
+    io::{self, Read as _},
 };
 
 use openoxide_protocol::{AbsPath, Action, Operation};
-use openoxide_sandbox::{PostRunFinding, restore_quarantined_file};
+use openoxide_sandbox::{PostRunFinding, restore_git_settings, restore_quarantined_file};
 use openoxide_tui::{LineMode, can_ask, escape_text};
 use serde_json::{Map, json};
 
@@ -23,14 +23,14 @@ const MAX_PREVIEW_BYTES: u64 = 2048;
 /// Asks whether all quarantined files are restored to where git runs them. The question is about
 /// one edit of all of them. Without approval they stay in quarantine.
 pub(super) fn offer_restore(around: &RunContext<'_>, found: &[PostRunFinding]) {
-    let held: Vec<_> = found.iter().filter_map(quarantined_paths).collect();
+    let held: Vec<_> = found.iter().filter_map(held_file).collect();
     if held.is_empty() || around.global.no_input || !can_ask() {
         return;
     }
-    let paths = || held.iter().map(|(path, _)| path.to_string());
+    let paths = || held.iter().map(|one| one.path.to_string());
     let shown = held.iter().take(MAX_SHOWN_FILES);
     let input: Map<_, _> =
-        shown.map(|(path, aside)| (path.to_string(), json!(read_preview(aside)))).collect();
+        shown.map(|one| (one.path.to_string(), json!(read_preview(one.held)))).collect();
     let action = Action::Edit { paths: paths().collect() };
     let operation = call_operation::new_person_operation(
         "Edit".to_owned(),
@@ -48,14 +48,27 @@ pub(super) fn offer_restore(around: &RunContext<'_>, found: &[PostRunFinding]) {
         permit.redeem_for(&Operation { session: around.session, ..operation })
     });
     if granted {
-        held.iter().for_each(|(path, aside)| restore_file(path, aside));
+        held.iter().for_each(restore_file);
     }
 }
 
-fn quarantined_paths(found: &PostRunFinding) -> Option<(&AbsPath, &AbsPath)> {
+/// A file that waits for a person.
+struct HeldFile<'a> {
+    path: &'a AbsPath,
+    /// Its name in quarantine.
+    held: &'a AbsPath,
+    restore: fn(&AbsPath, &AbsPath) -> io::Result<()>,
+}
+
+fn held_file(found: &PostRunFinding) -> Option<HeldFile<'_>> {
     match found {
         PostRunFinding::RepositoryHook { path, quarantined: Some(held) }
-        | PostRunFinding::SteeringFile { path, quarantined: Some(held) } => Some((path, held)),
+        | PostRunFinding::SteeringFile { path, quarantined: Some(held) } => {
+            Some(HeldFile { path, held, restore: restore_quarantined_file })
+        }
+        PostRunFinding::GitSettings { path, held, .. } => {
+            Some(HeldFile { path, held, restore: restore_git_settings })
+        }
         _ => None,
     }
 }
@@ -78,9 +91,9 @@ fn restore_title(count: usize) -> String {
     }
 }
 
-fn restore_file(path: &AbsPath, aside: &AbsPath) {
-    let shown = escape_text(path.as_str(), LineMode::SingleLine);
-    match restore_quarantined_file(path, aside) {
+fn restore_file(file: &HeldFile<'_>) {
+    let shown = escape_text(file.path.as_str(), LineMode::SingleLine);
+    match (file.restore)(file.path, file.held) {
         Ok(()) => user_messages::print_line(&format!("openoxide: restored `{shown}`")),
         Err(error) => user_messages::print_error(&format!("cannot restore `{shown}`: {error}")),
     }

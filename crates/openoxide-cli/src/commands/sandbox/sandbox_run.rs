@@ -17,7 +17,7 @@ use openoxide_sandbox::{
     CommandOutcome, LaunchConfig, ResourceLimits, SandboxError, SandboxReport, StagingArea,
     has_terminal, project_layer_directory, run_confined, supervise, supervise_with_backend,
 };
-use openoxide_store::UserEnvironment;
+use openoxide_store::{UserEnvironment, find_linked_repository};
 
 use super::{live_prompt::answer_request, staged_commit};
 use crate::{
@@ -127,6 +127,8 @@ fn new_restrictions(
     }
     let protected = protected_paths(args, &writable)?;
     let unreadable = unreadable_paths(args, &writable)?;
+    let repositories = writable.iter().filter_map(find_linked_repository).collect::<Vec<_>>();
+    let writable = writable.into_iter().chain(repositories).collect();
     let network = args.net.clone();
     Ok(SandboxRestrictions {
         writable,

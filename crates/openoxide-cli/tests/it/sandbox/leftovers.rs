@@ -147,8 +147,8 @@ fn files_in_read_only_directories_are_quarantined() {
 fn placeholders_do_not_hinder_programs_of_the_host() {
     let arena = Arena::new();
     let script = "echo started > started; while test ! -e go; do sleep 0.05; done; \
-                  for name in .claude .vscode .git .idea .codex; do echo x > $name/x; done; echo x > .mcp.json; \
-                  rm -rf .claude .vscode .git .mcp.json; rmdir .idea; mv .codex .codex2; chmod 0 .agents; true";
+                  for name in .claude .vscode .idea .codex; do echo x > $name/x; done; echo x > .mcp.json; \
+                  rm -rf .claude .vscode .mcp.json; rmdir .idea; mv .codex .codex2; chmod 0 .agents; true";
     let mut run = arena.run(&[], &["sh", "-c", script]);
     let mut run = run.stderr(std::process::Stdio::null()).spawn().unwrap();
     while !arena.path("w/started").exists() {

@@ -1,70 +1,33 @@
-//! Tests of write access to `.git` for commits.
+//! Tests of write access to repositories.
 
 use super::*;
 
-/// Covers the files under `.git` that make the next `git` run a program: git-config(1),
-/// gitrepository-layout(5), githooks(5).
+/// The sandbox protects what makes `git` run something, in any repository. The profile protects
+/// only what rules and settings name.
 ///
 /// Guards I30.
 #[test]
-fn committing_opens_the_repository_but_not_its_steering_files() {
-    let world = World::new(&[(Allow, "Bash(git *)")]);
-    for commit in ["git commit -m x", "git add .", "git stash", "git switch main"] {
-        let found = world.confined(&[exec(commit)]);
-        for open in [
-            "index.lock",
-            "HEAD",
-            "objects/ab/cd",
-            "refs/heads/main",
-            "COMMIT_EDITMSG",
-            "logs/HEAD",
-        ] {
-            assert!(found.may_write(&path("/h/p/.git").join(open)), "{commit}: {open}");
-        }
-        for kept in [
-            "config",
-            "config.worktree",
-            "hooks/pre-commit",
-            "modules/m/config",
-            "modules/m/hooks/x",
-            "worktrees/w/config.worktree",
-            "worktrees/w/gitdir",
-        ] {
-            assert!(!found.may_write(&path("/h/p/.git").join(kept)), "{commit}: {kept}");
-        }
-        assert!(!found.may_write(&path("/h/p/.claude/x")));
+fn every_command_may_change_repositories_unless_a_rule_restricts_it() {
+    for command in ["git commit -m x", "git rebase main", "make", "git worktree add x"] {
+        let found = World::new(&[]).confined(&[exec(command)]);
+        assert!(found.may_write(&path("/h/p/.git/HEAD")), "{command}");
+        assert!(!found.may_write(&path("/h/p/.claude/x")), "{command}");
     }
-    for other in [
-        "git config core.pager x",
-        "git remote add a b",
-        "git rebase main",
-        "git init",
-        "git status",
-        "make",
-        "./git commit",
-        "git -C x commit",
-        "gitx commit",
-        "git submodule add x",
-        "git worktree add x",
-    ] {
-        let found = world.confined(&[exec(other)]);
-        assert!(!found.may_write(&path("/h/p/.git/HEAD")), "{other}");
-    }
+    let restricted = World::new(&[(Deny, "Edit(.git/refs/**)")]);
+    assert!(!restricted.confined(&[exec("make")]).may_write(&path("/h/p/.git/refs/heads/x")));
+    let planned = World::new(&[]).mode(PermissionMode::Plan).confined(&[exec("git commit")]);
+    assert!(!planned.may_write(&path("/h/p/.git/HEAD")));
 }
 
 #[test]
-fn committing_opens_the_innermost_repository_and_follows_no_planted_direction() {
-    let seen = ["/h/p/sub/.git", "/h/p/sub/.git/commondir"];
-    let world = World::new(&[(Allow, "Bash(git *)")]).seen(&seen);
-    let Access::Exec(commit) = exec("git commit") else { panic!() };
-    let found = world
-        .confined(&[Access::Exec(ExecAccess { cwd: Some(path("/h/p/sub/x")), ..commit.clone() })]);
-    assert!(
-        found.may_write(&path("/h/p/sub/.git/index")) && !found.may_write(&path("/h/p/.git/index"))
-    );
-    assert!(!found.may_write(&path("/h/p/sub/.git/commondir")));
-    let plain = ExecAccess { normalized_argv: Some("git commit".split(' ').collect()), ..commit };
-    let argv = "git --no-pager commit".split(' ').collect();
-    let found = world.confined(&[Access::Exec(ExecAccess { argv, ..plain })]);
-    assert!(found.may_write(&path("/h/p/.git/index")));
+fn the_repository_of_a_linked_worktree_is_writable_unless_a_rule_restricts_it() {
+    let world = |rules: &[(Effect, &str)]| World {
+        git_directories: vec![path("/h/main/.git"), path("/h"), path("/h/.ssh")],
+        ..World::new(rules)
+    };
+    let found = world(&[]).confined(&[exec("git commit")]);
+    assert_eq!(texts(&found.writable), ["/h/main/.git", "/h/p"]);
+    assert!(!found.protected.iter().any(|path| path.as_str().starts_with("/h/main/.git/")));
+    let denied = world(&[(Deny, "Edit(~/main/**)")]).confined(&[exec("git commit")]);
+    assert_eq!(texts(&denied.writable), ["/h/p"]);
 }

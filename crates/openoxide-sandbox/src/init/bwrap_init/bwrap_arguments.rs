@@ -202,7 +202,10 @@ fn push_protected_binds(
     words: &mut BwrapArguments,
 ) -> Result<(), UnmountablePath> {
     let pins = mounted.pins.iter().map(|path| ("--bind", path));
-    for (option, path) in pins.chain(mounted.guards.iter().map(|path| ("--ro-bind", path))) {
+    // `bwrap` cannot mount a link, so there is no private copy of configuration.
+    let private = mounted.private_configs.iter().map(|one| &one.path);
+    let guards = mounted.guards.iter().chain(private).map(|path| ("--ro-bind", path));
+    for (option, path) in pins.chain(guards) {
         match kind(path) {
             HostEntryKind::Directory | HostEntryKind::File => words.bind(option, path),
             HostEntryKind::Missing | HostEntryKind::Link => {

@@ -1,0 +1,161 @@
+//! The configuration of repositories after a run: harmless changes of the private copies are
+//! applied, and others wait for a person.
+
+use std::{
+    ffi::OsStr,
+    fs::{File, Permissions},
+    io::{self, Write as _},
+    os::{fd::OwnedFd, unix::fs::PermissionsExt as _},
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use openoxide_protocol::AbsPath;
+use rustix::{
+    fs::{AtFlags, Mode, OFlags, ResolveFlags, openat, openat2, renameat, unlinkat},
+    io::Errno,
+};
+
+use crate::{
+    interface::PostRunFinding,
+    post_run::quarantine::{open_parent, quarantine_names},
+    protected_paths::{
+        PrivateConfig, find_risky_changes, read_config_text, to_display_path, with_access,
+    },
+};
+
+/// The number of attempts to get the lock of a configuration file, and the time between them. `git`
+/// holds it for as long as writing the file takes.
+const LOCK_ATTEMPTS: u32 = 20;
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(25);
+
+/// Applies the harmless changes of these files, whose copies are in a directory. Returns findings
+/// about files that stay unchanged because of other changes.
+#[must_use]
+pub(crate) fn apply_private_configs(
+    copies: &OwnedFd,
+    configs: &[PrivateConfig],
+) -> Vec<PostRunFinding> {
+    let applied = configs.iter().enumerate().filter_map(|(number, config)| {
+        // A program that removes its copy or replaces it with something else changes nothing.
+        let new = read_copy(copies, number, &config.path)?;
+        if new == config.text { None } else { apply_or_hold(config, &new) }
+    });
+    applied.collect()
+}
+
+/// Reads a copy. A program may have put anything in its place.
+fn read_copy(copies: &OwnedFd, number: usize, path: &Path) -> Option<Vec<u8>> {
+    let name = Path::new(&number.to_string()).join(path.file_name()?);
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    read_config_text(File::from(openat2(copies, name, flags, Mode::empty(), resolve).ok()?))
+}
+
+/// Writes the new content to the host's file, or next to it if a person has to decide.
+fn apply_or_hold(config: &PrivateConfig, new: &[u8]) -> Option<PostRunFinding> {
+    let directory = config.path.parent()?;
+    let risky = find_risky_changes(&config.text, new, directory);
+    if risky.as_ref().is_some_and(|names| names.is_empty()) && replace_config(config, new).is_ok() {
+        return None;
+    }
+    let held = hold_config(config, new).ok()?;
+    Some(PostRunFinding::GitSettings {
+        path: to_display_path(&config.path)?,
+        held: to_display_path(&held)?,
+        names: risky.unwrap_or_default().into_iter().collect(),
+    })
+}
+
+/// Replaces the host's file, if it is unchanged since the run began. Uses the lock of `git`,
+/// so that no `git` of the host writes it at the same time.
+fn replace_config(config: &PrivateConfig, new: &[u8]) -> io::Result<()> {
+    let (directory, name) = with_access(&config.path, || open_parent(&config.path))?;
+    let lock = LockedConfig::create(&directory, name)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let now = read_config_text(File::from(openat(&directory, name, flags, Mode::empty())?));
+    if now.as_deref() != Some(&config.text) {
+        return Err(io::ErrorKind::ResourceBusy.into());
+    }
+    lock.commit(new, config.mode)
+}
+
+/// Writes the program's version next to the host's file. Returns its path.
+fn hold_config(config: &PrivateConfig, new: &[u8]) -> io::Result<PathBuf> {
+    let (directory, name) = with_access(&config.path, || open_parent(&config.path))?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    for aside in quarantine_names(name) {
+        match openat(&directory, &aside, flags, Mode::from_raw_mode(config.mode & 0o666)) {
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+            Ok(file) => {
+                File::from(file).write_all(new)?;
+                return Ok(config.path.with_file_name(aside));
+            }
+        }
+    }
+    Err(Errno::EXIST.into())
+}
+
+/// Replaces a configuration file with the program's version, after a person has approved that.
+///
+/// # Errors
+/// Returns an error if the version does not exist any more, or if another program is changing the
+/// file.
+pub fn restore_git_settings(path: &AbsPath, held: &AbsPath) -> io::Result<()> {
+    let (path, held) = (Path::new(path.as_str()), Path::new(held.as_str()));
+    let (directory, name) = with_access(path, || open_parent(path))?;
+    let (same, aside) = open_parent(held)?;
+    let _lock = LockedConfig::create(&directory, name)?;
+    Ok(renameat(same, aside, &directory, name)?)
+}
+
+/// A configuration file that is locked in the way of `git`: a file with the suffix `.lock`, which is
+/// removed when this is dropped.
+struct LockedConfig<'a> {
+    directory: &'a OwnedFd,
+    name: &'a OsStr,
+    file: File,
+    is_committed: bool,
+}
+
+impl<'a> LockedConfig<'a> {
+    fn create(directory: &'a OwnedFd, name: &'a OsStr) -> io::Result<Self> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for _ in 1..LOCK_ATTEMPTS {
+            match openat(directory, lock_name(name), flags, Mode::from_raw_mode(0o600)) {
+                Err(Errno::EXIST) => thread::sleep(LOCK_RETRY_INTERVAL),
+                file => {
+                    return Ok(Self { directory, name, file: file?.into(), is_committed: false });
+                }
+            }
+        }
+        Err(Errno::EXIST.into())
+    }
+
+    /// Writes the new content and replaces the file.
+    fn commit(mut self, text: &[u8], mode: u32) -> io::Result<()> {
+        self.file.write_all(text)?;
+        self.file.set_permissions(Permissions::from_mode(mode))?;
+        renameat(self.directory, lock_name(self.name), self.directory, self.name)?;
+        self.is_committed = true;
+        Ok(())
+    }
+}
+
+impl Drop for LockedConfig<'_> {
+    fn drop(&mut self) {
+        // After a commit, another program may have locked the file.
+        if !self.is_committed {
+            _ = unlinkat(self.directory, lock_name(self.name), AtFlags::empty());
+        }
+    }
+}
+
+fn lock_name(name: &OsStr) -> PathBuf {
+    let mut lock = name.to_owned();
+    lock.push(".lock");
+    lock.into()
+}
