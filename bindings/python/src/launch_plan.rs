@@ -107,6 +107,7 @@ pub(crate) fn plan_launch(
         has_reviewer: false,
         granted_sockets: BTreeSet::new(),
         reviews_file_changes: false,
+        private_hosts: BTreeSet::new(),
         published_ports: BTreeSet::new(),
         limits: ResourceLimits { seconds: options.seconds, ..ResourceLimits::default() },
         registry: registry_directory(&environment).map_err(|error| error.to_string())?,

@@ -63,7 +63,7 @@ fn output_to_python(py: Python<'_>, output: OutputBuffer) -> PyResult<Bound<'_, 
 /// Returns the kind and the subject of a denial.
 fn describe_denial(denial: &SandboxDenial) -> (&'static str, String) {
     match denial {
-        SandboxDenial::Connect { host, port } => ("connect", format!("{host}:{port}")),
+        SandboxDenial::Connect { host, port, .. } => ("connect", format!("{host}:{port}")),
         SandboxDenial::Write { path } => ("write", path.to_string()),
         SandboxDenial::Read { path } => ("read", path.to_string()),
         SandboxDenial::UnixSocket { path: socket }

@@ -22,7 +22,12 @@ pub(crate) enum ReportedCommand {
 }
 
 /// Reports the fallback backend if one was used, the denials, and the findings to review.
-pub(crate) fn print_report(report: &SandboxReport, command: ReportedCommand) {
+/// `connection_hint` returns what would allow a denied connection.
+pub(crate) fn print_report(
+    report: &SandboxReport,
+    command: ReportedCommand,
+    connection_hint: &dyn Fn(&SandboxDenial) -> String,
+) {
     if SandboxBackend::HERE.first() != Some(&report.plan.backend) {
         user_messages::print_note(&fallback_note(&report.plan));
     }
@@ -32,7 +37,7 @@ pub(crate) fn print_report(report: &SandboxReport, command: ReportedCommand) {
         user_messages::print_line(&format!(
             "openoxide: refused: {}{}",
             describe_denial(denial),
-            remedy_hint(denial, command)
+            remedy_hint(denial, command, connection_hint)
         ));
     }
     for one in &report.findings {
@@ -87,25 +92,14 @@ fn fallback_note(plan: &EnforcementPlan) -> String {
 }
 
 /// Returns a hint at the rule or option that would allow the denied access, if there is one.
-fn remedy_hint(denial: &SandboxDenial, command: ReportedCommand) -> String {
+fn remedy_hint(
+    denial: &SandboxDenial,
+    command: ReportedCommand,
+    connection_hint: &dyn Fn(&SandboxDenial) -> String,
+) -> String {
     let quoted = |text: &str| escape_text(text, LineMode::SingleLine);
     match (denial, command) {
-        // The name server of this machine. Without a network, the name is not known.
-        (SandboxDenial::Connect { host, port: 53 }, ReportedCommand::Run) if is_address(host) => {
-            "; a program looked up a name: a rule `WebFetch(domain:NAME)` would allow that host"
-                .to_owned()
-        }
-        (SandboxDenial::Connect { host, port: 53 }, ReportedCommand::SandboxRun)
-            if is_address(host) =>
-        {
-            "; a program looked up a name: `--net NAME` would allow that host".to_owned()
-        }
-        (SandboxDenial::Connect { host, .. }, ReportedCommand::Run) => {
-            format!("; a rule `WebFetch(domain:{})` would allow it", quoted(host))
-        }
-        (SandboxDenial::Connect { host, .. }, ReportedCommand::SandboxRun) => {
-            format!("; `--net {}` would allow it", quoted(host))
-        }
+        (SandboxDenial::Connect { .. }, _) => connection_hint(denial),
         (SandboxDenial::Read { path }, ReportedCommand::SandboxRun) => {
             format!("; `--allow-read {}` would allow it", quoted(path.as_str()))
         }
@@ -134,6 +128,8 @@ fn remedy_hint(denial: &SandboxDenial, command: ReportedCommand) -> String {
     }
 }
 
-fn is_address(host: &str) -> bool {
-    host.parse::<IpAddr>().is_ok()
+/// Returns whether a denied connection is a lookup of a name at the name server of this machine.
+/// Without a network, the name is not known.
+pub(crate) fn is_name_lookup(denial: &SandboxDenial) -> bool {
+    matches!(denial, SandboxDenial::Connect { host, port: 53, .. } if host.parse::<IpAddr>().is_ok())
 }

@@ -270,7 +270,7 @@ pub use shell_job::shell_job_task;
 pub use supervisor_entry::run_as_supervisor;
 pub use tool_context::ToolContext;
 pub use tool_rules::evaluate_tool_rules;
-pub use url_host::connection_url;
+pub use url_host::connection_input;
 
 /// The guide for users of this crate, whose examples are tests.
 #[cfg(doctest)]

@@ -46,7 +46,10 @@ impl Remedy {
             SandboxDenial::Read { .. } => {
                 Self::Forbidden("a rule or the safety floor prevents reading it")
             }
-            SandboxDenial::Connect { host, port } if host.parse::<IpAddr>().is_err() => {
+            SandboxDenial::Connect { address: Some(_), .. } => {
+                Self::Forbidden("the name leads to an address that is not public")
+            }
+            SandboxDenial::Connect { host, port, .. } if host.parse::<IpAddr>().is_err() => {
                 Self::ReachableHost { host: host.clone(), port: *port }
             }
             SandboxDenial::Connect { .. } => {
@@ -169,8 +172,9 @@ mod tests {
         for beyond in ["/etc/new-there", "/home/me/new"] {
             assert_eq!(writing(beyond).kind(), RemedyKind::Inexpressible, "{beyond}");
         }
-        let connect =
-            |host: &str| remedy(&SandboxDenial::Connect { host: host.to_owned(), port: 443 });
+        let connect = |host: &str| {
+            remedy(&SandboxDenial::Connect { host: host.to_owned(), port: 443, address: None })
+        };
         assert_eq!(connect("169.254.169.254").kind(), RemedyKind::Inexpressible);
         assert_eq!(
             connect("api.example.org"),

@@ -226,6 +226,7 @@ impl Launcher<'_> {
             has_reviewer: true,
             granted_sockets: places.sockets.clone(),
             reviews_file_changes: options.live,
+            private_hosts: self.engine.private_hosts(),
             published_ports: published_ports(options, held),
             limits: limits(self.engine.sandbox_settings()),
             registry,

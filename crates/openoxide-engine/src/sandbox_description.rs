@@ -32,8 +32,10 @@ impl ConfinementRecord {
 #[must_use]
 pub fn describe_denial(denial: &SandboxDenial) -> String {
     match denial {
-        SandboxDenial::Connect { host, port } => {
-            format!("a connection to {}:{port}", escape_text(host, LineMode::SingleLine))
+        SandboxDenial::Connect { host, port, address } => {
+            let leads = address.map(|refused| format!(", which leads to {}", refused.address));
+            let leads = leads.unwrap_or_default();
+            format!("a connection to {}:{port}{leads}", escape_text(host, LineMode::SingleLine))
         }
         SandboxDenial::Write { path } => {
             format!("changing `{}`", escape_text(path.as_str(), LineMode::SingleLine))

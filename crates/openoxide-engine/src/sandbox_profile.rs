@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use openoxide_permission::{HomeDirectories, ProfileInput, derive_profile};
+use openoxide_permission::{HomeDirectories, ProfileInput, derive_profile, exactly_allowed_hosts};
 use openoxide_protocol::{
-    AbsPath, Decision, NetworkAccess, SandboxProfile, SandboxRestrictions, TempDirectories,
+    AbsPath, Decision, HostPort, NetworkAccess, SandboxProfile, SandboxRestrictions,
+    TempDirectories,
 };
 use openoxide_store::{NetworkSetting, SandboxSettings, find_linked_repository};
 
@@ -70,6 +71,13 @@ impl Engine {
             }
         };
         derived.intersect(&restricted).restrictions().map(with_resolved_paths).transpose()
+    }
+
+    /// Returns the hosts whose names may lead to private addresses: those that rules allow by their
+    /// exact names.
+    #[must_use]
+    pub(crate) fn private_hosts(&self) -> BTreeSet<HostPort> {
+        exactly_allowed_hosts(&self.new_confine_input(&HomeDirectories::default()))
     }
 
     /// Returns whether a rule denies reading a path.

@@ -24,7 +24,7 @@ use crate::{
     reviewer::Reviewer,
     run_host::RunHost,
     session_approvals::SessionApprovals,
-    url_host::connection_url,
+    url_host::connection_input,
 };
 
 /// The host of one command of a session.
@@ -91,10 +91,13 @@ impl RunHost for SessionRunHost<'_> {
     ) -> RuntimeDecision {
         match question {
             RuntimeRequest::Host { host, port } => {
-                self.decide_call("WebFetch", json!({ "url": connection_url(host, *port) }), gone)
+                self.decide_call("WebFetch", connection_input(host, None, *port), gone)
             }
             RuntimeRequest::Socket(access) => {
                 self.decide_call("Socket", json!({ "socket": access.socket }), gone)
+            }
+            RuntimeRequest::PrivateAddress { host, address, port } => {
+                self.decide_call("WebFetch", connection_input(host, Some(*address), *port), gone)
             }
             // The profile already has all files that the command may change.
             RuntimeRequest::Change(_) => RuntimeDecision::DeniedByRule,

@@ -1,15 +1,30 @@
 //! The host of a URL, unless clients disagree about it.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use serde_json::{Value, json};
 
 /// Returns the URL that rules about hosts are matched against when a program connects to a host.
 #[must_use]
-pub fn connection_url(host: &str, port: u16) -> String {
+pub(crate) fn connection_url(host: &str, port: u16) -> String {
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
     match port {
         443 => format!("https://{host}/"),
         80 => format!("http://{host}/"),
         _ => format!("tcp://{host}:{port}/"),
+    }
+}
+
+/// Returns the input of the question whether a program may connect to a host. If the question is
+/// about the private address that the host leads to, the rules are those about the address.
+#[must_use]
+pub fn connection_input(host: &str, private_address: Option<IpAddr>, port: u16) -> Value {
+    match private_address {
+        None => json!({ "url": connection_url(host, port) }),
+        Some(address) => json!({
+            "url": connection_url(&address.to_string(), port),
+            "description": format!("{host} leads to the private address {address}"),
+        }),
     }
 }
 
@@ -23,7 +38,7 @@ pub(crate) fn parse_url_host(url: &str) -> Option<String> {
         return None;
     }
     let (scheme, rest) = url.split_once("://")?;
-    let known = ["http", "https", "ftp", "ws", "wss"];
+    let known = ["http", "https", "ftp", "ws", "wss", "tcp"];
     if !known.iter().any(|name| scheme.eq_ignore_ascii_case(name)) {
         return None;
     }

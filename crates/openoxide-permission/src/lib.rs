@@ -87,7 +87,9 @@ pub use hook::{Hook, HookCommand, HookEvent, HookMatcher, HookMatcherError, eval
 pub use layer::{Layer, LayerKind, RuleMatch};
 pub use policy_details::PolicyDetailsReader;
 pub use policy_stack::{CompiledPolicyError, PolicyLimitError, PolicyStack};
-pub use profile_derivation::{PROTECTED_ROOT_NAMES, ProfileInput, derive_profile};
+pub use profile_derivation::{
+    PROTECTED_ROOT_NAMES, ProfileInput, derive_profile, exactly_allowed_hosts,
+};
 pub use recent_calls::{DOOM_LOOP_THRESHOLD, RecentCalls};
 pub use rule::{PathAnchors, Pattern, Rule, RuleError, SubjectKind};
 pub use rule_example::matches_example;

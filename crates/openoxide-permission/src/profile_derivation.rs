@@ -25,7 +25,10 @@ mod protected_names;
 
 use openoxide_protocol::{Decision, Effect, SandboxProfile, SandboxRestrictions, TempDirectories};
 
-pub use self::{confine_input::ProfileInput, protected_names::PROTECTED_ROOT_NAMES};
+pub use self::{
+    confine_input::ProfileInput, network_access::exactly_allowed_hosts,
+    protected_names::PROTECTED_ROOT_NAMES,
+};
 
 /// Returns the profile of an operation that may run: the policy or a person allowed each of its
 /// accesses.

@@ -13,5 +13,7 @@ pub use error::SandboxError;
 pub(crate) use error::SetupContext;
 pub use launch_config::{LaunchConfig, PrivateDirectory, ResourceLimits};
 pub use refused_operation::RefusedOperation;
-pub use run_report::{CommandOutcome, FailureCause, PostRunFinding, SandboxDenial, SandboxReport};
+pub use run_report::{
+    CommandOutcome, FailureCause, PostRunFinding, RefusedAddress, SandboxDenial, SandboxReport,
+};
 pub use runtime_request::{FileOperation, RequestedChange, RuntimeDecision, RuntimeRequest};

@@ -35,9 +35,10 @@ mod verdict;
 
 pub(crate) use broker::ConnectionBroker;
 pub(crate) use concurrency_limit::ConcurrencyLimit;
+pub(crate) use connection::ReachableHosts;
 pub(crate) use listening_ports::ListeningPorts;
 pub(crate) use namespace_setup::is_allowed_stream;
 pub(crate) use port_forwarder::{InnerSockets, PortForwarder};
 pub(crate) use published_listeners::PublishedListener;
-pub(crate) use reviewer::NetworkReviewer;
+pub(crate) use reviewer::{NetworkReviewer, ReviewedConnection};
 pub(crate) use socket_diag::{SandboxSockets, open_diagnostics};

@@ -6,6 +6,7 @@ mod bubblewrap;
 mod everyday_calls;
 mod explanations;
 mod git;
+mod intranet;
 mod jobs;
 mod large_projects;
 mod leftovers;

@@ -31,6 +31,14 @@ pub(super) fn derive_network(ground: &ProfileInput<'_>, decision: &Decision) -> 
     }
 }
 
+/// Returns the hosts that rules allow by their exact names, whatever a wildcard allows. Only the
+/// names of these hosts may lead to private addresses: the owner of a domain that a wildcard allows
+/// can make any name in it lead to any address.
+#[must_use]
+pub fn exactly_allowed_hosts(ground: &ProfileInput<'_>) -> BTreeSet<HostPort> {
+    allowed_hosts(ground).filter(|host| !host.host().starts_with("*.")).collect()
+}
+
 /// Returns whether no rule asks about or denies any host. Returns false if the policy failed to
 /// load.
 fn has_no_restrictive_rules(ground: &ProfileInput<'_>) -> bool {

@@ -19,8 +19,8 @@ pub enum NetworkAccess {
     /// No hosts.
     #[default]
     Off,
-    /// These hosts, by name and port. Loopback, link-local, metadata and private addresses cannot
-    /// be reached through a name.
+    /// These hosts, by name and port. Loopback, link-local and metadata addresses cannot be reached
+    /// through a name, and private addresses only through a name that is allowed exactly.
     Hosts(BTreeSet<HostPort>),
     /// The internet: every name, and every address that is globally reachable, over TCP only. This
     /// machine, its local networks and the metadata services of clouds cannot be reached, whatever

@@ -96,6 +96,7 @@ impl Arena {
             has_reviewer: false,
             granted_sockets: BTreeSet::new(),
             reviews_file_changes: true,
+            private_hosts: BTreeSet::new(),
             published_ports: BTreeSet::new(),
             registry: self.abs("state/registry"),
         }

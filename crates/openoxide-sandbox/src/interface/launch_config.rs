@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, ffi::OsString};
 
-use openoxide_protocol::{AbsPath, PublishedPort, SandboxRestrictions, SocketAccess};
+use openoxide_protocol::{AbsPath, HostPort, PublishedPort, SandboxRestrictions, SocketAccess};
 use serde::{Deserialize, Serialize};
 
 /// A program to run confined. It is plain data, because a new process reads it and sets up the
@@ -48,6 +48,8 @@ pub struct LaunchConfig {
     /// True if changes of files outside of the profile are suspended, reviewed, and performed for
     /// the program. If this is not possible, no program is run.
     pub reviews_file_changes: bool,
+    /// The hosts whose names may lead to private addresses. Each is one host, never a wildcard.
+    pub private_hosts: BTreeSet<HostPort>,
     /// The ports inside at which programs of the host can connect to the program. There must be
     /// none if the program uses the host's network.
     pub published_ports: BTreeSet<PublishedPort>,

@@ -1,5 +1,7 @@
 //! The report of a confined run.
 
+use std::net::IpAddr;
+
 use openoxide_protocol::AbsPath;
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +83,8 @@ pub enum SandboxDenial {
         host: String,
         /// The port.
         port: u16,
+        /// The address that the name leads to, if the connection was refused because of it.
+        address: Option<RefusedAddress>,
     },
     /// A change of a file.
     Write {
@@ -118,6 +122,16 @@ impl SandboxDenial {
     pub const fn is_conclusive(&self) -> bool {
         !matches!(self, Self::SystemCall { .. })
     }
+}
+
+/// An address that the name of a host leads to and that names must not lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedAddress {
+    /// The address.
+    pub address: IpAddr,
+    /// True if it belongs to another machine of a private network. A rule with the exact name of
+    /// the host allows it. Otherwise only a rule about the address does.
+    pub is_neighbour: bool,
 }
 
 /// Something that a person should look at after a run.

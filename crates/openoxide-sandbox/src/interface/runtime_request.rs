@@ -1,5 +1,7 @@
 //! The requests of a confined process that a reviewer answers while the process waits.
 
+use std::net::IpAddr;
+
 use openoxide_protocol::{AbsPath, SocketAccess};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +17,15 @@ pub enum RuntimeRequest {
     },
     /// A request to connect to a socket of a service outside of the sandbox.
     Socket(SocketAccess),
+    /// A request to reach a private address that a permitted host leads to.
+    PrivateAddress {
+        /// The name of the host.
+        host: String,
+        /// The address.
+        address: IpAddr,
+        /// The port.
+        port: u16,
+    },
     /// A request to change a file that the profile does not allow to be changed.
     Change(RequestedChange),
 }

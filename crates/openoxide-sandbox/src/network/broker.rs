@@ -12,7 +12,6 @@ use std::{
     time::Duration,
 };
 
-use openoxide_protocol::NetworkAccess;
 use rustix::net::{SocketType, sockopt::socket_type};
 
 use crate::{
@@ -20,12 +19,12 @@ use crate::{
     network::{
         address_pool::AddressPool,
         concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
-        connection::ConnectionHandler,
+        connection::{ConnectionHandler, ReachableHosts},
         dns,
         host_network::{HostNetwork, SystemNetwork},
         listener_set::ListenerSet,
         namespace_setup::DNS_PORT,
-        reviewer::NetworkReviewer,
+        reviewer::{NetworkReviewer, ReviewedConnection},
     },
     runtime_reviews::{DenialLog, ReviewCoordinator},
 };
@@ -62,26 +61,25 @@ impl ConnectionBroker {
     /// Returns an error if there are no descriptors or threads left.
     pub(crate) fn start(
         listeners: Vec<OwnedFd>,
-        network: NetworkAccess,
+        hosts: ReachableHosts,
         reviewer: Option<Box<dyn NetworkReviewer>>,
     ) -> io::Result<Self> {
-        Self::start_with(listeners, network, reviewer, Box::new(SystemNetwork))
+        Self::start_with(listeners, hosts, reviewer, Box::new(SystemNetwork))
     }
 
     pub(super) fn start_with(
         listeners: Vec<OwnedFd>,
-        network: NetworkAccess,
+        hosts: ReachableHosts,
         reviewer: Option<Box<dyn NetworkReviewer>>,
         outside: Box<dyn HostNetwork>,
     ) -> io::Result<Self> {
         let questions = reviewer.map(|reviewer| {
-            let ask =
-                move |(host, port): &(String, u16), _: &dyn Fn() -> bool| reviewer.ask(host, *port);
+            let ask = move |one: &ReviewedConnection, _: &dyn Fn() -> bool| reviewer.ask(one);
             ReviewCoordinator::new(ask, REVIEW_TIMEOUT, MAX_OPEN_REVIEWS)
         });
         let (pool, refused) = (AddressPool::default(), Arc::default());
         let rules = Arc::new(ConnectionHandler {
-            network,
+            hosts,
             pool,
             reviews: questions,
             host_network: outside,
@@ -215,7 +213,7 @@ fn spawn_thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
 impl fmt::Debug for ConnectionBroker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ConnectionBroker")
-            .field("network", &self.handler.network)
+            .field("hosts", &self.handler.hosts)
             .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,7 @@
 //! One connection of a confined process: checked, made outside, and joined.
 
 use std::{
+    collections::BTreeSet,
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream},
     sync::Arc,
@@ -8,14 +9,18 @@ use std::{
     time::Duration,
 };
 
-use openoxide_protocol::{NetworkAccess, address::is_public};
+use openoxide_protocol::{
+    HostPort, NetworkAccess,
+    address::{canonical_address, is_private, is_public},
+};
 use rustix::net::sockopt::set_socket_linger;
 
 use crate::{
-    interface::SandboxDenial,
+    interface::{RefusedAddress, SandboxDenial},
     network::{
         address_pool::AddressPool,
         host_network::HostNetwork,
+        reviewer::ReviewedConnection,
         verdict::{ConnectionTarget, ConnectionVerdict, has_address_rule, judge_connection},
     },
     runtime_reviews::{DenialLog, ReviewCoordinator},
@@ -26,14 +31,26 @@ const STACK_BYTES: usize = 128 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_ADDRESSES: usize = 8;
 
+/// The hosts that rules allow.
+#[derive(Clone, Debug)]
+pub(crate) struct ReachableHosts {
+    /// The hosts that can be reached.
+    pub(crate) network: NetworkAccess,
+    /// The hosts whose names may lead to private addresses.
+    pub(crate) private_hosts: BTreeSet<HostPort>,
+}
+
 /// The rules and services that every connection is handled with.
 pub(super) struct ConnectionHandler {
-    pub(super) network: NetworkAccess,
+    pub(super) hosts: ReachableHosts,
     pub(super) pool: AddressPool,
-    pub(super) reviews: Option<Arc<ReviewCoordinator<(String, u16)>>>,
+    pub(super) reviews: Option<Arc<ReviewCoordinator<ReviewedConnection>>>,
     pub(super) host_network: Box<dyn HostNetwork>,
     pub(super) denials: Arc<DenialLog>,
 }
+
+/// The reason that a host may not be reached: the address that it leads to, if it has one.
+struct ForbiddenAddress(Option<RefusedAddress>);
 
 impl ConnectionHandler {
     /// Makes the connection that `inside` is meant for and forwards it until its end, or resets it.
@@ -46,24 +63,37 @@ impl ConnectionHandler {
     }
 
     fn connect_if_allowed(&self, to: SocketAddr) -> Option<TcpStream> {
-        let (host, allowed) = match judge_connection(&self.network, &self.pool, to) {
+        let port = to.port();
+        let (host, allowed) = match judge_connection(&self.hosts.network, &self.pool, to) {
             ConnectionVerdict::NoListener => return None,
             ConnectionVerdict::Allowed(host) => (host, true),
             ConnectionVerdict::Refused(host) => (host, false),
             ConnectionVerdict::NeedsReview(host) => {
-                let yes = self.is_permitted(&host, to.port());
+                let yes = self.is_permitted(&host, None, port);
                 (host, yes)
             }
         };
-        let addresses = if allowed { self.allowed_addresses(&host, to.port()) } else { None };
-        if addresses.is_none() {
-            self.denials.record(SandboxDenial::Connect { host: host.to_string(), port: to.port() });
+        let addresses =
+            if allowed { self.allowed_addresses(&host, port) } else { Err(ForbiddenAddress(None)) };
+        match addresses {
+            Ok(addresses) => self.connect_to_any(&addresses, port),
+            Err(ForbiddenAddress(address)) => {
+                let host = host.to_string();
+                self.denials.record(SandboxDenial::Connect { host, port, address });
+                None
+            }
         }
-        self.connect_to_any(&addresses?, to.port())
     }
 
-    fn is_permitted(&self, host: &ConnectionTarget, port: u16) -> bool {
-        self.reviews.as_ref().is_some_and(|all| all.review(&(host.to_string(), port), || true))
+    /// Returns whether the reviewer permits a host, or the private address that it leads to.
+    fn is_permitted(
+        &self,
+        host: &ConnectionTarget,
+        private_address: Option<IpAddr>,
+        port: u16,
+    ) -> bool {
+        let connection = ReviewedConnection { host: host.to_string(), private_address, port };
+        self.reviews.as_ref().is_some_and(|all| all.review(&connection, || true))
     }
 
     /// Connects to the first address that answers. An address that does not answer must not prevent
@@ -74,28 +104,63 @@ impl ConnectionHandler {
         addresses.iter().take(MAX_ADDRESSES).copied().find_map(made)
     }
 
-    /// Returns the addresses of a host that may be reached, or `None` if all of them are forbidden.
-    /// A name must not lead to this machine or its neighbours, whatever its owner publishes later
-    /// (DNS rebinding).
-    fn allowed_addresses(&self, host: &ConnectionTarget, port: u16) -> Option<Vec<IpAddr>> {
-        let all = match host {
+    /// Returns the addresses of a host that may be reached.
+    fn allowed_addresses(
+        &self,
+        host: &ConnectionTarget,
+        port: u16,
+    ) -> Result<Vec<IpAddr>, ForbiddenAddress> {
+        match host {
             ConnectionTarget::Address(address) if address.is_loopback() => {
-                return Some(loopback_addresses(*address));
+                Ok(loopback_addresses(*address))
             }
             ConnectionTarget::Address(address) => {
-                let own = self.network == NetworkAccess::Internet
+                let own = self.hosts.network == NetworkAccess::Internet
                     && self.host_network.is_local_address(*address);
-                return (!own).then(|| vec![*address]);
+                if own { Err(ForbiddenAddress(None)) } else { Ok(vec![*address]) }
             }
-            ConnectionTarget::Name(name) => self.host_network.resolve(name).unwrap_or_default(),
-        };
-        let fine = |address: &IpAddr| {
-            has_address_rule(&self.network, *address, port)
+            ConnectionTarget::Name(name) => self.addresses_of_name(name, port),
+        }
+    }
+
+    /// Returns the addresses of a name that may be reached. A name must not lead to this machine,
+    /// whatever its owner publishes later (DNS rebinding). It leads to a private network only if
+    /// that exact name is allowed, or if a person permits the address.
+    fn addresses_of_name(&self, name: &str, port: u16) -> Result<Vec<IpAddr>, ForbiddenAddress> {
+        let all = self.host_network.resolve(name).unwrap_or_default();
+        let is_public = |address: &IpAddr| {
+            has_address_rule(&self.hosts.network, *address, port)
                 || is_public(*address) && !self.host_network.is_local_address(*address)
         };
-        let some = !all.is_empty();
-        let allowed: Vec<_> = all.into_iter().filter(fine).collect();
-        (!allowed.is_empty() || !some).then_some(allowed)
+        let public: Vec<_> = all.iter().copied().filter(is_public).collect();
+        if !public.is_empty() || all.is_empty() {
+            return Ok(public);
+        }
+        let mut private: Vec<_> =
+            all.iter().copied().filter(|address| self.is_neighbour(*address)).collect();
+        private.sort_by_key(IpAddr::is_ipv6);
+        let Some(first) = private.first().copied() else {
+            let refused = all
+                .first()
+                .map(|address| RefusedAddress { address: *address, is_neighbour: false });
+            return Err(ForbiddenAddress(refused));
+        };
+        if self.hosts.private_hosts.iter().any(|host| host.matches(name, port)) {
+            return Ok(private);
+        }
+        let host = ConnectionTarget::Name(name.to_owned());
+        if self.is_permitted(&host, Some(first), port) {
+            Ok(vec![first])
+        } else {
+            Err(ForbiddenAddress(Some(RefusedAddress { address: first, is_neighbour: true })))
+        }
+    }
+
+    /// Returns whether an address is a private one of another machine, in its usual spelling.
+    fn is_neighbour(&self, address: IpAddr) -> bool {
+        address == canonical_address(address)
+            && is_private(address)
+            && !self.host_network.is_local_address(address)
     }
 }
 

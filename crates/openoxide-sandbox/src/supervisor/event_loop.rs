@@ -21,7 +21,7 @@ use crate::{
     ipc::{InitMessage, MessageSocket, is_readable},
     network::{
         ConnectionBroker, InnerSockets, ListeningPorts, NetworkReviewer, PortForwarder,
-        PublishedListener, SandboxSockets,
+        PublishedListener, ReachableHosts, SandboxSockets,
     },
     runtime_reviews::DenialLog,
     supervisor::{
@@ -276,8 +276,11 @@ impl<'a> SupervisorLoop<'a> {
             let reviewer: Box<dyn NetworkReviewer> = Box::new(questions.create_client());
             reviewer
         });
-        let network = self.launch.profile.network.clone();
-        let broker = ConnectionBroker::start(listeners, network, reviewer)?;
+        let hosts = ReachableHosts {
+            network: self.launch.profile.network.clone(),
+            private_hosts: self.launch.private_hosts.clone(),
+        };
+        let broker = ConnectionBroker::start(listeners, hosts, reviewer)?;
         self.launch.published_ports.iter().for_each(|one| broker.reserve_port(one.port()));
         self.broker = Some(Arc::new(broker));
         Ok(())

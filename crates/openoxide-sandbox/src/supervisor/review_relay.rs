@@ -20,7 +20,7 @@ use rustix::event::{PollFd, PollFlags};
 use crate::{
     interface::{RuntimeDecision, RuntimeRequest},
     ipc::{CallerMessage, MessageSocket, SupervisorMessage, is_readable},
-    network::NetworkReviewer,
+    network::{NetworkReviewer, ReviewedConnection},
     supervisor::{terminal_lease::TerminalLease, terminal_relay::TerminalRelay},
 };
 
@@ -177,7 +177,12 @@ impl ReviewClient {
 }
 
 impl NetworkReviewer for ReviewClient {
-    fn ask(&self, host: &str, port: u16) -> RuntimeDecision {
-        self.ask_and_wait(RuntimeRequest::Host { host: host.to_owned(), port }, &|| false)
+    fn ask(&self, connection: &ReviewedConnection) -> RuntimeDecision {
+        let ReviewedConnection { host, private_address, port } = connection.clone();
+        let request = match private_address {
+            Some(address) => RuntimeRequest::PrivateAddress { host, address, port },
+            None => RuntimeRequest::Host { host, port },
+        };
+        self.ask_and_wait(request, &|| false)
     }
 }

@@ -214,6 +214,7 @@ impl SyscallContext {
                     self.record_denial(SandboxDenial::Connect {
                         host: address.to_string(),
                         port: to.port(),
+                        address: None,
                     });
                 }
                 Ok(())

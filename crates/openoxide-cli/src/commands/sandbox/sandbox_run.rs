@@ -12,10 +12,11 @@ use openoxide_engine::{
     registry_directory, sandbox_env, visible_temporary_paths,
 };
 use openoxide_permission::{HomeDirectories, PROTECTED_ROOT_NAMES, hidden_secret_paths};
-use openoxide_protocol::{AbsPath, NetworkAccess, SandboxRestrictions, TempDirectories};
+use openoxide_protocol::{AbsPath, HostPort, NetworkAccess, SandboxRestrictions, TempDirectories};
 use openoxide_sandbox::{
-    CommandOutcome, LaunchConfig, ResourceLimits, SandboxError, SandboxReport, StagingArea,
-    has_terminal, project_layer_directory, run_confined, supervise, supervise_with_backend,
+    CommandOutcome, LaunchConfig, ResourceLimits, SandboxDenial, SandboxError, SandboxReport,
+    StagingArea, has_terminal, project_layer_directory, run_confined, supervise,
+    supervise_with_backend,
 };
 use openoxide_store::{UserEnvironment, find_linked_repository};
 
@@ -23,7 +24,7 @@ use super::{live_prompt::answer_request, staged_commit};
 use crate::{
     args::{GlobalArgs, SandboxRunArgs},
     confined_launch::{HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports, with_added_variables},
-    confinement_report::{ReportedCommand, print_report, time_limit_message},
+    confinement_report::{ReportedCommand, is_name_lookup, print_report, time_limit_message},
     error::sandbox_run_error::SandboxRunError,
     program_exit::ProgramExit,
     user_messages,
@@ -100,6 +101,7 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
         has_reviewer: false,
         granted_sockets: BTreeSet::new(),
         reviews_file_changes: args.live,
+        private_hosts: exact_hosts(&args.net),
         published_ports: published_ports(&args.publish)?,
         limits: ResourceLimits {
             seconds: args.time,
@@ -137,6 +139,12 @@ fn new_restrictions(
         network,
         temp: TempDirectories::Private,
     })
+}
+
+/// Returns the hosts that `--net` names exactly. Only their names may lead to private addresses.
+fn exact_hosts(network: &NetworkAccess) -> BTreeSet<HostPort> {
+    let NetworkAccess::Hosts(hosts) = network else { return BTreeSet::new() };
+    hosts.iter().filter(|host| !host.host().starts_with("*.")).cloned().collect()
 }
 
 /// Returns the protected paths in writable directories: the default ones, and those of the
@@ -237,7 +245,7 @@ fn to_absolute_path(path: &Path) -> Result<AbsPath, SandboxRunError> {
 }
 
 fn exit_for_report(launch: &LaunchConfig, report: &SandboxReport) -> ProgramExit {
-    print_report(report, ReportedCommand::SandboxRun);
+    print_report(report, ReportedCommand::SandboxRun, &connection_hint);
     let program =
         || launch.argv.first().map_or_else(String::new, |name| name.to_string_lossy().into());
     match report.outcome {
@@ -262,4 +270,24 @@ fn exit_for_report(launch: &LaunchConfig, report: &SandboxReport) -> ProgramExit
 fn report_refusal(error: &SandboxError) -> ProgramExit {
     user_messages::print_error(&format!("nothing was run: {error}"));
     ProgramExit::RunFailed
+}
+
+/// Returns a hint at the option that would allow a denied connection.
+fn connection_hint(denial: &SandboxDenial) -> String {
+    let SandboxDenial::Connect { host, port, address } = denial else { return String::new() };
+    if is_name_lookup(denial) {
+        return "; a program looked up a name: `--net NAME` would allow that host".to_owned();
+    }
+    let own = address.filter(|refused| !refused.is_neighbour);
+    let host = own.map_or_else(|| host.clone(), |refused| refused.address.to_string());
+    match format_host_port(&host, *port) {
+        Some(option) => format!("; `--net {option}` would allow it"),
+        None => String::new(),
+    }
+}
+
+/// Returns a host with its port as `--net` expects it.
+fn format_host_port(host: &str, port: u16) -> Option<HostPort> {
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    format!("{host}:{port}").parse().ok()
 }

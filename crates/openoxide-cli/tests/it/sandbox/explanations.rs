@@ -176,7 +176,7 @@ fn sandbox_run_names_its_own_options() {
         assert_eq!(read, (Some(0), vec![]));
         let connect =
             "exec python3 -c 'import socket; socket.create_connection((\"192.0.2.1\", 80))'";
-        let hint = "refused: a connection to 192.0.2.1:80; `--net 192.0.2.1` would allow it";
+        let hint = "refused: a connection to 192.0.2.1:80; `--net 192.0.2.1:80` would allow it";
         assert_eq!(sandbox(&[], connect), (Some(1), vec![hint.to_owned()]));
         let named = sandbox(&["--net", "192.0.2.1"], &connect.replace("80", "80, 1"));
         assert!(named.1.is_empty(), "{named:?}");

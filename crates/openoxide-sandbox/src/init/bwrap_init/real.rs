@@ -94,6 +94,7 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
         has_reviewer: false,
         granted_sockets: BTreeSet::new(),
         reviews_file_changes: false,
+        private_hosts: BTreeSet::new(),
         published_ports: BTreeSet::new(),
         registry: path(world),
     };

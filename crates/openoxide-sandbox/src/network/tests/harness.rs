@@ -15,18 +15,19 @@ use std::{
     time::Duration,
 };
 
-use openoxide_protocol::NetworkAccess;
+use openoxide_protocol::{HostPort, NetworkAccess};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     host_sockets::HostSocketHandler,
-    interface::{RuntimeDecision, SandboxDenial},
+    interface::{RefusedAddress, RuntimeDecision, SandboxDenial},
     ipc::{InitMessage, MessageSocket},
     network::{
         broker::ConnectionBroker,
+        connection::ReachableHosts,
         host_network::HostNetwork,
         namespace_setup::{listen, mount_resolv_conf, prepare},
-        reviewer::NetworkReviewer,
+        reviewer::{NetworkReviewer, ReviewedConnection},
         socket_diag::{SandboxSockets, open_diagnostics},
     },
     seccomp,
@@ -37,6 +38,7 @@ use crate::{
 /// The environment of a test program.
 pub(crate) struct World {
     pub(crate) network: NetworkAccess,
+    pub(crate) private_hosts: BTreeSet<HostPort>,
     pub(crate) reviewer: Option<Box<dyn NetworkReviewer>>,
     /// True to install the real filter, with a supervisor that answers connect(2).
     pub(crate) notify: bool,
@@ -86,6 +88,7 @@ impl World {
         let outside = Arc::new(Internet::default());
         Self {
             network: NetworkAccess::Hosts(hosts),
+            private_hosts: BTreeSet::new(),
             reviewer: None,
             notify: false,
             deaf: false,
@@ -106,14 +109,24 @@ impl World {
         self
     }
 
+    /// Lets these hosts lead to private addresses.
+    pub(crate) fn with_private_hosts(self, hosts: &str) -> Self {
+        let hosts = hosts.split_whitespace().map(|host| host.parse().unwrap()).collect();
+        Self { private_hosts: hosts, ..self }
+    }
+
     pub(crate) fn asking(
         self,
         reviewer: impl Fn(&str, u16) -> RuntimeDecision + Send + Sync + 'static,
     ) -> Self {
         struct Asked<F>(F);
         impl<F: Fn(&str, u16) -> RuntimeDecision + Send + Sync> NetworkReviewer for Asked<F> {
-            fn ask(&self, host: &str, port: u16) -> RuntimeDecision {
-                (self.0)(host, port)
+            fn ask(&self, connection: &ReviewedConnection) -> RuntimeDecision {
+                let ReviewedConnection { host, private_address, port } = connection;
+                match private_address {
+                    Some(address) => (self.0)(&format!("{host} at {address}"), *port),
+                    None => (self.0)(host, *port),
+                }
             }
         }
         Self { reviewer: Some(Box::new(Asked(reviewer))), ..self }
@@ -178,8 +191,11 @@ fn supervise(world: World, wire: MessageSocket) -> Option<Arc<ConnectionBroker>>
         wire.send(&InitMessage::Terminal, &[input]).unwrap();
     }
     let outside = Box::new(Arc::clone(&world.outside));
-    let network = world.network.clone();
-    let broker = ConnectionBroker::start_with(listeners, network, world.reviewer, outside).unwrap();
+    let hosts = ReachableHosts {
+        network: world.network.clone(),
+        private_hosts: world.private_hosts.clone(),
+    };
+    let broker = ConnectionBroker::start_with(listeners, hosts, world.reviewer, outside).unwrap();
     let broker = Arc::new(broker);
     if world.notify {
         let (InitMessage::Diagnostics, mut own) = wire.receive().ok()?? else { return None };
@@ -320,5 +336,16 @@ pub(crate) fn web(text: &'static str) -> (SocketAddr, mpsc::Receiver<String>) {
 }
 
 pub(crate) fn refused(host: &str, port: u16) -> SandboxDenial {
-    SandboxDenial::Connect { host: host.to_owned(), port }
+    SandboxDenial::Connect { host: host.to_owned(), port, address: None }
+}
+
+/// The refusal of a name that leads to this address, which is that of a neighbour or of this machine.
+pub(crate) fn refused_at(
+    host: &str,
+    port: u16,
+    address: &str,
+    is_neighbour: bool,
+) -> SandboxDenial {
+    let address = Some(RefusedAddress { address: address.parse().unwrap(), is_neighbour });
+    SandboxDenial::Connect { host: host.to_owned(), port, address }
 }

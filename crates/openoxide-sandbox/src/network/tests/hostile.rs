@@ -10,7 +10,7 @@ use openoxide_protocol::NetworkAccess;
 
 use crate::{
     interface::RuntimeDecision,
-    network::tests::harness::{World, refused, server, web},
+    network::tests::harness::{World, refused, refused_at, server, web},
 };
 
 const V4: &str = "93.184.216.34";
@@ -33,7 +33,7 @@ fn a_name_never_leads_to_this_machine_and_its_neighbours() {
     });
     let world = World { outside: Arc::clone(&outside), ..world };
     let outcome = world.run(&["curl", "-sS", "http://evil.example/"]);
-    assert_eq!(outcome.denials, [refused("evil.example", 80)], "{outcome:?}");
+    assert_eq!(outcome.denials, [refused_at("evil.example", 80, "10.1.2.3", true)], "{outcome:?}");
     assert!(outside.tried.lock().unwrap().is_empty());
     assert!(asked.try_recv().is_err());
 
@@ -43,6 +43,80 @@ fn a_name_never_leads_to_this_machine_and_its_neighbours() {
     let outcome = world.run(&["curl", "-sS", "http://evil.example/"]);
     assert_eq!(outcome.output, "the inside", "{outcome:?}");
     assert_eq!(*outside.tried.lock().unwrap(), [SocketAddr::new(V4.parse().unwrap(), 80)]);
+}
+
+/// Only an exact name leads to a private network, and never to this machine or to a metadata
+/// service, in any notation.
+///
+/// Guards I21.
+#[test]
+fn an_exact_name_leads_to_a_private_network_and_nowhere_else() {
+    let neighbours = "10.1.2.3 172.16.0.1 192.168.0.1 100.64.0.1 fd12::1";
+    for address in neighbours.split_whitespace() {
+        for (exact, yes) in [("git.corp.example", true), ("other.corp.example", false)] {
+            let (server, _asked) = web("the intranet");
+            let world = World::of("*.corp.example").with_private_hosts(exact);
+            let world = world.host("git.corp.example", address, 80, server);
+            let outcome = world.run(&["curl", "-sS", "http://git.corp.example/"]);
+            assert_eq!(outcome.output == "the intranet", yes, "{address} {outcome:?}");
+            let refused =
+                if yes { vec![] } else { vec![refused_at("git.corp.example", 80, address, true)] };
+            assert_eq!(outcome.denials, refused, "{address}");
+        }
+    }
+    // The last one is an address of this machine.
+    let never = "127.0.0.1 ::1 ::ffff:127.0.0.1 0.0.0.0 :: 169.254.169.254 fe80::1 fd00:ec2::254 100.100.100.200 224.0.0.1 \
+        ::ffff:10.1.2.3 64:ff9b::a01:203 2002:a01:203::1 64:ff9b::7f00:1 198.18.0.2 10.9.9.9";
+    let (server, asked) = web("never");
+    let world = World::of("git.corp.example").with_private_hosts("git.corp.example");
+    let world = world.host("git.corp.example", never, 80, server);
+    let outside = Arc::new(super::harness::Internet {
+        own: vec!["10.9.9.9".parse().unwrap()],
+        names: world.outside.names.lock().unwrap().clone().into(),
+        ..Default::default()
+    });
+    let world = World { outside: Arc::clone(&outside), ..world };
+    let outcome = world.run(&["curl", "-sS", "http://git.corp.example/"]);
+    assert_eq!(
+        outcome.denials,
+        [refused_at("git.corp.example", 80, "127.0.0.1", false)],
+        "{outcome:?}"
+    );
+    assert_eq!(*outside.tried.lock().unwrap(), []);
+    assert!(asked.try_recv().is_err());
+}
+
+/// A name under a wildcard, or one that was allowed without its address, is asked about with its
+/// address. The answer applies to that address.
+///
+/// Guards I21.
+#[test]
+fn a_name_that_leads_to_a_private_address_is_asked_about_with_it() {
+    for (rules, answer) in [
+        ("*.corp.example", RuntimeDecision::Once),
+        ("*.corp.example", RuntimeDecision::Rejected),
+        ("", RuntimeDecision::Session),
+    ] {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&asked);
+        let (server, _asked) = web("the intranet");
+        let world = World::of(rules).host("git.corp.example", "fd12::1 10.1.2.3", 80, server);
+        let world = world.asking(move |host, port| {
+            noted.lock().unwrap().push((host.to_owned(), port));
+            answer
+        });
+        let outside = Arc::clone(&world.outside);
+        let outcome = world.run(&["curl", "-sS", "http://git.corp.example/"]);
+        let yes = answer != RuntimeDecision::Rejected;
+        assert_eq!(outcome.output == "the intranet", yes, "{outcome:?}");
+        let tried = outside.tried.lock().unwrap().clone();
+        assert_eq!(tried.len(), usize::from(yes), "only the address that was shown: {tried:?}");
+        let mut expected = vec![("git.corp.example at 10.1.2.3".to_owned(), 80)];
+        if rules.is_empty() {
+            expected.insert(0, ("git.corp.example".to_owned(), 80));
+        }
+        assert_eq!(*asked.lock().unwrap(), expected);
+    }
 }
 
 #[test]

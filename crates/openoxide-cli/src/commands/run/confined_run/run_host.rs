@@ -1,17 +1,21 @@
 //! Requests of a confined command while it runs: for a host, a socket, or a file (`live_changes`). Each one
 //! passes hooks, rules, a person and the audit journal.
 
+use std::net::IpAddr;
+
 use openoxide_engine::{
     CheckHost, CheckOptions, ConfinementRecord, EngineWarning, ExecutionPermit, InterruptWatch,
-    RecordOrigin, Remedy, ReviewRecord, RunHost, connection_url,
+    RecordOrigin, Remedy, ReviewRecord, RunHost, connection_input,
 };
 use openoxide_protocol::{
     AbsPath, Action, ApprovalResponse, GrantScope, Operation, SandboxRestrictions, SocketAccess,
 };
-use openoxide_sandbox::{PostRunFinding, RuntimeDecision, RuntimeRequest, SandboxReport};
+use openoxide_sandbox::{
+    PostRunFinding, RuntimeDecision, RuntimeRequest, SandboxDenial, SandboxReport,
+};
 use openoxide_store::audit::RequestedConfinement;
 use openoxide_tui::{LineMode, can_ask, escape_text};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::run_context::{RunContext, requested_confinement};
 use crate::{
@@ -42,9 +46,16 @@ impl RunContext<'_> {
         }
     }
 
-    fn fetch_operation(&self, host: &str, port: u16) -> Operation {
-        let url = connection_url(host, port);
-        let input = json!({ "url": url });
+    /// Returns the operation that decides about a connection, or about the private address that the
+    /// host leads to.
+    pub(super) fn fetch_operation(
+        &self,
+        host: &str,
+        private_address: Option<IpAddr>,
+        port: u16,
+    ) -> Operation {
+        let input = connection_input(host, private_address, port);
+        let url = input.get("url").and_then(Value::as_str).unwrap_or_default().to_owned();
         let action = Action::Fetch { url };
         let operation = call_operation::new_person_operation(
             "WebFetch".to_owned(),
@@ -88,7 +99,10 @@ impl RunHost for RunContext<'_> {
     ) -> RuntimeDecision {
         match question {
             RuntimeRequest::Host { host, port } => {
-                self.decide_operation(&self.fetch_operation(host, *port), gone)
+                self.decide_operation(&self.fetch_operation(host, None, *port), gone)
+            }
+            RuntimeRequest::PrivateAddress { host, address, port } => {
+                self.decide_operation(&self.fetch_operation(host, Some(*address), *port), gone)
             }
             RuntimeRequest::Socket(access) => {
                 self.decide_operation(&self.connect_operation(access), gone)
@@ -98,7 +112,8 @@ impl RunHost for RunContext<'_> {
     }
 
     fn on_attempt_ended(&self, report: &SandboxReport) {
-        print_report(report, ReportedCommand::Run);
+        let hint = |denial: &SandboxDenial| self.connection_hint(denial);
+        print_report(report, ReportedCommand::Run, &hint);
     }
 
     fn describe(&self, report: &SandboxReport) -> ConfinementRecord {

@@ -29,6 +29,7 @@ fn launch(profile: SandboxRestrictions) -> LaunchConfig {
         has_reviewer: false,
         granted_sockets: Default::default(),
         reviews_file_changes: false,
+        private_hosts: std::collections::BTreeSet::new(),
         published_ports: std::collections::BTreeSet::new(),
         registry: path("/r"),
     }
