@@ -101,6 +101,9 @@ fn describe_finding(finding: &PostRunFinding) -> String {
         PostRunFinding::UnsearchedDirectory { path } => {
             format!("`{}` could not be searched for files that run programs", display_path(path))
         }
+        PostRunFinding::TooManyQuestions { count, per_minute } => format!(
+            "{count} requests were refused without a question, because at most {per_minute} questions are asked in a minute; rules (`Edit(…)`, `WebFetch(…)`) answer without a question"
+        ),
         PostRunFinding::Omitted { count } => format!("and {count} more"),
     }
 }

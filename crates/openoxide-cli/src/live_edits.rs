@@ -45,11 +45,19 @@ fn describe_change(change: &RequestedChange) -> String {
     let what = match change.operation {
         FileOperation::Write => "write this file",
         FileOperation::MakeDirectory => "make this directory",
+        FileOperation::MakePipe => "make this named pipe",
+        FileOperation::MakeSymlink => "make this symbolic link",
+        FileOperation::Link => "make another name (a hard link) for this file",
         FileOperation::Remove => "remove this file or directory",
-        FileOperation::Rename => "rename this file, replacing the existing one",
+        FileOperation::Rename => "rename this file or directory, replacing an existing file",
+        FileOperation::SetMode => "set the mode of this file or directory",
+        FileOperation::SetTimes => "set the times of this file or directory",
     };
     match change.other_links {
-        0 => what.to_owned(),
+        0 => match change.mode {
+            Some(mode) => format!("{what} to {mode:04o}"),
+            None => what.to_owned(),
+        },
         more => format!("{what}, which has {more} more hard links elsewhere"),
     }
 }

@@ -117,6 +117,9 @@ pub fn describe_finding(found: &PostRunFinding) -> String {
                 display_path(path)
             )
         }
+        PostRunFinding::TooManyQuestions { count, per_minute } => format!(
+            "{count} requests were refused without a question, because at most {per_minute} questions are asked in a minute; rules (`Edit(…)`, `WebFetch(…)`) answer without a question"
+        ),
         PostRunFinding::Omitted { count } => format!("and {count} more"),
         PostRunFinding::UnsearchedDirectory { path } => {
             format!(

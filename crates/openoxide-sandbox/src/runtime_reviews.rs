@@ -8,5 +8,5 @@
 mod coordinator;
 mod denial_log;
 
-pub(crate) use coordinator::ReviewCoordinator;
+pub(crate) use coordinator::{ReviewCoordinator, ReviewOutcome};
 pub(crate) use denial_log::DenialLog;

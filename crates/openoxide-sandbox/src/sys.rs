@@ -18,7 +18,7 @@ pub(crate) use mount::{MountAttributes, set_attributes};
 pub(crate) use notify::{
     SeccompNotification, add_descriptor, continue_notification, is_notification_valid,
     network_cookie, read_process_memory, receive_notification, respond_to_notification,
-    return_descriptor, write_process_memory,
+    return_descriptor, switch_directly, write_process_memory,
 };
 pub(crate) use process::{
     NamespaceFlags, adopt_descriptor, create_signalfd, detach_tracee, exit_process,

@@ -5,14 +5,17 @@ use std::{ffi::OsStr, os::fd::OwnedFd};
 
 use rustix::{
     fs::{
-        AtFlags, Mode, OFlags, RenameFlags, Stat, fstat, mkdirat, open as open_path, openat,
-        renameat_with, unlinkat,
+        AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, chmod, fstat, ftruncate, linkat,
+        mkdirat, mknodat, open as open_path, openat, renameat_with, symlinkat, unlinkat, utimensat,
     },
     io::Errno,
 };
 
 use crate::{
-    file_requests::resolved_entry::{ResolvedEntry, open_entry},
+    file_requests::{
+        file_request::FileRequest,
+        resolved_entry::{ResolvedEntry, open_entry},
+    },
     seccomp::descriptor_path,
 };
 
@@ -57,21 +60,51 @@ fn reopen_file(file: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
     open_path(descriptor_path(file), flags, Mode::empty())
 }
 
-pub(super) fn make_directory(spot: &ResolvedEntry, mode: Mode) -> Result<(), Errno> {
-    mkdirat(spot.directory(), spot.name(), mode)
+/// Performs a request that does not return an open file.
+pub(super) fn perform(request: &FileRequest<ResolvedEntry>) -> Result<(), Errno> {
+    match request {
+        // The handler opens files, with its own checks.
+        FileRequest::Open { .. } => Err(Errno::INVAL),
+        FileRequest::Truncate { file, length } => {
+            ftruncate(reopen_file(opened(file)?, OFlags::WRONLY)?, *length)
+        }
+        FileRequest::MakeDirectory { file, mode } => mkdirat(file.directory(), file.name(), *mode),
+        FileRequest::MakePipe { file, mode } => {
+            mknodat(file.directory(), file.name(), FileType::Fifo, *mode, 0)
+        }
+        FileRequest::MakeSymlink { file, text } => symlinkat(text, file.directory(), file.name()),
+        FileRequest::Link { from, to } => link(from, to),
+        FileRequest::Remove { file, directory } => remove(file, *directory),
+        FileRequest::Rename { from, to, flags } => rename(from, to, *flags),
+        // Without the bits that run a file as another user.
+        FileRequest::SetMode { file, mode } => {
+            chmod(descriptor_path(opened(file)?), *mode & Mode::from_raw_mode(0o1777))
+        }
+        FileRequest::SetTimes { file, times, .. } => {
+            utimensat(CWD, descriptor_path(opened(file)?), times, AtFlags::empty())
+        }
+    }
 }
 
-pub(super) fn remove(spot: &ResolvedEntry, directory: bool) -> Result<(), Errno> {
+/// Returns the file that was checked, whatever its name refers to now.
+fn opened(spot: &ResolvedEntry) -> Result<&OwnedFd, Errno> {
+    spot.file().ok_or(Errno::NOENT)
+}
+
+/// Creates another name for the file that was checked.
+fn link(from: &ResolvedEntry, to: &ResolvedEntry) -> Result<(), Errno> {
+    check_unchanged(from)?;
+    let file = descriptor_path(opened(from)?);
+    linkat(CWD, file, to.directory(), to.name(), AtFlags::SYMLINK_FOLLOW)
+}
+
+fn remove(spot: &ResolvedEntry, directory: bool) -> Result<(), Errno> {
     let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
     check_unchanged(spot)?;
     unlinkat(spot.directory(), spot.name(), flags)
 }
 
-pub(super) fn rename(
-    from: &ResolvedEntry,
-    to: &ResolvedEntry,
-    flags: RenameFlags,
-) -> Result<(), Errno> {
+fn rename(from: &ResolvedEntry, to: &ResolvedEntry, flags: RenameFlags) -> Result<(), Errno> {
     check_unchanged(from)?;
     check_unchanged(to)?;
     renameat_with(from.directory(), from.name(), to.directory(), to.name(), flags)

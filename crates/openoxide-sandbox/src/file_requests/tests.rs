@@ -1,6 +1,7 @@
 //! Tests of complete sandboxes, with the real kernel and a scripted reviewer. They check the
 //! results on the host.
 
+mod attributes;
 mod hostile;
 
 use std::{

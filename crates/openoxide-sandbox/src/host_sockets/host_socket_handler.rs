@@ -12,7 +12,7 @@ use rustix::{
 use crate::{
     host_sockets::host_socket::HostSocket,
     interface::{RuntimeDecision, SandboxDenial},
-    runtime_reviews::{DenialLog, ReviewCoordinator},
+    runtime_reviews::{DenialLog, ReviewCoordinator, ReviewOutcome},
     seccomp::PendingSyscall,
 };
 
@@ -82,8 +82,13 @@ impl HostSocketHandler {
 
     /// Returns whether an access is granted or a reviewer approves it.
     fn is_permitted(&self, access: &SocketAccess, is_waiting: impl Fn() -> bool) -> bool {
-        self.granted.contains(access)
-            || self.reviews.as_ref().is_some_and(|reviews| reviews.review(access, is_waiting))
+        if self.granted.contains(access) {
+            return true;
+        }
+        let Some(reviews) = &self.reviews else { return false };
+        let outcome = reviews.review(access, is_waiting);
+        self.denials.record_outcome(outcome);
+        outcome == ReviewOutcome::Approved
     }
 
     /// Records that a socket cannot be reached, whatever rules say.

@@ -182,6 +182,14 @@ pub enum PostRunFinding {
         /// The directory.
         path: AbsPath,
     },
+    /// Requests were refused without a question, because a person is asked only a limited number of
+    /// questions per minute.
+    TooManyQuestions {
+        /// The number of refused requests.
+        count: usize,
+        /// The limit.
+        per_minute: usize,
+    },
     /// More findings of the same kind as the listed ones. New hooks among them were quarantined
     /// like the others.
     Omitted {

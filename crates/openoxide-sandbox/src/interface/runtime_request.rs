@@ -61,8 +61,11 @@ pub struct RequestedChange {
     pub operation: FileOperation,
     /// The real path of the file.
     pub path: AbsPath,
-    /// The new path, if the file is renamed.
+    /// The new path, if the file is renamed or gets another name, or the path that a new symbolic
+    /// link leads to.
     pub target: Option<AbsPath>,
+    /// The new mode, if it is set.
+    pub mode: Option<u32>,
     /// The number of other names (hard links) of the changed file. They change with it.
     pub other_links: u64,
 }
@@ -75,8 +78,28 @@ pub enum FileOperation {
     Write,
     /// A directory is made.
     MakeDirectory,
-    /// A directory is created.
+    /// A pipe with a name (a FIFO) is made.
+    MakePipe,
+    /// A symbolic link is made.
+    MakeSymlink,
+    /// The file gets another name (a hard link).
+    Link,
+    /// A file or an empty directory is removed.
     Remove,
-    /// The file is renamed. A file that had the new name is removed.
+    /// The file or directory is renamed. A file that had the new name is removed.
     Rename,
+    /// The mode of the file or directory is set.
+    SetMode,
+    /// The times of the file or directory are set.
+    SetTimes,
+}
+
+impl RequestedChange {
+    /// Returns the path that is new after the change, or whose file changes.
+    pub(crate) fn into_new_path(self) -> AbsPath {
+        match self.operation {
+            FileOperation::MakeSymlink => self.path,
+            _ => self.target.unwrap_or(self.path),
+        }
+    }
 }

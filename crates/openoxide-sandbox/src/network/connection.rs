@@ -23,7 +23,7 @@ use crate::{
         reviewer::ReviewedConnection,
         verdict::{ConnectionTarget, ConnectionVerdict, has_address_rule, judge_connection},
     },
-    runtime_reviews::{DenialLog, ReviewCoordinator},
+    runtime_reviews::{DenialLog, ReviewCoordinator, ReviewOutcome},
 };
 
 const STACK_BYTES: usize = 128 * 1024;
@@ -93,7 +93,10 @@ impl ConnectionHandler {
         port: u16,
     ) -> bool {
         let connection = ReviewedConnection { host: host.to_string(), private_address, port };
-        self.reviews.as_ref().is_some_and(|all| all.review(&connection, || true))
+        let Some(reviews) = &self.reviews else { return false };
+        let outcome = reviews.review(&connection, || true);
+        self.denials.record_outcome(outcome);
+        outcome == ReviewOutcome::Approved
     }
 
     /// Connects to the first address that answers. An address that does not answer must not prevent

@@ -12,7 +12,7 @@ use crate::interface::RuntimeDecision;
 
 /// The limit on questions to a person per minute. A person who gets too many questions does not
 /// read them.
-const MAX_REVIEWS_PER_MINUTE: usize = 30;
+pub(crate) const MAX_REVIEWS_PER_MINUTE: usize = 30;
 /// The number of answers that are remembered.
 const MAX_REMEMBERED_DECISIONS: usize = 4096;
 /// The interval at which the existence of the waiting process is checked.
@@ -22,6 +22,22 @@ const STACK_BYTES: usize = 256 * 1024;
 /// The function that asks the reviewer. The second argument returns true once the question is
 /// withdrawn.
 type ReviewCallback<K> = dyn Fn(&K, &dyn Fn() -> bool) -> RuntimeDecision + Send + Sync;
+
+/// The outcome of a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReviewOutcome {
+    Approved,
+    /// Rejected, or not answered.
+    Rejected,
+    /// Rejected without a question, because there were too many.
+    NotAsked,
+}
+
+impl ReviewOutcome {
+    const fn from_approval(approved: bool) -> Self {
+        if approved { Self::Approved } else { Self::Rejected }
+    }
+}
 
 /// The questions of one run, each about one `K`.
 pub(crate) struct ReviewCoordinator<K> {
@@ -67,13 +83,13 @@ impl<K: Ord + Clone + Send + 'static> ReviewCoordinator<K> {
     }
 
     /// Returns whether the request is approved, as soon as that is known or the reviewer has
-    /// answered. Returns false if there is no answer. The question is withdrawn if all waiting
+    /// answered. Without an answer, it is rejected. The question is withdrawn if all waiting
     /// processes have ended (`still`).
-    pub(crate) fn review(self: &Arc<Self>, key: &K, still: impl Fn() -> bool) -> bool {
+    pub(crate) fn review(self: &Arc<Self>, key: &K, still: impl Fn() -> bool) -> ReviewOutcome {
         let question = {
             let mut state = self.lock_state();
             if let Some(settled) = state.decided.get(key) {
-                return *settled;
+                return ReviewOutcome::from_approval(*settled);
             }
             match state.open.get(key) {
                 Some(question) => Some(Arc::clone(question)),
@@ -81,12 +97,12 @@ impl<K: Ord + Clone + Send + 'static> ReviewCoordinator<K> {
             }
             .inspect(|question| question.lock_state().waiter_count += 1)
         };
-        let Some(question) = question else { return false };
+        let Some(question) = question else { return ReviewOutcome::NotAsked };
         let answer = question.wait_for_answer(still);
         if answer.is_none() {
             self.remove_waiter(key, &question);
         }
-        answer.unwrap_or(false)
+        ReviewOutcome::from_approval(answer.unwrap_or(false))
     }
 
     /// Removes a waiting caller from a question. Withdraws the question if it was the last one.
@@ -226,7 +242,7 @@ mod tests {
     }
 
     fn may(questions: &Arc<ReviewCoordinator<Key>>, host: &str, port: u16) -> bool {
-        questions.review(&(host.to_owned(), port), || true)
+        questions.review(&(host.to_owned(), port), || true) == ReviewOutcome::Approved
     }
 
     #[test]
@@ -290,7 +306,12 @@ mod tests {
             still.store(false, std::sync::atomic::Ordering::SeqCst);
             (both.0.join().unwrap(), both.1.join().unwrap())
         });
-        assert!(!one && !other && !questions.review(&(), || false), "no late yes counts");
+        let rejected = ReviewOutcome::Rejected;
+        assert_eq!(
+            [one, other, questions.review(&(), || false)],
+            [rejected; 3],
+            "no late yes counts"
+        );
         assert_eq!(*asked.lock().unwrap(), 2);
     }
 

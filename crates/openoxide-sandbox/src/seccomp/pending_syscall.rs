@@ -50,6 +50,23 @@ impl<'a> PendingSyscall<'a> {
         u32::try_from(word & 0xffff_ffff).unwrap_or_default().cast_signed()
     }
 
+    /// Returns an argument.
+    pub(crate) fn argument(&self, at: usize) -> u64 {
+        self.notification.arguments.get(at).copied().unwrap_or_default()
+    }
+
+    /// Copies numbers out of the caller's memory. That memory is not read again.
+    pub(crate) fn read_numbers<const N: usize>(&self, at: usize) -> Result<[i64; N], Errno> {
+        let mut bytes = vec![0; N * size_of::<i64>()];
+        sys::read_process_memory(self.notification.thread, self.argument(at), &mut bytes)
+            .map_err(|error| to_errno(&error))?;
+        self.check_pending()?;
+        let (numbers, _) = bytes.as_chunks::<{ size_of::<i64>() }>();
+        let mut all = [0; N];
+        all.iter_mut().zip(numbers).for_each(|(one, bytes)| *one = i64::from_ne_bytes(*bytes));
+        Ok(all)
+    }
+
     /// Lets the call continue in the kernel. Only the kernel's own refusal may depend on this call:
     /// the caller's memory may have changed meanwhile.
     pub(crate) fn continue_syscall(&self) {

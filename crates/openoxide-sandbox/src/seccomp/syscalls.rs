@@ -65,10 +65,25 @@ pub(super) const NAME_CHANGING_CALLS: &[i64] = &[
     libc::SYS_unlink,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_rename,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_link,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_symlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mknod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
     libc::SYS_mkdirat,
+    libc::SYS_mknodat,
+    libc::SYS_linkat,
+    libc::SYS_symlinkat,
     libc::SYS_unlinkat,
     libc::SYS_renameat,
     libc::SYS_renameat2,
+    libc::SYS_truncate,
+    libc::SYS_fchmodat,
+    libc::SYS_fchmodat2,
+    libc::SYS_utimensat,
 ];
 
 /// Requests of ioctl(2) that write into the input of a terminal or of the console, that prevent

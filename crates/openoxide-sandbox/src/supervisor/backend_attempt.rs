@@ -144,7 +144,9 @@ impl BackendAttempt<'_> {
             }
             // A staged run does not change files through other hard links.
             found.retain(|one| !(staged && matches!(one, PostRunFinding::HardLink { .. })));
-            SandboxReport { findings: found, ..attendant.build_report(end, tail.as_ref()) }
+            let report = attendant.build_report(end, tail.as_ref());
+            found.extend(report.findings);
+            SandboxReport { findings: found, ..report }
         }))
     }
 }

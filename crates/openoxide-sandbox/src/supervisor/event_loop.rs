@@ -385,7 +385,9 @@ impl<'a> SupervisorLoop<'a> {
             |port: &u16| self.launch.published_ports.iter().any(|one| one.port() == *port);
         let mut listened = if shared { Vec::new() } else { self.listening_ports.ports() };
         listened.retain(|port| !published(port));
-        let (found, interrupted, unlimited) = (Vec::new(), None, None);
+        let log = self.broker.as_ref().map(|broker| broker.denial_log());
+        let found = log.as_ref().unwrap_or(&self.denials).unasked_finding().into_iter().collect();
+        let (interrupted, unlimited) = (None, None);
         SandboxReport {
             plan,
             outcome: end,

@@ -35,6 +35,20 @@ pub(crate) fn receive_notification(listener: BorrowedFd<'_>) -> io::Result<Secco
     if result == 0 { Ok(held) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Makes the kernel switch directly between the program and this process at each call, on the same
+/// processor (Linux 6.6). Without it, each switch wakes another processor.
+///
+/// # Errors
+/// `EINVAL` or `ENOTTY` if the kernel is older. Calls are answered more slowly then.
+pub(crate) fn switch_directly(listener: BorrowedFd<'_>) -> io::Result<()> {
+    const SYNC_WAKE_UP: libc::c_ulong = 1; // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
+    // SAFETY: the argument of the request is a number. It accesses no memory.
+    let result = unsafe {
+        libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Returns whether a call is still pending. Only then did data that was read from its process
 /// before belong to it.
 pub(crate) fn is_notification_valid(listener: BorrowedFd<'_>, id: u64) -> bool {
