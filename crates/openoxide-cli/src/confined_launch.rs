@@ -46,3 +46,12 @@ pub(crate) fn published_ports(
         None => Ok(ports),
     }
 }
+
+/// Prints which variables of tools are not passed to a confined program, and what would pass them.
+pub(crate) fn print_withheld_variables(environment: &[(OsString, OsString)]) {
+    let names = openoxide_engine::withheld_variables(environment);
+    let (Some(first), all) = (names.first(), names.join("`, `")) else { return };
+    crate::user_messages::print_note(&format!(
+        "not passed to the command, because of the value: `{all}`; pass it with `--env {first}`"
+    ));
+}

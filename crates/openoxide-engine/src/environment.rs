@@ -5,18 +5,25 @@ use std::{
     ffi::{OsStr, OsString},
 };
 
+use crate::harmless_variables::is_harmless_variable;
+
 /// Returns the variables of this process, without those that configure bash.
 pub fn sanitized_env() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, value)| !is_bash_injection_variable(name, value))
 }
 
 /// Returns the environment variables for a confined program. It contains only variables that
-/// programs need to find their files.
+/// programs need to find their files, and variables of tools whose value is harmless.
 ///
 /// Tokens and passwords are stored in variables of any name, so this is an allowlist and not a
 /// denylist. `TMPDIR` is set to the private temporary directory of the sandbox.
 pub fn sandbox_env() -> impl Iterator<Item = (OsString, OsString)> {
-    let passes = |(name, _): &(OsString, OsString)| name.to_str().is_some_and(is_sandbox_variable);
+    let passes = |(name, value): &(OsString, OsString)| {
+        name.to_str().is_some_and(|name| {
+            is_sandbox_variable(name)
+                || value.to_str().is_some_and(|value| is_harmless_variable(name, value))
+        })
+    };
     let temporary = (OsString::from("TMPDIR"), OsString::from("/tmp"));
     sanitized_env().filter(passes).chain([temporary])
 }

@@ -140,6 +140,7 @@ mod git_credentials;
 mod git_repository;
 mod grant_saving;
 mod hard_links;
+mod harmless_variables;
 mod hook_runner;
 mod hooks;
 mod ids;
@@ -230,6 +231,7 @@ pub use escalation::{
 };
 pub use function_reviewer::FunctionReviewer;
 pub use grant_saving::{GrantSaveError, SavedGrant};
+pub use harmless_variables::withheld_variables;
 pub use hooks::{HookCall, ask_hooks};
 pub use ids::{new_approval_id, new_session_id};
 pub use limited_grants::GrantUseMode;

@@ -29,7 +29,9 @@ use serde_json::json;
 use crate::{
     args::{GlobalArgs, RunArgs, RunSandboxMode},
     commands::call_operation,
-    confined_launch::{HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports},
+    confined_launch::{
+        HOST_NETWORK_NOTE, SUPERVISOR_ARGS, print_withheld_variables, published_ports,
+    },
     confinement_report::time_limit_message,
     error::{CliError, run_args_error::RunArgsError},
     program_exit::ProgramExit,
@@ -74,7 +76,12 @@ pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramE
         return Ok(exit);
     }
     match verdict {
-        ApprovalVerdict::Allowed(permit) => target.run_permitted(permit, environment, &context),
+        ApprovalVerdict::Allowed(permit) => {
+            if args.sandbox != RunSandboxMode::Off {
+                print_withheld_variables(&environment);
+            }
+            target.run_permitted(permit, environment, &context)
+        }
         ApprovalVerdict::Denied(refusal) => Ok(report_refusal(&refusal, NOTHING_RUN_MESSAGE)),
         ApprovalVerdict::Unanswerable(request) => {
             let words = reconstruct_command(args);

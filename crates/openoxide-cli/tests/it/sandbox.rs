@@ -3,6 +3,7 @@
 mod abrupt;
 mod battery;
 mod bubblewrap;
+mod environment;
 mod everyday_calls;
 mod explanations;
 mod git;
