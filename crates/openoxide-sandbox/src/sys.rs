@@ -21,8 +21,8 @@ pub(crate) use notify::{
     return_descriptor, switch_directly, write_process_memory,
 };
 pub(crate) use process::{
-    NamespaceFlags, adopt_descriptor, create_signalfd, detach_tracee, exit_process,
+    NamespaceFlags, adopt_descriptor, block_signal, create_signalfd, detach_tracee, exit_process,
     fork_into_namespaces, inherit_descriptors, read_signal, set_close_on_exec, set_thread_umask,
-    unblock_signals,
+    stop_process_group, unblock_signals,
 };
 pub use stack::raise_stack_limit;

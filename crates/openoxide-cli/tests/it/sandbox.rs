@@ -8,6 +8,7 @@ mod everyday_calls;
 mod explanations;
 mod git;
 mod intranet;
+mod job_control;
 mod jobs;
 mod large_projects;
 mod leftovers;

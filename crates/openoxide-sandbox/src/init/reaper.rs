@@ -23,6 +23,8 @@ use crate::{
 /// The init process of a sandbox, with the resources that it uses.
 pub(super) struct InitProcess<'a> {
     pub(super) worker: Pid,
+    /// Whether the program has a terminal, whose keys can stop it.
+    pub(super) has_terminal: bool,
     pub(super) child_exits: OwnedFd,
     pub(super) socket: &'a MessageSocket,
     pub(super) progress: &'a ProgressWriter,
@@ -82,14 +84,27 @@ impl InitProcess<'_> {
     /// them.
     fn reap_children(&self) -> Option<CommandOutcome> {
         let mut end = None;
-        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
             if let Some(signal) = status.stopping_signal() {
-                detach(pid, signal);
+                self.handle_stop(pid, signal);
             } else if pid == self.worker {
                 end = Some(outcome_from_status(status));
             }
         }
         end
+    }
+
+    /// Handles a child that has stopped. A process can make this process its tracer
+    /// (`PTRACE_TRACEME`), and is detached: without a tracer, the signal would have been delivered.
+    /// The trap after an execve(2) exists only for the tracer. Otherwise the program was stopped,
+    /// usually by a key of its terminal.
+    fn handle_stop(&self, child: Pid, signal: i32) {
+        let delivered = if signal == libc::SIGTRAP { 0 } else { signal };
+        let was_traced = sys::detach_tracee(child, delivered).is_ok();
+        if !was_traced && child == self.worker && self.has_terminal {
+            // If the supervisor is gone, this is noticed next.
+            drop(self.socket.send(&InitMessage::Stopped, &[]));
+        }
     }
 
     /// Handles a message from the supervisor. Returns `false` if the supervisor is gone.
@@ -119,14 +134,6 @@ impl InitProcess<'_> {
             Ok(None) | Err(_) => false,
         }
     }
-}
-
-/// Detaches a process that made this process its tracer (`PTRACE_TRACEME`). Without a tracer, the
-/// signal would have been delivered to it. The trap after an execve(2) exists only for the tracer.
-fn detach(process: Pid, signal: i32) {
-    let delivered = if signal == libc::SIGTRAP { 0 } else { signal };
-    // If the process was killed meanwhile, its end is received next.
-    drop(sys::detach_tracee(process, delivered));
 }
 
 fn outcome_from_status(status: WaitStatus) -> CommandOutcome {

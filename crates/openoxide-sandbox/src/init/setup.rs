@@ -9,7 +9,7 @@ use crate::{
         identity,
         init_context::{InitContext, failure_message},
         mounts, namespace_limits,
-        program_terminal::send_terminal,
+        program_terminal::{self, send_terminal},
         reaper,
         remount::RemountState,
         worker,
@@ -50,6 +50,13 @@ fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, Sandbo
         set_up_network(launch, wire).with_step(|| "making a network".to_owned())?;
     }
     let terminal = launch.terminal.then(|| send_terminal(wire)).transpose()?;
+    // Open in the worker until it executes the program: when the inner end is closed everywhere, the
+    // outer end reports the end of the output.
+    let _inner = terminal
+        .as_deref()
+        .map(program_terminal::lead_session)
+        .transpose()
+        .with_step(|| "making a session with a terminal".to_owned())?;
     identity::set_not_dumpable().with_step(|| "making the process undumpable".to_owned())?;
     let ended = reaper::child_exit_descriptor().with_step(|| "waiting for processes".to_owned())?;
     let unreadable = launch.profile.unreadable.iter().cloned().collect();
@@ -59,6 +66,7 @@ fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, Sandbo
     match child {
         Some(worker) => Ok(reaper::InitProcess {
             worker,
+            has_terminal: terminal.is_some(),
             child_exits: ended,
             socket: wire,
             progress,

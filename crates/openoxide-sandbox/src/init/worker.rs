@@ -8,10 +8,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{Mode, OFlags, open},
-    process::{Resource, Rlimit, ioctl_tiocsctty, setrlimit, setsid},
-    stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stderr},
-    termios::isatty,
+    process::{Resource, Rlimit, setrlimit, setsid},
     thread::{
         CapabilitiesSecureBits, CapabilitySet, CapabilitySets, remove_capability_from_bounding_set,
         set_capabilities, set_capabilities_secure_bits, set_no_new_privs,
@@ -19,7 +16,7 @@ use rustix::{
 };
 
 use crate::{
-    init::{init_context::InitContext, landlock},
+    init::{init_context::InitContext, landlock, program_terminal},
     interface::{CommandOutcome, LaunchConfig, ResourceLimits, SandboxError, SetupContext as _},
     ipc::{InitMessage, MessageSocket, ProgressEvent, ProgressWriter},
     network::is_allowed_stream,
@@ -63,9 +60,10 @@ fn prepare(
     check_streams(launch).with_step(|| "relaying input and output".to_owned())?;
     std::env::set_current_dir(launch.cwd.as_str())
         .with_step(|| format!("going to `{}`", launch.cwd))?;
-    setsid().with_step(|| "making a session".to_owned())?;
-    if let Some(terminal) = terminal {
-        set_controlling_terminal(terminal).with_step(|| "taking the terminal".to_owned())?;
+    match terminal {
+        Some(terminal) => program_terminal::enter_foreground(terminal)
+            .with_step(|| "taking the terminal".to_owned())?,
+        None => _ = setsid().with_step(|| "making a session".to_owned())?,
     }
     set_resource_limits(launch.limits, shares).with_step(|| "setting limits".to_owned())?;
     sys::set_close_on_exec(3).with_step(|| "closing descriptors".to_owned())?;
@@ -116,18 +114,6 @@ fn describe_filter_step(live: bool) -> String {
         "installing the system call filter"
     };
     what.to_owned()
-}
-
-/// Makes the terminal the controlling terminal of this session, and its three standard streams.
-pub(crate) fn set_controlling_terminal(terminal: &CStr) -> io::Result<()> {
-    let inner = open(terminal, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
-    ioctl_tiocsctty(&inner)?;
-    dup2_stdin(&inner)?;
-    dup2_stdout(&inner)?;
-    if isatty(stderr()) {
-        dup2_stderr(&inner)?;
-    }
-    Ok(())
 }
 
 /// Drops every capability, and all ways to regain one, so that root has no special rights here.

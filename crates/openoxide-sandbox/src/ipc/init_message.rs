@@ -47,6 +47,8 @@ pub(crate) enum InitMessage {
     Sockets,
     /// From outside: send the program this signal.
     Signal(i32),
+    /// From inside: the program was stopped at its terminal.
+    Stopped,
     /// From inside: the program has ended.
     Ended(CommandOutcome),
 }

@@ -36,7 +36,8 @@ use crate::{
     sys,
 };
 
-/// The signals that are forwarded, and the one that reports a new window size.
+/// The signals that are forwarded, the one that reports a new window size, and those of job
+/// control.
 pub(super) const HANDLED_SIGNALS: &[Signal] = &[
     Signal::INT,
     Signal::TERM,
@@ -45,6 +46,8 @@ pub(super) const HANDLED_SIGNALS: &[Signal] = &[
     Signal::USR1,
     Signal::USR2,
     Signal::WINCH,
+    Signal::TSTP,
+    Signal::CONT,
 ];
 
 /// The time that a program has to end after a termination signal was forwarded to it.
@@ -191,13 +194,42 @@ impl<'a> SupervisorLoop<'a> {
     }
 
     fn forward_signal(&mut self, signal: Signal) {
-        if signal == Signal::WINCH {
-            return self.relay.iter().for_each(TerminalRelay::resize);
+        match signal {
+            Signal::WINCH => return self.relay.iter().for_each(TerminalRelay::resize),
+            Signal::CONT => return self.follow_foreground(),
+            // A key of a terminal that the program does not have.
+            Signal::TSTP if self.relay.is_none() => {
+                self.send_signal(Signal::STOP);
+                return self.suspend();
+            }
+            _ => self.send_signal(signal),
         }
-        // If the first process has ended, its exit is received next.
-        drop(self.socket.send(&InitMessage::Signal(signal.as_raw()), &[]));
         if matches!(signal, Signal::TERM | Signal::HUP) {
             self.deadline.get_or_insert(Instant::now() + TERMINATION_GRACE_PERIOD);
+        }
+    }
+
+    fn send_signal(&self, signal: Signal) {
+        // If the first process has ended, its exit is received next.
+        drop(self.socket.send(&InitMessage::Signal(signal.as_raw()), &[]));
+    }
+
+    /// Stops this process and those of the same job until the job is continued, and then continues
+    /// the program.
+    fn suspend(&mut self) {
+        if let Some(relay) = &mut self.relay {
+            relay.suspend();
+        }
+        // If the job cannot be stopped, the program runs on.
+        drop(sys::stop_process_group());
+        self.follow_foreground();
+        self.send_signal(Signal::CONT);
+    }
+
+    /// Uses the terminal if this job is in its foreground now.
+    fn follow_foreground(&mut self) {
+        if let Some(relay) = &mut self.relay {
+            relay.follow_foreground();
         }
     }
 
@@ -239,6 +271,7 @@ impl<'a> SupervisorLoop<'a> {
                 self.serve_syscalls(first.last())
                     .with_step(|| "receiving the seccomp notification descriptor".to_owned())?;
             }
+            InitMessage::Stopped => self.suspend(),
             InitMessage::PlaceholderCreated(path) => self.placeholders.push(path),
             InitMessage::SocketPair => self.deliver_socket_pair(first.collect()),
             InitMessage::Sockets => {

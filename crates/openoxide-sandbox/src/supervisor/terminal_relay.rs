@@ -12,8 +12,12 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags},
     io::{read, write},
+    process::getpgrp,
     stdio::{stdin, stdout},
-    termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize},
+    termios::{
+        OptionalActions, Termios, isatty, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
+        tcsetwinsize,
+    },
 };
 
 use crate::{ipc::is_readable, supervisor::output_tail::OutputTail};
@@ -31,7 +35,8 @@ pub(crate) struct TerminalRelay {
     outer: OwnedFd,
     original_mode: Termios,
     paused: bool,
-    has_input: bool,  // Whether there may be more input.
+    is_raw: bool,    // Whether this relay has changed the mode of the person's terminal.
+    has_input: bool, // Whether there may be more input.
     has_output: bool, // Whether there may be more output.
     tail: OutputTail,
 }
@@ -41,16 +46,19 @@ impl TerminalRelay {
     pub(crate) fn start(outer: OwnedFd) -> io::Result<Self> {
         let before = tcgetattr(stdin())?;
         let tail = OutputTail::default();
-        let relay = Self {
+        let mut relay = Self {
             outer,
             original_mode: before,
             paused: false,
+            is_raw: false,
             has_input: true,
             has_output: true,
             tail,
         };
         relay.resize();
-        relay.enter_raw_mode()?;
+        if is_in_foreground() {
+            relay.enter_raw_mode()?;
+        }
         Ok(relay)
     }
 
@@ -61,8 +69,28 @@ impl TerminalRelay {
         }
     }
 
+    /// Takes the terminal if this job is in its foreground and does not have it yet. A job in the
+    /// background would be stopped if it read from the terminal or changed its mode. Its output is
+    /// still forwarded.
+    pub(crate) fn follow_foreground(&mut self) {
+        if self.paused || !is_in_foreground() {
+            return;
+        }
+        self.resize();
+        if !self.is_raw {
+            drop(self.enter_raw_mode());
+        }
+    }
+
+    /// Gives the terminal back before this job is stopped.
+    pub(crate) fn suspend(&mut self) {
+        self.reset_terminal();
+    }
+
     /// Puts the person's terminal into raw mode, so that keys are forwarded unchanged.
-    fn enter_raw_mode(&self) -> io::Result<()> {
+    fn enter_raw_mode(&mut self) -> io::Result<()> {
+        self.original_mode = tcgetattr(stdin())?;
+        self.is_raw = true;
         let mut raw = self.original_mode.clone();
         raw.make_raw();
         // The inner terminal has already processed the output. Messages of OpenOxide still need
@@ -72,7 +100,11 @@ impl TerminalRelay {
     }
 
     /// Restores the mode of the person's terminal, for a question or at the end.
-    fn restore(&self) {
+    fn restore(&mut self) {
+        if !self.is_raw || !is_in_foreground() {
+            return;
+        }
+        self.is_raw = false;
         _ = tcsetattr(stdin(), OptionalActions::Drain, &self.original_mode);
     }
 
@@ -86,15 +118,17 @@ impl TerminalRelay {
     /// Restores the person's terminal, and ends states that the program may have left in it: an
     /// unfinished sequence that hides the following text, hidden or coloured text, other character
     /// sets, a scroll region. The next message must be readable.
-    fn reset_terminal(&self) {
-        _ = write(stdout(), PLAIN);
+    fn reset_terminal(&mut self) {
+        if self.is_raw {
+            _ = write(stdout(), PLAIN);
+        }
         self.restore();
     }
 
     /// Continues the relay after a question.
     pub(crate) fn resume(&mut self) {
         self.paused = false;
-        drop(self.enter_raw_mode());
+        self.follow_foreground();
     }
 
     /// Returns the descriptors to poll.
@@ -103,7 +137,7 @@ impl TerminalRelay {
         if self.paused {
             return waits;
         }
-        if self.has_input {
+        if self.has_input && self.is_raw {
             waits.push(PollFd::from_borrowed_fd(stdin(), PollFlags::IN));
         }
         if self.has_output {
@@ -117,7 +151,7 @@ impl TerminalRelay {
         if self.paused {
             return;
         }
-        if self.has_input && is_readable(stdin()) {
+        if self.has_input && self.is_raw && is_readable(stdin()) {
             self.has_input = copy_available(stdin(), self.outer.as_fd(), None);
         }
         if self.has_output && is_readable(self.outer.as_fd()) {
@@ -141,6 +175,12 @@ impl TerminalRelay {
     pub(crate) const fn tail(&self) -> &OutputTail {
         &self.tail
     }
+}
+
+/// Returns whether the job of this process is in the foreground of the person's terminal. A terminal
+/// of another session has no jobs.
+fn is_in_foreground() -> bool {
+    tcgetpgrp(stdin()).map_or(true, |group| group == getpgrp())
 }
 
 /// The sequences that reset a terminal. CAN and ST end any sequence (ECMA-48 §5, §8.3.143). Then

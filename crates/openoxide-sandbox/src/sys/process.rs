@@ -12,7 +12,7 @@ use std::{
 
 use rustix::{
     fs::Mode,
-    process::{Pid, Signal, umask},
+    process::{Pid, Signal, kill_current_process_group, umask},
 };
 
 /// The new namespaces of a process.
@@ -114,6 +114,37 @@ pub(crate) fn create_signalfd(signals: &[Signal]) -> io::Result<OwnedFd> {
     }
     // SAFETY: the kernel has just created this descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Blocks a signal for this thread.
+pub(crate) fn block_signal(signal: Signal) {
+    change_mask(libc::SIG_BLOCK, signal);
+}
+
+/// Stops the process group of this process with `SIGTSTP`, and returns when it is continued. The
+/// signal must be blocked in all threads. If no shell could continue the group (an orphaned process
+/// group), the kernel does not stop it.
+///
+/// # Errors
+/// Returns an error if the signal cannot be sent.
+pub(crate) fn stop_process_group() -> io::Result<()> {
+    kill_current_process_group(Signal::TSTP)?;
+    // The pending signal is delivered before the call returns.
+    change_mask(libc::SIG_UNBLOCK, Signal::TSTP);
+    change_mask(libc::SIG_BLOCK, Signal::TSTP);
+    Ok(())
+}
+
+/// Adds a signal to the mask of this thread, or removes it.
+fn change_mask(how: libc::c_int, signal: Signal) {
+    // SAFETY: a set of signals is plain memory, which `sigemptyset` initializes.
+    let mut set: libc::sigset_t = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: `set` is a complete set of signals.
+    unsafe { libc::sigemptyset(&raw mut set) };
+    // SAFETY: as above.
+    unsafe { libc::sigaddset(&raw mut set, signal.as_raw()) };
+    // SAFETY: `set` is initialized, and the old set is not requested.
+    unsafe { libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut()) };
 }
 
 /// Unblocks all signals, because the program would inherit the mask.

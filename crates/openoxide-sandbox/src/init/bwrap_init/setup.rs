@@ -16,7 +16,7 @@ use crate::{
             monitor::{self, BwrapMonitor},
         },
         init_context::{InitContext, failure_message},
-        program_terminal::send_terminal,
+        program_terminal::{self, send_terminal},
         worker,
     },
     interface::{ResourceLimits, SandboxError, SetupContext as _},
@@ -52,7 +52,7 @@ fn start_bwrap<'a>(world: &InitContext<'a>) -> Result<BwrapMonitor<'a>, SandboxE
     worker::check_streams(launch).with_step(|| "relaying input and output".to_owned())?;
     if launch.terminal {
         let terminal = send_terminal(wire)?;
-        worker::set_controlling_terminal(&terminal)
+        program_terminal::set_controlling_terminal(&terminal)
             .with_step(|| "taking the terminal".to_owned())?;
     }
     let heard = sys::create_signalfd(monitor::HANDLED_SIGNALS)
