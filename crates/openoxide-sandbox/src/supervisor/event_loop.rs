@@ -200,7 +200,13 @@ impl<'a> SupervisorLoop<'a> {
             // A key of a terminal that the program does not have.
             Signal::TSTP if self.relay.is_none() => {
                 self.send_signal(Signal::STOP);
-                return self.suspend();
+                // The shell may have continued the job in the meantime.
+                match sys::read_signal(self.signals.as_fd()) {
+                    Some(Signal::CONT) => self.send_signal(Signal::CONT),
+                    Some(other) => self.forward_signal(other),
+                    None => self.suspend(),
+                }
+                return;
             }
             _ => self.send_signal(signal),
         }
