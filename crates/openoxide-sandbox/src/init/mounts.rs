@@ -182,8 +182,22 @@ fn mount_proc() -> io::Result<()> {
     Ok(mount("proc", "/proc", "proc", flags, None)?)
 }
 
+/// The maximum number of attempts to cover a path that programs of the host replace.
+const MAX_COVER_ATTEMPTS: usize = 8;
+
 /// Covers an unreadable path with an empty entry. A missing path needs no cover.
 pub(super) fn hide_path(path: &AbsPath) -> io::Result<()> {
+    for _ in 1..MAX_COVER_ATTEMPTS {
+        match cover_path(path) {
+            // The entry was removed after it was opened. Another one can have replaced it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            done => return done,
+        }
+    }
+    cover_path(path)
+}
+
+fn cover_path(path: &AbsPath) -> io::Result<()> {
     let place = match open_without_links(path.as_str()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         place => place?,

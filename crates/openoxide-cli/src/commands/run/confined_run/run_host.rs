@@ -121,7 +121,12 @@ impl RunHost for RunContext<'_> {
     }
 
     fn on_quarantined_files(&self, found: &[PostRunFinding]) {
-        quarantine_restore::offer_restore(self, found);
+        // Without a terminal, no question is asked anyway.
+        let is_limit =
+            |one: &&PostRunFinding| matches!(one, PostRunFinding::TooManyQuestions { .. });
+        let shown: Vec<_> =
+            found.iter().filter(|one| self.can_ask() || !is_limit(one)).cloned().collect();
+        quarantine_restore::offer_restore(self, &shown);
     }
 
     fn can_ask(&self) -> bool {
@@ -154,8 +159,7 @@ impl RunHost for RunContext<'_> {
 fn show_advice(remedy: &Remedy) {
     let Remedy::WritablePath(path) = remedy else {
         return user_messages::print_note(
-            &"in a terminal you would be asked whether to run it without the sandbox, as \
-              `--sandbox off` does",
+            &"in a terminal you would be asked whether to run it without the sandbox",
         );
     };
     let place = std::path::Path::new(path.as_str());
