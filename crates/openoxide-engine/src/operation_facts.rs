@@ -364,7 +364,7 @@ fn opaque_access(text: &str) -> Access {
 }
 
 fn fetch_access(url: &str) -> Access {
-    match url_host::parse_url_host(url) {
+    match url_host::parse_connection_host(url) {
         Some(host) => Access::Fetch { host, url: url.to_owned(), route: AccessRoute::Direct },
         None => opaque_access(url),
     }

@@ -33,13 +33,22 @@ pub fn connection_input(host: &str, private_address: Option<IpAddr>, port: u16) 
 /// Clients disagree about unusual URLs (backslashes, whitespace, several `@`, percent signs in the
 /// host). They have no host here, and become opaque.
 pub(crate) fn parse_url_host(url: &str) -> Option<String> {
+    parse_host(url, &["http", "https", "ftp", "ws", "wss"])
+}
+
+/// Returns the host of a URL as [`parse_url_host`] does, also of a connection with another protocol
+/// ([`connection_url`]).
+pub(crate) fn parse_connection_host(url: &str) -> Option<String> {
+    parse_url_host(url).or_else(|| parse_host(url, &["tcp"]))
+}
+
+fn parse_host(url: &str, schemes: &[&str]) -> Option<String> {
     let odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\' || !c.is_ascii();
     if url.contains(odd) {
         return None;
     }
     let (scheme, rest) = url.split_once("://")?;
-    let known = ["http", "https", "ftp", "ws", "wss", "tcp"];
-    if !known.iter().any(|name| scheme.eq_ignore_ascii_case(name)) {
+    if !schemes.iter().any(|name| scheme.eq_ignore_ascii_case(name)) {
         return None;
     }
     let authority = rest.split(['/', '?', '#']).next()?;
