@@ -4,8 +4,8 @@
 use std::{collections::BTreeSet, ffi::OsString};
 
 use openoxide_engine::{
-    cache_directories, canonicalize_existing, canonicalize_or_keep, create_state_directory,
-    registry_directory, sandbox_env, visible_temporary_paths,
+    canonicalize_existing, canonicalize_or_keep, create_state_directory, private_directories,
+    project_directory, registry_directory, sandbox_env, visible_temporary_paths,
 };
 use openoxide_permission::{
     EvaluationContext, PolicyStack, ProfileInput, derive_profile, hidden_secret_paths,
@@ -14,7 +14,7 @@ use openoxide_protocol::{
     AbsPath, Decision, NetworkAccess, PermissionMode, SandboxProfile, SandboxRestrictions,
     TempDirectories,
 };
-use openoxide_sandbox::{LaunchConfig, ResourceLimits};
+use openoxide_sandbox::{LaunchConfig, ResourceLimits, project_layer_directory};
 use openoxide_store::UserEnvironment;
 use serde_json::Value;
 
@@ -94,14 +94,18 @@ pub(crate) fn plan_launch(
     let derived = derive_restrictions(policy, decision, &limits, &environment)?;
     let profile = SandboxProfile::Confined(derived).intersect(&SandboxProfile::Confined(limits));
     let profile = profile.restrictions().ok_or("no profile can be derived")?.clone();
-    let home = policy.home();
+    let (home, cwd) = (policy.home(), canonicalize_or_keep(policy.cwd()));
+    let registry = registry_directory(&environment).map_err(|error| error.to_string())?;
     Ok(LaunchConfig {
-        scratch_directories: cache_directories(&profile, home),
+        private_directories: private_directories(&profile, home, Some(decision)),
+        private_base: home.and_then(canonicalize_existing),
+        layer_directory: project_directory(&profile, &cwd)
+            .and_then(|project| project_layer_directory(&registry, &project)),
         visible_paths: visible_paths(policy, home),
         changeable_paths: BTreeSet::new(),
         staging_directory: None,
         argv: options.argv.into_iter().map(OsString::from).collect(),
-        cwd: canonicalize_or_keep(policy.cwd()),
+        cwd,
         environment: with_variables(options.variables),
         terminal: false,
         has_reviewer: false,
@@ -110,7 +114,7 @@ pub(crate) fn plan_launch(
         private_hosts: BTreeSet::new(),
         published_ports: BTreeSet::new(),
         limits: ResourceLimits { seconds: options.seconds, ..ResourceLimits::default() },
-        registry: registry_directory(&environment).map_err(|error| error.to_string())?,
+        registry,
         profile,
     })
 }
@@ -137,6 +141,7 @@ fn derive_restrictions(
         restricted_paths: &[],
         write_restricted_paths: &[],
         writable: &[],
+        git_directories: &[],
         all_hosts: true,
         host_network: false,
     };

@@ -68,6 +68,9 @@ fn describe_denial(denial: &SandboxDenial) -> (&'static str, String) {
         SandboxDenial::Read { path } => ("read", path.to_string()),
         SandboxDenial::UnixSocket { path: socket }
         | SandboxDenial::UnreachableSocket { socket, .. } => ("unix_socket", socket.clone()),
+        SandboxDenial::SystemCall { .. } => {
+            ("system_call", openoxide_engine::describe_denial(denial))
+        }
     }
 }
 
@@ -94,6 +97,16 @@ fn describe_finding(finding: &PostRunFinding) -> String {
                 None => format!("{what}; review it before you use tools there"),
             }
         }
+        PostRunFinding::GitSettings { path, held, names } => format!(
+            "`{}` is unchanged: settings that make git run something ({}) are in `{}`",
+            display_path(path),
+            names
+                .iter()
+                .map(|name| escape_text(name, LineMode::SingleLine))
+                .collect::<Vec<_>>()
+                .join(", "),
+            display_path(held)
+        ),
         PostRunFinding::HardLink { path } => format!(
             "`{}` is a hard link to a file outside the writable directories",
             display_path(path)

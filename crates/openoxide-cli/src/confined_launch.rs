@@ -47,11 +47,12 @@ pub(crate) fn published_ports(
     }
 }
 
-/// Prints which variables of tools are not passed to a confined program, and what would pass them.
-pub(crate) fn print_withheld_variables(environment: &[(OsString, OsString)]) {
+/// Returns a note about the variables of tools that are not passed to a confined program, and what
+/// would pass them.
+pub(crate) fn withheld_variables_note(environment: &[(OsString, OsString)]) -> Option<String> {
     let names = openoxide_engine::withheld_variables(environment);
-    let (Some(first), all) = (names.first(), names.join("`, `")) else { return };
-    crate::user_messages::print_note(&format!(
+    let (first, all) = (names.first()?, names.join("`, `"));
+    Some(format!(
         "not passed to the command, because of the value: `{all}`; pass it with `--env {first}`"
-    ));
+    ))
 }

@@ -30,7 +30,7 @@ use crate::{
     args::{GlobalArgs, RunArgs, RunSandboxMode},
     commands::call_operation,
     confined_launch::{
-        HOST_NETWORK_NOTE, SUPERVISOR_ARGS, print_withheld_variables, published_ports,
+        HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports, withheld_variables_note,
     },
     confinement_report::time_limit_message,
     error::{CliError, run_args_error::RunArgsError},
@@ -77,8 +77,10 @@ pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramE
     }
     match verdict {
         ApprovalVerdict::Allowed(permit) => {
-            if args.sandbox != RunSandboxMode::Off {
-                print_withheld_variables(&environment);
+            if args.sandbox != RunSandboxMode::Off
+                && let Some(note) = withheld_variables_note(&environment)
+            {
+                user_messages::print_note(&note);
             }
             target.run_permitted(permit, environment, &context)
         }

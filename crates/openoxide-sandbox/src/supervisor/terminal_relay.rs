@@ -33,10 +33,10 @@ pub fn has_terminal() -> bool {
 #[derive(Debug)]
 pub(crate) struct TerminalRelay {
     outer: OwnedFd,
-    original_mode: Termios,
+    /// The original mode of the person's terminal, while this relay has put it into raw mode.
+    original_mode: Option<Termios>,
     paused: bool,
-    is_raw: bool,    // Whether this relay has changed the mode of the person's terminal.
-    has_input: bool, // Whether there may be more input.
+    has_input: bool,  // Whether there may be more input.
     has_output: bool, // Whether there may be more output.
     tail: OutputTail,
 }
@@ -44,13 +44,11 @@ pub(crate) struct TerminalRelay {
 impl TerminalRelay {
     /// Connects the terminals.
     pub(crate) fn start(outer: OwnedFd) -> io::Result<Self> {
-        let before = tcgetattr(stdin())?;
         let tail = OutputTail::default();
         let mut relay = Self {
             outer,
-            original_mode: before,
+            original_mode: None,
             paused: false,
-            is_raw: false,
             has_input: true,
             has_output: true,
             tail,
@@ -77,7 +75,7 @@ impl TerminalRelay {
             return;
         }
         self.resize();
-        if !self.is_raw {
+        if self.original_mode.is_none() {
             drop(self.enter_raw_mode());
         }
     }
@@ -89,23 +87,24 @@ impl TerminalRelay {
 
     /// Puts the person's terminal into raw mode, so that keys are forwarded unchanged.
     fn enter_raw_mode(&mut self) -> io::Result<()> {
-        self.original_mode = tcgetattr(stdin())?;
-        self.is_raw = true;
-        let mut raw = self.original_mode.clone();
+        let original = tcgetattr(stdin())?;
+        let mut raw = original.clone();
         raw.make_raw();
         // The inner terminal has already processed the output. Messages of OpenOxide still need
         // their line ends converted.
-        raw.output_modes = self.original_mode.output_modes;
+        raw.output_modes = original.output_modes;
+        self.original_mode = Some(original);
         Ok(tcsetattr(stdin(), OptionalActions::Drain, &raw)?)
     }
 
     /// Restores the mode of the person's terminal, for a question or at the end.
     fn restore(&mut self) {
-        if !self.is_raw || !is_in_foreground() {
+        if !is_in_foreground() {
             return;
         }
-        self.is_raw = false;
-        _ = tcsetattr(stdin(), OptionalActions::Drain, &self.original_mode);
+        if let Some(original) = self.original_mode.take() {
+            _ = tcsetattr(stdin(), OptionalActions::Drain, &original);
+        }
     }
 
     /// Pauses the relay and restores the person's terminal for a question. Output of the program
@@ -119,7 +118,7 @@ impl TerminalRelay {
     /// unfinished sequence that hides the following text, hidden or coloured text, other character
     /// sets, a scroll region. The next message must be readable.
     fn reset_terminal(&mut self) {
-        if self.is_raw {
+        if self.original_mode.is_some() {
             _ = write(stdout(), PLAIN);
         }
         self.restore();
@@ -137,7 +136,7 @@ impl TerminalRelay {
         if self.paused {
             return waits;
         }
-        if self.has_input && self.is_raw {
+        if self.has_input && self.original_mode.is_some() {
             waits.push(PollFd::from_borrowed_fd(stdin(), PollFlags::IN));
         }
         if self.has_output {
@@ -151,7 +150,7 @@ impl TerminalRelay {
         if self.paused {
             return;
         }
-        if self.has_input && self.is_raw && is_readable(stdin()) {
+        if self.has_input && self.original_mode.is_some() && is_readable(stdin()) {
             self.has_input = copy_available(stdin(), self.outer.as_fd(), None);
         }
         if self.has_output && is_readable(self.outer.as_fd()) {

@@ -24,8 +24,8 @@ use super::{live_prompt::answer_request, staged_commit};
 use crate::{
     args::{GlobalArgs, SandboxRunArgs},
     confined_launch::{
-        HOST_NETWORK_NOTE, SUPERVISOR_ARGS, print_withheld_variables, published_ports,
-        with_added_variables,
+        HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports, with_added_variables,
+        withheld_variables_note,
     },
     confinement_report::{ReportedCommand, is_name_lookup, print_report, time_limit_message},
     error::sandbox_run_error::SandboxRunError,
@@ -45,7 +45,9 @@ pub(crate) fn run_in_sandbox(
     if launch.profile.network == NetworkAccess::On {
         user_messages::print_note(&HOST_NETWORK_NOTE);
     }
-    print_withheld_variables(&launch.environment);
+    if let Some(note) = withheld_variables_note(&launch.environment) {
+        user_messages::print_note(&note);
+    }
     let report = match args.backend {
         // Asking needs additional threads, so this process cannot supervise.
         _ if args.live => run_confined(&launch, &SUPERVISOR_ARGS, &mut |question, gone| {
