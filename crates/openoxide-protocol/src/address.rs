@@ -48,11 +48,16 @@ pub fn canonical_address(address: IpAddr) -> IpAddr {
 const METADATA_V4: Ipv4Addr = Ipv4Addr::new(100, 100, 100, 200);
 const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 
+/// The private networks. The networks for documentation (RFC 5737) are never routed on the internet,
+/// so a machine that reaches them uses them as a private network, for example for a mirror.
 const PRIVATE_V4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 0, 2, 0), 24),
     (Ipv4Addr::new(192, 168, 0, 0), 16),
+    (Ipv4Addr::new(198, 51, 100, 0), 24),
+    (Ipv4Addr::new(203, 0, 113, 0), 24),
 ];
 
 /// The addresses in the IANA IPv4 Special-Purpose Address Registry that are not globally reachable,
@@ -125,7 +130,9 @@ mod tests {
 
     #[test]
     fn a_person_is_asked_about_private_networks_alone() {
-        for address in all("10.1.2.3 172.20.0.1 192.168.1.1 100.64.0.1 fd12::1 ::ffff:10.0.0.1") {
+        for address in
+            all("10.1.2.3 172.20.0.1 192.168.1.1 100.64.0.1 203.0.113.80 fd12::1 ::ffff:10.0.0.1")
+        {
             assert!(is_private(address), "{address}");
         }
         let never = "127.0.0.1 ::1 169.254.169.254 fe80::1 fd00:ec2::254 100.100.100.200 224.0.0.1 255.255.255.255 0.0.0.0 :: \

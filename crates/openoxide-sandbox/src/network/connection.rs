@@ -69,7 +69,7 @@ impl ConnectionHandler {
             ConnectionVerdict::Allowed(host) => (host, true),
             ConnectionVerdict::Refused(host) => (host, false),
             ConnectionVerdict::NeedsReview(host) => {
-                let yes = self.is_permitted(&host, None, port);
+                let yes = !self.is_this_machine(&host) && self.is_permitted(&host, None, port);
                 (host, yes)
             }
         };
@@ -83,6 +83,12 @@ impl ConnectionHandler {
                 None
             }
         }
+    }
+
+    /// Returns whether this is an address of this machine. Only a rule about the address opens it,
+    /// because every service that listens on all interfaces is reached there.
+    fn is_this_machine(&self, host: &ConnectionTarget) -> bool {
+        matches!(host, ConnectionTarget::Address(one) if self.host_network.is_local_address(*one))
     }
 
     /// Returns whether the reviewer permits a host, or the private address that it leads to.

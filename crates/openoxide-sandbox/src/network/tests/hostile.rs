@@ -154,6 +154,25 @@ fn no_spelling_of_this_machine_or_the_metadata_is_asked_about() {
     }
 }
 
+/// Services that listen on all interfaces are reached at the machine's own addresses, too.
+///
+/// Guards I21.
+#[test]
+fn an_own_address_needs_a_rule_about_it_and_is_not_asked_about() {
+    let (server, _asked) = web("an own service");
+    for (rules, expected) in [("", ""), ("*.example", ""), ("10.9.8.7:80", "an own service")] {
+        let world = World::of(rules);
+        let outside = super::harness::Internet {
+            own: vec!["10.9.8.7".parse().unwrap()],
+            ..Default::default()
+        };
+        let world = World { outside: Arc::new(outside), ..world };
+        let world = world.host("other.example", "10.9.8.7", 80, server);
+        let world = world.asking(|_, _| RuntimeDecision::Session);
+        assert_eq!(world.run(&["curl", "-s", "-m", "9", "http://10.9.8.7/"]).output, expected);
+    }
+}
+
 #[test]
 fn a_review_of_a_bare_address_names_the_address() {
     let asked = Arc::new(Mutex::new(Vec::new()));
