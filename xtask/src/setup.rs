@@ -22,6 +22,10 @@ pub(crate) const TESTS: &[Need] = &[
     ("bwrap", "bubblewrap"),
     ("python3", "python3"),
     ("unshare", "util-linux"),
+    ("curl", "curl"),
+    ("ip", "iproute2"),
+    ("make", "make"),
+    ("dash", "dash"),
 ];
 
 /// The programs that the fuzzers need. Their engine is C++.
@@ -200,8 +204,20 @@ mod tests {
     fn each_missing_package_is_named_once() {
         let present = |program: &str| program == "git" || program == "bash";
         assert_eq!(missing(AGENTS, present), ["iproute2", "nodejs", "npm", "util-linux"]);
-        let all =
-            ["bash", "bubblewrap", "gcc", "git", "libc6-dev", "python3", "strace", "util-linux"];
+        let all = [
+            "bash",
+            "bubblewrap",
+            "curl",
+            "dash",
+            "gcc",
+            "git",
+            "iproute2",
+            "libc6-dev",
+            "make",
+            "python3",
+            "strace",
+            "util-linux",
+        ];
         assert_eq!(missing(TESTS, |_| false), all);
     }
 

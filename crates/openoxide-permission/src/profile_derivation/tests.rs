@@ -155,7 +155,7 @@ fn each_mode_has_its_profile() {
         let writes = mode != PermissionMode::Plan;
         assert_eq!(found.may_write(&path("/h/p/src/x.c")), writes, "{mode:?}");
         for (held, why) in
-            [("/h/p/.mcp.json", "protected"), ("/h/x", "outside"), ("/etc/hosts", "outside")]
+            [("/h/p/.vscode", "protected"), ("/h/x", "outside"), ("/etc/hosts", "outside")]
         {
             assert!(!found.may_write(&path(held)), "{mode:?} {held}: {why}");
         }
@@ -302,10 +302,8 @@ fn steering_files_are_protected_unless_granted_by_name() {
     for name in PROTECTED_ROOT_NAMES {
         assert!(found.protected.contains(&path("/h/p").join(name)), "{name}");
     }
-    let granted = World::new(&[]).confined(&[edit("/h/p/.mcp.json")]);
-    assert!(
-        granted.may_write(&path("/h/p/.mcp.json")) && !granted.may_write(&path("/h/p/.claude"))
-    );
+    let granted = World::new(&[]).confined(&[edit("/h/p/.vscode")]);
+    assert!(granted.may_write(&path("/h/p/.vscode")) && !granted.may_write(&path("/h/p/.claude")));
     let inner = World::new(&[]).confined(&[edit("/h/p/.claude/settings.json")]);
     assert!(!inner.may_write(&path("/h/p/.claude/settings.json")), "the rest of it would be open");
 }
@@ -347,7 +345,7 @@ fn a_directory_that_a_setting_opens_is_held_as_a_root() {
     assert_eq!(texts(&found.writable), ["/h/.cache/pip", "/h/p"], "and nothing that may never be");
     assert!(found.may_write(&path("/h/.cache/pip/x")));
     assert!(!found.may_write(&path("/h/.cache/pip/kept/x")));
-    assert!(!found.may_write(&path("/h/.cache/pip/.mcp.json")));
+    assert!(!found.may_write(&path("/h/.cache/pip/.vscode")));
     let denied = open(&[(Deny, "Edit(~/.cache/**)")], PermissionMode::Default);
     assert_eq!(texts(&denied.writable), ["/h/p"]);
     assert_eq!(texts(&open(&[], PermissionMode::Plan).writable), Vec::<&str>::new());

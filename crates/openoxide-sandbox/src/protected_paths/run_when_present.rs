@@ -1,6 +1,8 @@
 //! Steering files that programs of the host execute without a question as soon as they exist: when
 //! version control is used in the directory, for example by a shell prompt, or when an agent is
 //! started there. Other agents and editors ask first whether the directory is trusted.
+//!
+//! Claude Code asks about the servers of a new `.mcp.json` unless its settings approve all of them.
 
 use std::{ffi::OsStr, path::Path};
 
@@ -21,6 +23,7 @@ const PATTERNS: &[&[&str]] = &[
     &[".jj", "repo", "config.toml"],
     &[".jj", "workspace-config.toml"],
     &["_darcs", "prefs", "defaults"],
+    &[".mcp.json"],
     &["opencode.json"],
     &["opencode.jsonc"],
     &[".opencode", "opencode.json"],
@@ -56,7 +59,9 @@ mod tests {
 
     #[test]
     fn complete_components_are_compared() {
-        for path in ["/w/a/.hg/hgrc", "/w/opencode.json", "/w/x/.pi/extensions/e.ts"] {
+        for path in
+            ["/w/a/.hg/hgrc", "/w/.mcp.json", "/w/opencode.json", "/w/x/.pi/extensions/e.ts"]
+        {
             assert!(is_run_when_present(Path::new(path)), "{path}");
         }
         for path in [
