@@ -161,7 +161,9 @@ pub(crate) const TOOL_DIRECTORIES: &[ToolDirectory] = &[
     directory(".conan2", Memory).with_programs(&["conan"]),
     directory(".conan2/p", Project).with_programs(&["conan"]),
     directory(".ccache", Project).with_variable("CCACHE_DIR", ""),
-    // Ansible `home`; Chromium's certificate database.
-    directory(".ansible", Memory),
+    // Ansible `home`; Chromium's certificate database; Cookiecutter, "User Config".
+    directory(".ansible", Memory).with_programs(&["ansible", "ansible-playbook"]),
     directory(".pki", Memory),
+    directory(".cookiecutters", Project).with_programs(&["cookiecutter"]),
+    directory(".cookiecutter_replay", Memory).with_programs(&["cookiecutter"]),
 ];

@@ -29,6 +29,8 @@ pub(super) struct HostSocket {
     file: OwnedFd,
     path: AbsPath,
     owner: u32,
+    /// True if the path is missing inside, because the directory for temporary files is private.
+    is_missing_inside: bool,
 }
 
 impl HostSocket {
@@ -46,7 +48,10 @@ impl HostSocket {
                 if is_same_file(&seen, &found.file)? { Ok(found) } else { Err(Errno::CONNREFUSED) }
             }
             Err(Errno::NOENT) if is_hidden(path) => {
-                Self::open(Path::new(OsStr::from_bytes(path))).map_err(|_| Errno::NOENT)
+                let found = Self::open(Path::new(OsStr::from_bytes(path)));
+                found.map_or(Err(Errno::NOENT), |found| {
+                    Ok(Self { is_missing_inside: true, ..found })
+                })
             }
             Err(error) => Err(error),
         }
@@ -63,12 +68,17 @@ impl HostSocket {
         if FileType::from_raw_mode(found.st_mode) != FileType::Socket {
             return Err(unusual);
         }
-        Ok(Self { file, path, owner: found.st_uid })
+        Ok(Self { file, path, owner: found.st_uid, is_missing_inside: false })
     }
 
     /// Returns the real path.
     pub(super) const fn path(&self) -> &AbsPath {
         &self.path
+    }
+
+    /// Returns whether the path is missing inside.
+    pub(super) const fn is_missing_inside(&self) -> bool {
+        self.is_missing_inside
     }
 
     /// Returns whether the socket belongs to this user or to the system. A socket of another person

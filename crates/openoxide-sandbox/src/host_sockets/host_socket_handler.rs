@@ -64,14 +64,18 @@ impl HostSocketHandler {
             return call.open_path(path).and(Err(Errno::ACCESS));
         }
         let host_socket = HostSocket::resolve(call, path)?;
+        let access = SocketAccess::at_path(host_socket.path().as_str());
         if !host_socket.has_trusted_owner() {
             return Err(self.refuse(host_socket.path().as_str(), "it belongs to another user"));
         }
         if !matches!(socket_type(socket)?, SocketType::STREAM | SocketType::SEQPACKET) {
             return Err(self.refuse(host_socket.path().as_str(), "only streams are supported"));
         }
-        let access = SocketAccess::at_path(host_socket.path().as_str());
         if !self.is_permitted(&access, || call.check_pending().is_ok()) {
+            // Programs such as tmux start their own server if there is no socket.
+            if host_socket.is_missing_inside() {
+                return Err(Errno::NOENT);
+            }
             if call.check_pending().is_ok() {
                 self.denials.record(SandboxDenial::UnixSocket { path: access.socket });
             }
