@@ -30,7 +30,14 @@ pub(super) fn group_by_directory(paths: &[String]) -> Vec<DirectoryGroup> {
         }
     }
     whole.sort();
-    whole.into_iter().map(|(path, members)| DirectoryGroup { path, count: members.len() }).collect()
+    whole.into_iter().map(new_group).collect()
+}
+
+fn new_group((directory, members): (String, Vec<&str>)) -> DirectoryGroup {
+    match members.as_slice() {
+        [file] => DirectoryGroup { path: (*file).to_owned(), count: 1 },
+        _ => DirectoryGroup { path: directory, count: members.len() },
+    }
 }
 
 /// Splits a group by the next component of the paths.
