@@ -88,7 +88,7 @@ fn a_no_leaves_the_status_of_the_command_and_both_are_written_down() {
 /// Guards I32.
 #[test]
 fn a_denial_of_a_protected_path_is_explained_without_a_retry() {
-    let outside = Outside::new("echo x > .mcp.json || exit 3");
+    let outside = Outside::new("echo x > .vscode/tasks.json || exit 3");
     let (code, text) = outside.terminal().end();
     assert_eq!(code, 3, "{text}");
     assert!(text.contains("not retried: it is protected"), "{text}");
