@@ -93,8 +93,12 @@ def check(name, good):
 def finish(name):
     """Ends the program with Ctrl-C, and checks the shell."""
     type_text("\x03")
+    end = time.time() + 30
     while not rests():
         read(0.1)
+        if time.time() > end:
+            print("failed:", name, "Ctrl-C")
+            raise SystemExit
     type_text("echo en$((2))d\n")
     wait_for(rb"en2d.*READY> ", name + ": the prompt after Ctrl-C")
     if os.path.exists("count"):
