@@ -60,7 +60,10 @@ def registries(base):
     found["pypi"] = [host(url) for url in (pip + " " + configured).split()]
     config = pathlib.Path(os.environ.get("CARGO_HOME", pathlib.Path.home() / ".cargo")) / "config.toml"
     sources = tomllib.loads(config.read_text()).get("source", {}).values() if config.exists() else []
-    found["crates"] = ["index.crates.io", "static.crates.io", *(host(s["registry"]) for s in sources if "registry" in s)]
+    # The default registry, as the lock file of this project names it: the hosts of its index and of its packages.
+    lock = (pathlib.Path(__file__).resolve().parents[2] / "Cargo.lock").read_text()
+    default = lock.split("rust-lang/", 1)[1].split("-index", 1)[0]
+    found["crates"] = ["index." + default, "static." + default, *(host(s["registry"]) for s in sources if "registry" in s)]
     return {name: sorted({h for h in hosts if h}) for name, hosts in found.items()}
 
 
