@@ -5,10 +5,11 @@ use std::{
     env, fs,
 };
 
-use openoxide_protocol::{AbsPath, Access, Decision, Effect, SandboxRestrictions};
+use openoxide_protocol::{AbsPath, Decision, SandboxRestrictions};
 use openoxide_sandbox::PrivateDirectory;
 
 use crate::{
+    private_temp::edited_paths,
     sandbox_profile::canonicalize_existing,
     tool_directories::{ALWAYS, Storage, TOOL_DIRECTORIES, ToolDirectory},
 };
@@ -159,23 +160,7 @@ fn is_private(
 
 /// Returns the files that the decision allows to be created by name.
 fn new_files(decision: &Decision) -> impl Iterator<Item = AbsPath> {
-    let granted = decision.parts.iter().filter(|part| part.decision != Effect::Deny);
-    let named = granted.filter_map(|part| match &part.access {
-        Access::Edit(path) if !path.is_pattern => {
-            Some(path.resolved.clone().unwrap_or_else(|| path.path.clone()))
-        }
-        Access::Edit(_)
-        | Access::Exec(_)
-        | Access::Read(_)
-        | Access::Fetch { .. }
-        | Access::Socket(_)
-        | Access::CallTool { .. }
-        | Access::Delegate { .. }
-        | Access::Repetition { .. }
-        | Access::ExternalDirectory(_)
-        | Access::Opaque { .. } => None,
-    });
-    named.filter(|path| canonicalize_existing(path).is_none())
+    edited_paths(decision).filter(|path| canonicalize_existing(path).is_none())
 }
 
 /// Leaves out directories inside another one with the same storage.

@@ -46,7 +46,12 @@ pub fn discarded_temporary_paths(decision: &Decision, roots: &[AbsPath]) -> BTre
             && nothing
             && path.parent().is_some_and(|above| is_place(&above))
     };
-    let changed = granted(decision).filter_map(|access| match access {
+    edited_paths(decision).filter(missing).collect()
+}
+
+/// Returns the files that the decision allows to be changed by name, with links resolved.
+pub(crate) fn edited_paths(decision: &Decision) -> impl Iterator<Item = AbsPath> {
+    granted(decision).filter_map(|access| match access {
         Access::Edit(path) => named(path),
         Access::Read(_)
         | Access::Exec(_)
@@ -57,8 +62,7 @@ pub fn discarded_temporary_paths(decision: &Decision, roots: &[AbsPath]) -> BTre
         | Access::Repetition { .. }
         | Access::ExternalDirectory(_)
         | Access::Opaque { .. } => None,
-    });
-    changed.filter(missing).collect()
+    })
 }
 
 fn is_place(path: &AbsPath) -> bool {

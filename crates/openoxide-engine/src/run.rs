@@ -28,7 +28,7 @@ use crate::{
     error::ProfileError,
     operation_check::ExecutionPermit,
     private_directories::{private_directories, project_directory},
-    private_temp::visible_temporary_paths,
+    private_temp::{edited_paths, visible_temporary_paths},
     retry::{Attempt, Retries},
     run_host::{RunHost, RunOptions},
     sandbox_directories::registry_directory,
@@ -287,23 +287,7 @@ fn start_error(error: io::Error) -> SandboxError {
 
 /// Returns the files whose change was allowed by name. Steering files among them stay writable.
 fn changeable(decision: &Decision) -> BTreeSet<AbsPath> {
-    let granted = decision.parts.iter().filter(|part| part.decision != Effect::Deny);
-    let edits = granted.filter_map(|part| match &part.access {
-        Access::Edit(path) if !path.is_pattern => {
-            Some(path.resolved.as_ref().unwrap_or(&path.path))
-        }
-        Access::Edit(_)
-        | Access::Exec(_)
-        | Access::Read(_)
-        | Access::Fetch { .. }
-        | Access::Socket(_)
-        | Access::CallTool { .. }
-        | Access::Delegate { .. }
-        | Access::Repetition { .. }
-        | Access::ExternalDirectory(_)
-        | Access::Opaque { .. } => None,
-    });
-    edits.map(canonicalize_or_keep).collect()
+    edited_paths(decision).map(|path| canonicalize_or_keep(&path)).collect()
 }
 
 /// Returns the sockets of services outside that a person approved or a rule allows. If a rule
