@@ -15,6 +15,7 @@ mod namespace_limits;
 mod private_configs;
 mod private_overlays;
 mod private_tmpfs;
+mod proc_mount;
 mod program_terminal;
 mod reaper;
 mod remount;

@@ -16,6 +16,7 @@ mod limits;
 mod live;
 mod ports;
 mod private_caches;
+mod proc_files;
 mod replaced;
 mod secrets;
 mod sockets;

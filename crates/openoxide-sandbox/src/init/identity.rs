@@ -21,6 +21,8 @@ impl HostIdentity {
     /// (user_namespaces(7)).
     pub(super) fn map_identity(self) -> io::Result<()> {
         let Self { user, group } = self;
+        // A map can be written once, and this one needs no capability. So the program cannot.
+        drop(fs::write("/proc/self/projid_map", "0 0 1"));
         fs::write("/proc/self/setgroups", "deny")?;
         fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
         fs::write("/proc/self/gid_map", format!("{group} {group} 1"))

@@ -13,7 +13,10 @@ use landlock::{
 };
 use openoxide_protocol::{SandboxRestrictions, TempDirectories};
 
-use crate::{init::mount_operations::open_without_links, interface::PrivateDirectory};
+use crate::{
+    init::{mount_operations::open_without_links, proc_mount::has_writable_processes},
+    interface::PrivateDirectory,
+};
 
 /// The newest version whose rights are requested. Older kernels restrict the rights that they
 /// support.
@@ -42,6 +45,9 @@ pub(crate) fn restrict_self(
         }
     }
     rules = add_rule(rules, "/dev", all)?;
+    if has_writable_processes() {
+        rules = add_rule(rules, "/proc", AccessFs::WriteFile | AccessFs::Truncate)?;
+    }
     if profile.temp == TempDirectories::Private {
         for path in ["/tmp", "/var/tmp"] {
             rules = add_rule(rules, path, all)?;

@@ -10,7 +10,6 @@ use std::{
 };
 
 use openoxide_protocol::{AbsPath, TempDirectories};
-use rustix::mount::{MountFlags, mount};
 
 use crate::{
     init::{
@@ -22,7 +21,7 @@ use crate::{
         private_configs::PrivateConfigLayer,
         private_overlays,
         private_tmpfs::{self, PrivateTmpfs},
-        staged_overlays,
+        proc_mount, staged_overlays,
         temporary_directories::is_temporary,
     },
     interface::{LaunchConfig, SandboxError, SetupContext as _},
@@ -53,7 +52,7 @@ pub(super) fn mount_all(
     set_path_attributes("/", everything).with_step(|| "making all files read-only".to_owned())?;
     mount_private_trees(&private, &shown)?;
     devices::mount_dev(devices, private.shared_memory).with_step(|| "making devices".to_owned())?;
-    mount_proc().with_step(|| "mounting /proc".to_owned())?;
+    proc_mount::mount_proc().with_step(|| "mounting /proc".to_owned())?;
     attach_trees(&writable)?;
     staged_overlays::create_placeholders(&guards.placeholders)?;
     for pin in &guards.pins {
@@ -172,14 +171,6 @@ fn clone_unstaged_trees(launch: &LaunchConfig) -> Result<Vec<(AbsPath, OwnedFd)>
         Ok((path.clone(), tree))
     };
     launch.profile.writable.iter().map(one).collect()
-}
-
-/// Mounts a new `/proc` that shows only the processes of the namespace. It is read-only because it
-/// also contains kernel settings. If a container covers parts of its own `/proc`, the kernel
-/// refuses a new one, which would show them. No program is run then.
-fn mount_proc() -> io::Result<()> {
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
-    Ok(mount("proc", "/proc", "proc", flags, None)?)
 }
 
 /// The maximum number of attempts to cover a path that programs of the host replace.
