@@ -250,7 +250,7 @@ pub use own_directories::create_state_directory;
 pub use path_scan::{RestrictedPaths, scan_restricted_paths};
 pub use policy_watcher::WatchedEngine;
 pub use presentation::{action_title, operation_title, present_operation};
-pub use private_directories::{private_directories, project_directory};
+pub use private_directories::{private_directories, private_new_files, project_directory};
 pub use private_temp::{discarded_temporary_paths, visible_temporary_paths};
 pub use queue_reviewer::QueueReviewer;
 pub use queued_request::{QueuedRequest, WaitOptions};

@@ -9,7 +9,7 @@ use openoxide_protocol::{AbsPath, Decision, SandboxRestrictions};
 use openoxide_sandbox::PrivateDirectory;
 
 use crate::{
-    private_temp::edited_paths,
+    private_temp::{edited_path, edited_paths, explicitly_granted},
     sandbox_profile::canonicalize_existing,
     tool_directories::{ALWAYS, Storage, TOOL_DIRECTORIES, ToolDirectory},
 };
@@ -18,8 +18,8 @@ use crate::{
 /// directory comes before the ones below it.
 ///
 /// Directories that `profile` makes writable or hides are left out: there, it decides. Directories
-/// in which the decision allows new files by name are left out, too, because a private change
-/// would be lost.
+/// in which a person or a rule allows new files by name are left out, too, because a private change
+/// would be lost. A mode allows every name, and what it allows stays private.
 #[must_use]
 pub fn private_directories(
     profile: &SandboxRestrictions,
@@ -32,6 +32,27 @@ pub fn private_directories(
     let granted: Vec<_> = decision.into_iter().flat_map(new_files).collect();
     found.retain(|path, _| is_private(path, profile, &home, &granted));
     without_redundant(&found)
+}
+
+/// Returns the files that the decision creates by name in private directories. They do not exist
+/// outside of the sandbox.
+#[must_use]
+pub fn private_new_files(
+    decision: &Decision,
+    profile: &SandboxRestrictions,
+    home: Option<&AbsPath>,
+) -> BTreeSet<AbsPath> {
+    let is_new = |path: &AbsPath| {
+        home.is_some_and(|home| path.strip_prefix(home).is_some())
+            && !profile.writable.iter().any(|root| path.strip_prefix(root).is_some())
+            && canonicalize_existing(path).is_none()
+    };
+    let mut files: BTreeSet<_> = edited_paths(decision).filter(is_new).collect();
+    if !files.is_empty() {
+        let private = private_directories(profile, home, Some(decision));
+        files.retain(|file| private.iter().any(|one| file.strip_prefix(&one.path).is_some()));
+    }
+    files
 }
 
 /// Returns the directory whose runs share changes: the outermost writable directory around the
@@ -158,9 +179,10 @@ fn is_private(
         && !granted.iter().any(contains)
 }
 
-/// Returns the files that the decision allows to be created by name.
+/// Returns the files that a person or a rule allows to be created by name.
 fn new_files(decision: &Decision) -> impl Iterator<Item = AbsPath> {
-    edited_paths(decision).filter(|path| canonicalize_existing(path).is_none())
+    let edited = explicitly_granted(decision).filter_map(edited_path);
+    edited.filter(|path| canonicalize_existing(path).is_none())
 }
 
 /// Leaves out directories inside another one with the same storage.

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use openoxide_protocol::{AbsPath, Access, Decision, Effect, PathAccess};
+use openoxide_protocol::{AbsPath, Access, AccessDecision, Decision, Effect, PathAccess};
 use openoxide_sandbox::is_temporary;
 
 use crate::sandbox_profile::canonicalize_or_keep;
@@ -51,7 +51,23 @@ pub fn discarded_temporary_paths(decision: &Decision, roots: &[AbsPath]) -> BTre
 
 /// Returns the files that the decision allows to be changed by name, with links resolved.
 pub(crate) fn edited_paths(decision: &Decision) -> impl Iterator<Item = AbsPath> {
-    granted(decision).filter_map(|access| match access {
+    granted(decision).filter_map(edited_path)
+}
+
+/// Returns the accesses that a person approved or a rule allows, without those that only the mode
+/// allows.
+pub(crate) fn explicitly_granted(decision: &Decision) -> impl Iterator<Item = &Access> {
+    let is_explicit = |part: &&AccessDecision| match part.decision {
+        Effect::Allow => decision.effect == Effect::Ask || part.rule.is_some(),
+        Effect::Ask => true,
+        Effect::Deny => false,
+    };
+    decision.parts.iter().filter(is_explicit).map(|part| &part.access)
+}
+
+/// Returns the file that an access changes, with links resolved.
+pub(crate) fn edited_path(access: &Access) -> Option<AbsPath> {
+    match access {
         Access::Edit(path) => named(path),
         Access::Read(_)
         | Access::Exec(_)
@@ -62,7 +78,7 @@ pub(crate) fn edited_paths(decision: &Decision) -> impl Iterator<Item = AbsPath>
         | Access::Repetition { .. }
         | Access::ExternalDirectory(_)
         | Access::Opaque { .. } => None,
-    })
+    }
 }
 
 fn is_place(path: &AbsPath) -> bool {

@@ -9,8 +9,8 @@ use std::{
 };
 
 use openoxide_protocol::{
-    AbsPath, Access, AccessDecision, AccessRoute, Decision, Effect, NetworkAccess, Operation,
-    PublishedPort, SandboxRestrictions, SocketAccess,
+    AbsPath, Access, AccessRoute, Decision, NetworkAccess, Operation, PublishedPort,
+    SandboxRestrictions, SocketAccess,
 };
 use openoxide_sandbox::{
     CommandOutcome, ConfinedRun, LaunchConfig, ResourceLimits, RuntimeRequest, SandboxError,
@@ -28,7 +28,7 @@ use crate::{
     error::ProfileError,
     operation_check::ExecutionPermit,
     private_directories::{private_directories, project_directory},
-    private_temp::{edited_paths, visible_temporary_paths},
+    private_temp::{edited_paths, explicitly_granted, visible_temporary_paths},
     retry::{Attempt, Retries},
     run_host::{RunHost, RunOptions},
     sandbox_directories::registry_directory,
@@ -293,13 +293,8 @@ fn changeable(decision: &Decision) -> BTreeSet<AbsPath> {
 /// Returns the sockets of services outside that a person approved or a rule allows. If a rule
 /// allowed the command and none matches its sockets, the sandbox asks when it connects.
 fn granted_sockets(decision: &Decision) -> BTreeSet<SocketAccess> {
-    let is_granted = |part: &&AccessDecision| match part.decision {
-        Effect::Allow => decision.effect == Effect::Ask || part.rule.is_some(),
-        Effect::Ask => true,
-        Effect::Deny => false,
-    };
-    let sockets = decision.parts.iter().filter(is_granted).filter_map(|part| {
-        let Access::Socket(socket) = &part.access else { return None };
+    let sockets = explicitly_granted(decision).filter_map(|access| {
+        let Access::Socket(socket) = access else { return None };
         Some(SocketAccess { route: AccessRoute::Direct, ..socket.clone() })
     });
     sockets.collect()

@@ -278,7 +278,9 @@ fn announce(planned: &PlannedRun<'_>, engine: &Engine) {
     };
     user_messages::print_line(&format!("openoxide: {why}; {how}"));
     let Some(held) = planned.profile() else { return };
-    confined_run::lost(decision, engine.roots()).iter().for_each(user_messages::print_note);
+    confined_run::lost_files_notes(decision, held, engine)
+        .iter()
+        .for_each(user_messages::print_note);
     if held.network == NetworkAccess::On {
         user_messages::print_note(&HOST_NETWORK_NOTE);
     }

@@ -24,14 +24,15 @@ impl NamespaceFlags {
     pub(crate) const NONE: Self = Self(0);
 
     /// Returns the user, mount, PID, IPC and UTS namespaces, and the network namespace if `network`
-    /// is true.
+    /// is true. The control groups of the host are visible in any case. In a namespace of their own,
+    /// their paths in `/proc/self/cgroup` would not be those in `/sys/fs/cgroup`, and programs that
+    /// search their limits there would fail or find none (JVM).
     pub(crate) const fn all(network: bool) -> Self {
         let flags = libc::CLONE_NEWUSER
             | libc::CLONE_NEWNS
             | libc::CLONE_NEWPID
             | libc::CLONE_NEWIPC
             | libc::CLONE_NEWUTS
-            | libc::CLONE_NEWCGROUP
             | if network { libc::CLONE_NEWNET } else { 0 };
         Self(flags.cast_unsigned() as u64)
     }

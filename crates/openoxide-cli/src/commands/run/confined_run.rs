@@ -6,27 +6,49 @@ mod run_context;
 mod run_host;
 mod sandbox_settings;
 
-use openoxide_engine::discarded_temporary_paths;
-use openoxide_protocol::{AbsPath, Decision};
+use std::collections::BTreeSet;
+
+use openoxide_engine::{Engine, discarded_temporary_paths, private_new_files};
+use openoxide_protocol::{AbsPath, Decision, SandboxRestrictions};
 use openoxide_tui::{LineMode, escape_text};
 
 pub(super) use run_context::{RunContext, requested_confinement};
 pub(super) use sandbox_settings::build_environment;
 pub(crate) use sandbox_settings::render_text;
 
-/// Returns a note about files that the decision names below a temporary directory and that do not
-/// exist yet. They are lost after the run.
-pub(super) fn lost(decision: &Decision, roots: &[AbsPath]) -> Option<String> {
-    let all = discarded_temporary_paths(decision, roots);
-    let names: Vec<_> = all
+/// Returns notes about files that the decision creates by name and that will not exist after the
+/// run, or only in the sandbox.
+pub(super) fn lost_files_notes(
+    decision: &Decision,
+    profile: &SandboxRestrictions,
+    engine: &Engine,
+) -> Vec<String> {
+    let temporary = name_list(&discarded_temporary_paths(decision, engine.roots()));
+    let private = name_list(&private_new_files(decision, profile, engine.home()));
+    let temporary = temporary.map(|names| {
+        format!(
+            "`/tmp` and `/var/tmp` are private to this run: {names} will not exist after it ends. \
+             To keep a result, create the file first, or write it inside the project"
+        )
+    });
+    let private = private.map(|names| {
+        format!(
+            "caches and settings of tools are private to the sandbox: {names} will not exist \
+             outside of it. `writable` in `[sandbox]` of your policy shares a directory"
+        )
+    });
+    temporary.into_iter().chain(private).collect()
+}
+
+/// Returns the paths as one text, without those below another one.
+fn name_list(paths: &BTreeSet<AbsPath>) -> Option<String> {
+    let is_outermost = |path: &&AbsPath| {
+        !paths.iter().any(|other| other != *path && path.strip_prefix(other).is_some())
+    };
+    let names: Vec<_> = paths
         .iter()
+        .filter(is_outermost)
         .map(|path| format!("`{}`", escape_text(path.as_str(), LineMode::SingleLine)))
         .collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "`/tmp` and `/var/tmp` are private to this run: {} will not exist after it ends. To \
-             keep a result, create the file first, or write it inside the project",
-            names.join(", ")
-        )
-    })
+    (!names.is_empty()).then(|| names.join(", "))
 }

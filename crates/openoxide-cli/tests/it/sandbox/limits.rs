@@ -236,3 +236,13 @@ fn low_limits_of_the_shell_are_errors_and_no_crash() {
         }
     }
 }
+
+/// The names of control groups are those of their files, where a JVM searches its limits.
+#[test]
+fn control_groups_are_found_in_the_file_system() {
+    let arena = Arena::new();
+    let output = arena.run(&[], &["cat", "/proc/self/mountinfo"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let groups: Vec<_> = text.lines().filter(|line| line.contains(" - cgroup")).collect();
+    assert!(!groups.iter().any(|line| line.contains(" /..")), "{groups:?}");
+}

@@ -221,3 +221,25 @@ fn a_writable_directory_is_shared() {
     arena.run(&options, &["sh", "-c", "echo again > ~/.cache/pip/a"]).output().unwrap();
     assert_eq!(fs::read_to_string(arena.path("home/.cache/pip/a")).unwrap(), "again\n");
 }
+
+/// A mode allows every name, so the files stay private. A rule is about one: the directory is not
+/// private then.
+#[test]
+fn files_that_only_a_mode_allows_are_private() {
+    let arena = Arena::new();
+    let script = "mkdir -p ~/.config/tool && echo a > ~/.config/tool/settings && cat ~/.config/tool/settings";
+    let run = |policy: &str| {
+        let settings = arena.path("home/.config/openoxide");
+        fs::create_dir_all(&settings).unwrap();
+        fs::write(settings.join("policy.toml"), policy).unwrap();
+        arena.command().args(["run", "--no-input", "-c", script]).output().unwrap()
+    };
+    let output = run("mode = \"bypass_permissions\"");
+    let note = String::from_utf8(output.stderr.clone()).unwrap();
+    let path = arena.path("home/.config/tool");
+    assert_eq!(stdout(&output), "a\n", "{note}");
+    assert!(note.contains(&format!("`{}` will not exist", path.display())), "{note}");
+    let output = run("permissions.allow = [\"Bash(*)\", \"Edit(~/.config/tool/**)\"]");
+    assert_eq!(stdout(&output), "", "{}", String::from_utf8(output.stderr.clone()).unwrap());
+    assert!(!path.exists());
+}
