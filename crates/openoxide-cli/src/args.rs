@@ -23,7 +23,7 @@ pub(crate) use rules::{
     ConvertArgs, DiffArgs, EditTargetArgs, ExportArgs, FmtArgs, ImportArgs, LintArgs,
     LintThreshold, RuleAddArgs, RuleRemoveArgs, RulesCommand, TestArgs,
 };
-pub(crate) use sandbox::{RunSandboxMode, SandboxCommand, SandboxRunArgs};
+pub(crate) use sandbox::{CachesCommand, RunSandboxMode, SandboxCommand, SandboxRunArgs};
 pub(crate) use stage::{StageCommand, UndoArgs};
 pub(crate) use tools::ToolsCommand;
 use values::{parse_effect, parse_nonzero_duration, parse_scope, parse_since};

@@ -1,5 +1,6 @@
 //! Errors of commands, with what to do next, and their exit codes.
 
+pub(crate) mod caches_error;
 pub(crate) mod call_error;
 pub(crate) mod codex_error;
 pub(crate) mod exact_policy_error;
@@ -21,6 +22,7 @@ use openoxide_store::{FileLockError, GrantFileError, audit::AuditError};
 use thiserror::Error;
 
 use crate::program_exit::ProgramExit;
+use caches_error::CachesError;
 use call_error::{CallArgsError, RowError};
 use codex_error::{CodexAmendError, NoSocketError};
 use exact_policy_error::ExactPolicyError;
@@ -73,6 +75,9 @@ pub(crate) enum CliError {
     /// Staged changes cannot be shown or changed.
     #[error(transparent)]
     Stage(#[from] StageError),
+    /// Private changes in caches cannot be shown or deleted.
+    #[error(transparent)]
+    Caches(#[from] CachesError),
     /// The arguments of `hook` are wrong.
     #[error(transparent)]
     Hook(#[from] HookArgsError),
@@ -120,6 +125,7 @@ impl CliError {
             Self::File(error) => exit_for(error.is_failure()),
             Self::Trust(error) => exit_for(error.is_failure()),
             Self::Stage(error) => exit_for(error.is_failure()),
+            Self::Caches(error) => exit_for(error.is_failure()),
             Self::Open(_)
             | Self::Profile(_)
             | Self::Audit(_)
@@ -152,6 +158,7 @@ impl CliError {
             Self::NoSocket(_) => Some(NoSocketError::HINT),
             Self::Run(error) => error.hint(),
             Self::Stage(error) => error.hint(),
+            Self::Caches(error) => error.hint(),
             Self::Hook(error) => error.hint(),
             Self::GrantArgs(error) => error.hint(),
             Self::Init(error) => error.hint(),

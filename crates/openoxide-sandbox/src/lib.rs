@@ -73,9 +73,7 @@ pub use interface::{
 #[cfg(target_os = "linux")]
 pub use post_run::{restore_git_settings, restore_quarantined_file};
 #[cfg(target_os = "linux")]
-pub use private_layers::{
-    ProjectLayers, clear_project_layers, list_project_layers, project_layer_directory,
-};
+pub use private_layers::{ProjectLayers, list_project_layers, project_layer_directory};
 #[cfg(target_os = "linux")]
 pub use staging::{
     ChangeContents, Checkpoint, CheckpointSummary, CheckpointedCommit, CommitResult, EntryKind,

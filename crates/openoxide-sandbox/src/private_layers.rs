@@ -15,4 +15,4 @@ pub(crate) use layer_lease::LayerLease;
 pub(crate) use layer_paths::LayerPaths;
 pub use layer_paths::project_layer_directory;
 pub(crate) use layer_store::evict_layers;
-pub use layer_store::{ProjectLayers, clear_project_layers, list_project_layers};
+pub use layer_store::{ProjectLayers, list_project_layers};

@@ -28,6 +28,28 @@ pub(crate) enum SandboxCommand {
         #[arg(long)]
         json: bool,
     },
+    /// List and delete the private changes of confined programs in caches of tools.
+    #[command(subcommand)]
+    Caches(CachesCommand),
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum CachesCommand {
+    /// List the projects with private changes, with their sizes, the one that was used last first.
+    List {
+        /// Print one JSON object per line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Delete the private changes of a project. Those that a run is using stay.
+    Clear {
+        /// A directory of the project [default: the working directory].
+        #[arg(value_name = "DIR", conflicts_with = "all")]
+        directory: Option<PathBuf>,
+        /// Delete the private changes of all projects.
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 /// The restrictions that the kernel enforces while a permitted command runs.

@@ -1,5 +1,6 @@
 //! `sandbox`: the sandbox without a policy.
 
+mod caches;
 mod live_prompt;
 mod sandbox_run;
 mod sandbox_status;
@@ -9,7 +10,7 @@ use openoxide_sandbox::supervisor_main;
 
 use crate::{
     args::{GlobalArgs, SandboxCommand},
-    error::sandbox_run_error::SandboxRunError,
+    error::CliError,
     program_exit::ProgramExit,
     user_messages,
 };
@@ -18,9 +19,9 @@ use crate::{
 pub(crate) fn run_sandbox_command(
     verb: &SandboxCommand,
     global: GlobalArgs,
-) -> Result<ProgramExit, SandboxRunError> {
+) -> Result<ProgramExit, CliError> {
     match verb {
-        SandboxCommand::Run(args) => sandbox_run::run_in_sandbox(args, global),
+        SandboxCommand::Run(args) => Ok(sandbox_run::run_in_sandbox(args, global)?),
         SandboxCommand::Supervise { launch, wire } => Ok(match supervisor_main(launch, wire) {
             Ok(()) => ProgramExit::Success,
             Err(error) => {
@@ -29,5 +30,6 @@ pub(crate) fn run_sandbox_command(
             }
         }),
         SandboxCommand::Status { json } => Ok(sandbox_status::show_status(*json, global)),
+        SandboxCommand::Caches(verb) => Ok(caches::run_caches_command(verb)?),
     }
 }

@@ -62,24 +62,6 @@ pub fn list_project_layers(registry: &AbsPath) -> io::Result<Vec<ProjectLayers>>
     Ok(all)
 }
 
-/// Removes the layers of a project, or of all projects. Returns those that are in use and stay.
-///
-/// # Errors
-/// Returns an error if the layers cannot be read or removed.
-pub fn clear_project_layers(
-    registry: &AbsPath,
-    project: Option<&Path>,
-) -> io::Result<Vec<ProjectLayers>> {
-    let mut used = Vec::new();
-    for layers in list_project_layers(registry)? {
-        let selected = project.is_none_or(|project| layers.project == project);
-        if selected && !layers.remove()? {
-            used.push(layers);
-        }
-    }
-    Ok(used)
-}
-
 /// Removes old layers, and layers beyond the total size, once a day. Errors are left to the next
 /// search.
 pub(crate) fn evict_layers(registry: &AbsPath) {
@@ -101,8 +83,11 @@ pub(crate) fn evict_layers(registry: &AbsPath) {
 }
 
 impl ProjectLayers {
-    /// Removes the layers. Returns false if a run uses them.
-    fn remove(&self) -> io::Result<bool> {
+    /// Removes the layers. Returns false, and leaves them as they are, if a run uses them.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be removed.
+    pub fn remove(&self) -> io::Result<bool> {
         match lock_layers(&self.directory) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),

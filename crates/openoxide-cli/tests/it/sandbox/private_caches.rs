@@ -243,3 +243,67 @@ fn files_that_only_a_mode_allows_are_private() {
     assert_eq!(stdout(&output), "", "{}", String::from_utf8(output.stderr.clone()).unwrap());
     assert!(!path.exists());
 }
+
+#[test]
+fn caches_are_listed_and_cleared() {
+    let arena = Arena::new();
+    fs::create_dir_all(arena.path("w/sub")).unwrap();
+    let caches = |directory: &str, arguments: &[&str]| {
+        let mut command = arena.command();
+        command.current_dir(arena.path(directory)).args(["sandbox", "caches"]).args(arguments);
+        command.output().unwrap()
+    };
+    let listed = || {
+        let text = stdout(&caches("home", &["list", "--json"]));
+        let rows =
+            text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        rows.collect::<Vec<_>>()
+    };
+    let message = |output: &Output| String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(message(&caches("home", &["list"])).contains("no private changes"));
+    let fill = "mkdir -p ~/.cache/a; head -c 3000000 /dev/zero > ~/.cache/a/a";
+    sh(&arena, fill);
+    fs::create_dir(arena.path("other")).unwrap();
+    arena.run(&[], &["sh", "-c", fill]).current_dir(arena.path("other")).output().unwrap();
+    let rows = listed();
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows[0]["project"], arena.path("other").to_str().unwrap(), "the last one first");
+    let used = rows[0]["bytes"].as_u64().unwrap();
+    assert!((3_000_000..4_000_000).contains(&used), "{used}");
+    let text = stdout(&caches("home", &["list"]));
+    assert!(text.lines().all(|line| line.contains(" MiB  /") && line.starts_with("20")), "{text}");
+
+    // A run that uses the changes of one project.
+    let script = "echo; sleep 600";
+    let mut run = arena.run(&[], &["sh", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut ready = [0];
+    std::io::Read::read_exact(run.stdout.as_mut().unwrap(), &mut ready).unwrap();
+    let w = arena.path("w").display().to_string();
+    let row = listed().into_iter().find(|row| row["project"] == w.as_str()).unwrap();
+    assert!(row["bytes"].is_null() && row["in_use"] == true, "{row}");
+    let output = caches("w/sub", &["clear"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(message(&output).contains(&format!("a run is using the private changes of `{w}`")));
+    let output = caches("w", &["clear", "--all"]);
+    assert_eq!(output.status.code(), Some(1), "{}", message(&output));
+    assert!(message(&output).contains("other`\n"), "{}", message(&output));
+    assert_eq!(listed().len(), 1, "the other one was deleted");
+    run.kill().unwrap();
+    run.wait().unwrap();
+    // The first process inside keeps the lock until it has ended.
+    while !caches("w/sub", &["clear"]).status.success() {
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(listed().is_empty());
+    let output = caches("w", &["clear"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).contains("no private changes of a project at"));
+    // A link in place of the layers of a project is not followed.
+    fs::write(arena.path("outside/file"), "").unwrap();
+    let name = w.replace('/', "%2F");
+    let link = arena.path("home/.local/state/openoxide/sandbox-caches").join(name);
+    symlink(arena.path("outside"), link).unwrap();
+    assert!(listed().is_empty());
+    caches("w", &["clear", "--all"]);
+    assert!(arena.path("outside/file").exists());
+}
