@@ -16,10 +16,23 @@ mod syscalls;
 pub(crate) use pending_syscall::{PendingSyscall, descriptor_path};
 pub(crate) use socket_address::SocketAddress;
 
+use std::path::PathBuf;
+
 use crate::{
     seccomp::assembler::{CallArgument, FilterAction, FilterAssembler},
     sys::SeccompFilter,
 };
+
+/// The calls that change files and are handed to the supervisor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotifiedChanges {
+    /// No call.
+    None,
+    /// Calls that remove directories.
+    DirectoryRemoval,
+    /// Calls that change names, and calls that open files for writing.
+    All,
+}
 
 /// The options of a filter.
 #[derive(Clone, Copy, Debug)]
@@ -27,9 +40,8 @@ pub(crate) struct FilterOptions {
     /// True if connect(2) and a few rare calls are handed to the supervisor. Otherwise, no Unix
     /// socket can be created except for a socket pair.
     pub(crate) notify_connect: bool,
-    /// True if calls that change names, and calls that open files for writing, are handed to the
-    /// supervisor, too.
-    pub(crate) notify_file_changes: bool,
+    /// The calls that change files and are handed to the supervisor, too.
+    pub(crate) notified_changes: NotifiedChanges,
     /// True if processes inside may trace each other. Every process inside that is not under this
     /// filter must be protected from that by the kernel.
     pub(crate) allow_tracing: bool,
@@ -96,8 +108,10 @@ pub(crate) fn build_filter(wanted: FilterOptions) -> SeccompFilter {
         // The call continues. Only its port is recorded.
         to.match_call(libc::SYS_listen, FilterAction::Notify);
     }
-    if wanted.notify_file_changes {
-        notify_file_changes(&mut to);
+    match wanted.notified_changes {
+        NotifiedChanges::None => {}
+        NotifiedChanges::DirectoryRemoval => notify_directory_removal(&mut to),
+        NotifiedChanges::All => notify_file_changes(&mut to),
     }
     to.finish()
 }
@@ -208,6 +222,35 @@ fn restrict_sockets(to: &mut FilterAssembler, wanted: FilterOptions) {
         (CallArgument(2), 0),
         FilterAction::NotPermitted,
     );
+}
+
+/// The directory that a call removes.
+pub(crate) struct RemovedDirectory {
+    /// The path, as the program wrote it.
+    pub(crate) path: PathBuf,
+    /// The directory that a relative path is resolved against.
+    pub(crate) base: i32,
+}
+
+/// Returns the directory that a call removes, or `None` for other calls.
+pub(crate) fn removed_directory(call: &PendingSyscall<'_>) -> Option<RemovedDirectory> {
+    let (base, at) = match call.syscall_number() {
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_rmdir => (libc::AT_FDCWD, 0),
+        libc::SYS_unlinkat if call.int_argument(2) & libc::AT_REMOVEDIR != 0 => {
+            (call.int_argument(0), 1)
+        }
+        _ => return None,
+    };
+    Some(RemovedDirectory { path: call.read_path(at).ok()?, base })
+}
+
+/// Hands calls that remove directories to the supervisor.
+fn notify_directory_removal(to: &mut FilterAssembler) {
+    #[cfg(target_arch = "x86_64")]
+    to.match_call(libc::SYS_rmdir, FilterAction::Notify);
+    let removes_directory = libc::AT_REMOVEDIR.cast_unsigned();
+    to.match_any_bit(libc::SYS_unlinkat, CallArgument(2), removes_directory, FilterAction::Notify);
 }
 
 /// Hands calls that change files to the supervisor. Calls that only read continue in the kernel:

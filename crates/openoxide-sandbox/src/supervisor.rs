@@ -14,6 +14,7 @@ mod fallback;
 mod host_placeholders;
 mod limit_report;
 mod output_tail;
+mod placeholder_directories;
 mod post_run_scan;
 mod refused_calls;
 mod repeated_hooks;
@@ -30,6 +31,8 @@ mod supervisor_process;
 mod terminal_lease;
 mod terminal_relay;
 
+#[cfg(test)]
+pub(crate) use placeholder_directories::PlaceholderDirectories;
 #[cfg(test)]
 pub(crate) use seccomp_notify::{PortCapture, SyscallContext};
 pub use supervision::{supervise, supervise_with_backend};

@@ -7,6 +7,7 @@ mod environment;
 mod everyday_calls;
 mod explanations;
 mod git;
+mod git_clean;
 mod intranet;
 mod job_control;
 mod jobs;

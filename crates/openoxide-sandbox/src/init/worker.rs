@@ -18,18 +18,17 @@ use rustix::{
 use crate::{
     init::{init_context::InitContext, landlock, program_terminal},
     interface::{CommandOutcome, LaunchConfig, ResourceLimits, SandboxError, SetupContext as _},
-    ipc::{InitMessage, MessageSocket, ProgressEvent, ProgressWriter},
+    ipc::{InitMessage, ProgressEvent, ProgressWriter},
     network::is_allowed_stream,
     resource_limits::ResourceShares,
-    seccomp::{self, FilterOptions},
+    seccomp::{self, FilterOptions, NotifiedChanges},
     sys,
 };
 
 /// Executes the program in this process and never returns. Errors are sent over the socket.
 pub(super) fn exec_program(world: &InitContext<'_>, terminal: Option<&CStr>) -> ! {
-    let InitContext { launch, socket: wire, progress, shares, .. } = *world;
-    let failed = match prepare(launch, terminal, wire, shares).and_then(|()| record_start(progress))
-    {
+    let InitContext { launch, progress, socket: wire, .. } = *world;
+    let failed = match prepare(world, terminal).and_then(|()| record_start(progress)) {
         Err(SandboxError::Setup { step, error }) => {
             InitMessage::Failed { step, error: error.raw_os_error().unwrap_or(libc::EIO) }
         }
@@ -51,12 +50,8 @@ fn record_start(progress: &ProgressWriter) -> Result<(), SandboxError> {
     progress.record(ProgressEvent::Starting).with_step(|| "recording the start".to_owned())
 }
 
-fn prepare(
-    launch: &LaunchConfig,
-    terminal: Option<&CStr>,
-    wire: &MessageSocket,
-    shares: &ResourceShares,
-) -> Result<(), SandboxError> {
+fn prepare(world: &InitContext<'_>, terminal: Option<&CStr>) -> Result<(), SandboxError> {
+    let InitContext { launch, socket: wire, shares, mount_plan, .. } = *world;
     check_streams(launch).with_step(|| "relaying input and output".to_owned())?;
     std::env::set_current_dir(launch.cwd.as_str())
         .with_step(|| format!("going to `{}`", launch.cwd))?;
@@ -72,7 +67,8 @@ fn prepare(
     set_no_new_privs(true).with_step(|| "setting no_new_privs".to_owned())?;
     let landlock = landlock::restrict_self(&launch.profile, &launch.private_directories);
     let landlock = landlock.with_step(|| "restricting files with Landlock".to_owned())?;
-    let listener = install_filter(launch.reviews_file_changes)
+    let has_placeholders = !mount_plan.placeholder_directories.is_empty();
+    let listener = install_filter(launch.reviews_file_changes, has_placeholders)
         .with_step(|| describe_filter_step(launch.reviews_file_changes))?;
     let listener: Vec<_> = listener.into_iter().collect();
     let said = wire.send(&InitMessage::RestrictionsApplied { landlock }, &listener);
@@ -92,17 +88,25 @@ pub(crate) fn check_streams(launch: &LaunchConfig) -> io::Result<()> {
 /// Installs the seccomp filter. A chain of filters can have only one listener. If there is one
 /// already, connections cause no notifications, and more is refused. If file changes must be
 /// reviewed, no program is run then.
-fn install_filter(live: bool) -> io::Result<Option<OwnedFd>> {
+fn install_filter(live: bool, has_placeholders: bool) -> io::Result<Option<OwnedFd>> {
     // The first process inside is not under the filter. It has capabilities that the program lacks,
     // it is undumpable, and it is outside of the program's Landlock domain. Each of these prevents
     // tracing it.
-    let options =
-        FilterOptions { notify_connect: true, notify_file_changes: live, allow_tracing: true };
+    let options = FilterOptions {
+        notify_connect: true,
+        notified_changes: match (live, has_placeholders) {
+            (true, _) => NotifiedChanges::All,
+            (false, true) => NotifiedChanges::DirectoryRemoval,
+            (false, false) => NotifiedChanges::None,
+        },
+        allow_tracing: true,
+    };
+    let unnotified =
+        FilterOptions { notify_connect: false, notified_changes: NotifiedChanges::None, ..options };
     match sys::install_filter(&seccomp::build_filter(options), true) {
-        Err(error) if error.raw_os_error() == Some(libc::EBUSY) && !live => sys::install_filter(
-            &seccomp::build_filter(FilterOptions { notify_connect: false, ..options }),
-            false,
-        ),
+        Err(error) if error.raw_os_error() == Some(libc::EBUSY) && !live => {
+            sys::install_filter(&seccomp::build_filter(unnotified), false)
+        }
         listener => listener,
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     protected_paths::{
         directory_scan::FileStamp, directory_snapshot::DirectorySnapshot,
         displayed_paths::unsearched_finding, git_config::private_config::PrivateConfig,
-        program_sources::ProgramSource,
+        placeholder_registry::may_be_placeholder, program_sources::ProgramSource,
     },
 };
 
@@ -75,6 +75,8 @@ pub(crate) struct MountPlan {
     /// Placeholders that are created only inside the sandbox, where nothing exists, before they are
     /// covered.
     pub(crate) placeholders: Vec<(PathBuf, PlaceholderKind)>,
+    /// The covered directories that are placeholders, also if another run has created them.
+    pub(crate) placeholder_directories: Vec<PathBuf>,
     /// Configuration files of `git` that are covered with private copies.
     pub(crate) private_configs: Vec<PrivateConfig>,
 }
@@ -93,6 +95,7 @@ impl ProtectedPaths {
             pins: self.pins.iter().cloned().collect(),
             guards: guards.cloned().collect(),
             placeholders: Vec::new(),
+            placeholder_directories: self.placeholder_directories(missing),
             private_configs,
         }
     }
@@ -108,8 +111,21 @@ impl ProtectedPaths {
             pins: self.pins.iter().cloned().collect(),
             guards: self.guards.keys().cloned().collect(),
             placeholders,
+            placeholder_directories: self.placeholder_directories(&[]),
             private_configs: Vec::new(),
         }
+    }
+
+    /// Returns the guarded directories that are placeholders, without these paths.
+    fn placeholder_directories(&self, skipped: &[PathBuf]) -> Vec<PathBuf> {
+        let is_placeholder = |path: &Path, guard: GuardKind| match guard {
+            GuardKind::Missing(kind) => kind == PlaceholderKind::Directory,
+            GuardKind::Present => path.is_dir() && may_be_placeholder(path),
+            GuardKind::Link | GuardKind::PrivateConfig => false,
+        };
+        let guards = self.guards.iter();
+        let guards = guards.filter(|(path, guard)| is_placeholder(path, **guard));
+        guards.map(|(path, _)| path).filter(|path| !skipped.contains(path)).cloned().collect()
     }
 
     /// Returns whether this directory could not be searched before the run.

@@ -3,7 +3,7 @@
 
 mod placeholder_record;
 
-pub(crate) use placeholder_record::is_placeholder_stat;
+pub(crate) use placeholder_record::{is_placeholder_stat, may_be_placeholder};
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
@@ -283,7 +283,7 @@ pub(crate) fn create_placeholder(path: &Path, placeholder: PlaceholderKind) -> i
 
 /// Returns whether a guard may involve placeholders: of this run, or of a concurrent one.
 fn needs_placeholder(path: &Path, guard: GuardKind) -> bool {
-    matches!(guard, GuardKind::Missing(_)) || placeholder_record::may_be_placeholder(path)
+    matches!(guard, GuardKind::Missing(_)) || may_be_placeholder(path)
 }
 
 fn is_missing(path: &Path) -> bool {

@@ -132,13 +132,23 @@ impl<'a> PendingSyscall<'a> {
         path: usize,
         flags: OFlags,
     ) -> Result<OwnedFd, Errno> {
-        let path = self.read_path(path)?;
+        self.open_relative(directory, &self.read_path(path)?, flags)
+    }
+
+    /// Opens the file at this path, relative to a directory of the caller, only to identify it.
+    pub(crate) fn open_relative(
+        &self,
+        directory: i32,
+        path: &Path,
+        flags: OFlags,
+    ) -> Result<OwnedFd, Errno> {
         if path.as_os_str().is_empty() {
             return Err(Errno::NOENT);
         }
-        let full =
-            if path.is_absolute() { path } else { self.base_directory(directory)?.join(path) };
-        self.open_in_root(&full, flags)
+        if path.is_absolute() {
+            return self.open_in_root(path, flags);
+        }
+        self.open_in_root(&self.base_directory(directory)?.join(path), flags)
     }
 
     /// Duplicates the caller's descriptor that is the first argument.

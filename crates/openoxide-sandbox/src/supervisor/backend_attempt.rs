@@ -122,6 +122,7 @@ impl BackendAttempt<'_> {
         let aftermath = PostRunScan::start(self.protected_paths, &self.launch.profile, killer);
         let mut attendant = SupervisorLoop::new(self.launch, wire, signals, &mut self.reviews);
         attendant.publish(mem::take(&mut self.published_listeners));
+        attendant.set_placeholder_directories(self.mount_plan.placeholder_directories.clone());
         let relayed = attendant.wait_until_ready().and_then(|()| {
             streams.start_forwarding(&turn).with_step(|| "making a thread".to_owned())
         });

@@ -27,6 +27,7 @@ use crate::{
     supervisor::{
         denial::{self, DenialChecker, DetectedDenials, resolve_accessible},
         output_tail::OutputTail,
+        placeholder_directories::PlaceholderDirectories,
         request_handler,
         review_relay::ReviewRelay,
         seccomp_notify::{self, PortCapture, SyscallContext},
@@ -75,6 +76,7 @@ pub(super) struct SupervisorLoop<'a> {
     published_listeners: Vec<PublishedListener>,
     forwarder: Option<PortForwarder>,
     placeholders: Vec<PathBuf>,
+    placeholder_directories: Vec<PathBuf>,
     has_notifications: bool,
     has_landlock: bool,
     is_ready: bool,
@@ -122,6 +124,7 @@ impl<'a> SupervisorLoop<'a> {
             published_listeners: Vec::new(),
             forwarder: None,
             placeholders: Vec::new(),
+            placeholder_directories: Vec::new(),
             has_notifications: false,
             has_landlock: false,
             is_ready: false,
@@ -132,6 +135,11 @@ impl<'a> SupervisorLoop<'a> {
     /// Forwards connections from these listeners while the program runs.
     pub(super) fn publish(&mut self, listeners: Vec<PublishedListener>) {
         self.published_listeners = listeners;
+    }
+
+    /// Answers programs that remove these placeholders that they are removed.
+    pub(super) fn set_placeholder_directories(&mut self, directories: Vec<PathBuf>) {
+        self.placeholder_directories = directories;
     }
 
     /// Waits until the first process has finished the steps that the kernel may refuse. Until then,
@@ -353,6 +361,7 @@ impl<'a> SupervisorLoop<'a> {
         self.pair_sender = Some(pair_sender);
         let context = SyscallContext {
             socket_pairs: Some(socket_pairs),
+            placeholders: PlaceholderDirectories::new(mem::take(&mut self.placeholder_directories)),
             capture: self.broker.clone().map(|broker| self.create_capture(broker)),
             sandbox_sockets: self.diagnostics.take().map(SandboxSockets::new).transpose()?,
             denials: Arc::clone(&self.denials),

@@ -30,9 +30,10 @@ use crate::{
     interface::{RefusedOperation, SandboxDenial},
     network::{ConcurrencyLimit, ConnectionBroker, ListeningPorts, SandboxSockets},
     runtime_reviews::DenialLog,
-    seccomp::{self, PendingSyscall, SocketAddress, descriptor_path},
+    seccomp::{self, PendingSyscall, RemovedDirectory, SocketAddress, descriptor_path},
     supervisor::{
         directory_modes::{self, ModeError},
+        placeholder_directories::PlaceholderDirectories,
         refused_calls,
         socket_pairs::SocketPairs,
     },
@@ -60,6 +61,8 @@ pub(crate) struct SyscallContext {
     pub(crate) host_sockets: HostSocketHandler,
     /// The handler of file requests, if changes of files are handed to the supervisor, too.
     pub(crate) file_requests: Option<FileRequestHandler>,
+    /// The placeholders that programs may believe to have removed.
+    pub(crate) placeholders: PlaceholderDirectories,
     /// The source of socket pairs for datagrams.
     pub(crate) socket_pairs: Option<SocketPairs>,
 }
@@ -73,6 +76,8 @@ enum SyscallTask {
     SocketPair,
     /// Set the mode of a directory.
     DirectoryMode,
+    /// Answer the removal of a directory that may be a placeholder.
+    RemoveDirectory(RemovedDirectory),
     Change(FileRequest<ResolvedEntry>),
 }
 
@@ -140,13 +145,15 @@ impl SyscallContext {
             _ if seccomp::sets_group_mode(call) => return Some(SyscallTask::DirectoryMode),
             _ => {}
         }
-        match &self.file_requests {
-            Some(live) if call.syscall_number() != libc::SYS_connect => {
-                live.parse_syscall(call).map(SyscallTask::Change)
-            }
-            // The filter hands over no other call.
-            _ => Some(SyscallTask::Connect),
+        if let Some(removed) = seccomp::removed_directory(call)
+            && self.placeholders.may_contain(&removed)
+        {
+            return Some(SyscallTask::RemoveDirectory(removed));
         }
+        if call.syscall_number() == libc::SYS_connect {
+            return Some(SyscallTask::Connect);
+        }
+        self.file_requests.as_ref()?.parse_syscall(call).map(SyscallTask::Change)
     }
 
     fn handle(&self, call: &PendingSyscall<'_>, work: SyscallTask) {
@@ -159,6 +166,15 @@ impl SyscallContext {
                 Err(ModeError::NotADirectory) => self.refuse(call, RefusedOperation::SetId),
                 Err(ModeError::Kernel(error)) => call.respond(Err(error)),
             },
+            (SyscallTask::RemoveDirectory(removed), live, _) => {
+                if self.placeholders.contain(call, &removed) {
+                    return call.respond(Ok(()));
+                }
+                match live.as_ref().and_then(|live| Some((live, live.parse_syscall(call)?))) {
+                    Some((live, change)) => live.answer(call, &change),
+                    None => call.continue_syscall(),
+                }
+            }
             (SyscallTask::Refuse(operation), ..) => self.refuse(call, operation),
             _ => call.respond(self.connect(call)),
         }

@@ -12,7 +12,7 @@ use openoxide_protocol::{AbsPath, NetworkAccess, SandboxRestrictions, TempDirect
 use crate::{
     interface::LaunchConfig,
     protected_paths::MountPlan,
-    seccomp::{FilterOptions, build_filter},
+    seccomp::{FilterOptions, NotifiedChanges, build_filter},
 };
 
 /// The kind of entry at a path of the host.
@@ -239,7 +239,7 @@ pub(super) fn build_seccomp_filter() -> Vec<u8> {
     // The first process of `bwrap` is not under the filter, and the program could trace it.
     build_filter(FilterOptions {
         notify_connect: false,
-        notify_file_changes: false,
+        notified_changes: NotifiedChanges::None,
         allow_tracing: false,
     })
     .to_bytes()

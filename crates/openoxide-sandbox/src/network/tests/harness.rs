@@ -31,7 +31,7 @@ use crate::{
         socket_diag::{SandboxSockets, open_diagnostics},
     },
     seccomp,
-    supervisor::{PortCapture, SyscallContext, seccomp_notify},
+    supervisor::{PlaceholderDirectories, PortCapture, SyscallContext, seccomp_notify},
     sys,
 };
 
@@ -219,6 +219,7 @@ fn supervise(world: World, wire: MessageSocket) -> Option<Arc<ConnectionBroker>>
             host_sockets: HostSocketHandler::new(Default::default(), broker.denial_log(), None),
             file_requests: None,
             socket_pairs: None,
+            placeholders: PlaceholderDirectories::default(),
         };
         thread::spawn(move || seccomp_notify::serve_notifications(listener, context));
     }
@@ -247,7 +248,7 @@ fn inside() {
         if let Some(listen) = inside.filter {
             let filter = seccomp::build_filter(seccomp::FilterOptions {
                 notify_connect: listen,
-                notify_file_changes: false,
+                notified_changes: seccomp::NotifiedChanges::None,
                 allow_tracing: true,
             });
             if let Some(listener) = sys::install_filter(&filter, listen).unwrap() {

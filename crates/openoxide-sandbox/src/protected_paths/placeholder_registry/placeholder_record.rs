@@ -74,7 +74,7 @@ pub(super) fn read_records(entry: &Path) -> Vec<PlaceholderRecord> {
 
 /// Returns whether a placeholder may be at this path: an empty directory or a short file of this
 /// user with the mode of a placeholder, or nothing at all.
-pub(super) fn may_be_placeholder(path: &Path) -> bool {
+pub(crate) fn may_be_placeholder(path: &Path) -> bool {
     let Ok(found) = path.symlink_metadata() else { return true };
     let is_own = found.uid() == effective_uid();
     let is_short = found.is_file() && found.len() <= MAX_TEXT_BYTES;
