@@ -12,11 +12,13 @@ mod hidden_content;
 mod input_mode;
 mod line_editor;
 mod line_prompt;
+mod paged_lines;
 mod prompt_options;
 mod prompt_session;
 mod prompt_state;
 mod render;
 mod render_options;
+mod screen_pages;
 mod terminal;
 mod text_page;
 

@@ -19,11 +19,13 @@ use crate::{
         hidden_content::HiddenContent,
         input_mode::InputMode,
         line_prompt::{InputLine, MAX_RETRIES, read_line},
+        paged_lines::PagedLines,
         prompt_options::KeyHints,
         prompt_state::{is_cancel_key, is_enter_key},
         render::show_body,
         render_options::RenderOptions,
-        terminal::{RawTerminal, TerminalIo, terminal_width},
+        screen_pages::ScreenSize,
+        terminal::{RawTerminal, TerminalIo, terminal_size},
         text_page::TextPage,
     },
     style::{TextStyle, TextTone},
@@ -76,7 +78,7 @@ pub(super) fn choose_by_key(
         return Ok(None);
     }
     let lines = (&mut io::stdin().lock() as &mut dyn BufRead, &mut io::stderr().lock() as _);
-    choose_by_line(request, offers, (terminal_width(), withdrawn), lines)
+    choose_by_line(request, offers, (terminal_size(), withdrawn), lines)
 }
 
 /// Returns the question and the offered answers as text.
@@ -146,14 +148,11 @@ impl<'a, T: TerminalIo> ChoicePrompt<'a, T> {
                     Some('v') => self.draw(true)?,
                     // Only the program that provides the answers knows which of them approve, but
                     // Esc never does.
-                    Some(key) if key != AnswerOption::ESCAPE && self.hidden_content().parts => {
-                        self.draw(true)?;
-                        self.show_status(
-                            "the request was not fully visible; review it and press the key again",
-                        )?;
-                    }
                     Some(key) if find_option(self.answers, key).is_some() => {
-                        return Ok(find_option(self.answers, key));
+                        if key == AnswerOption::ESCAPE || !self.has_hidden_content() {
+                            return Ok(find_option(self.answers, key));
+                        }
+                        self.show_hidden_content()?;
                     }
                     _ => self.show_hint("unknown key")?,
                 },
@@ -164,9 +163,9 @@ impl<'a, T: TerminalIo> ChoicePrompt<'a, T> {
                 ConsoleInput::Early => {
                     self.show_hint("key pressed before the question was shown; ignored")?;
                 }
-                ConsoleInput::Resized if self.console.terminal.width() != self.options.width => {
+                ConsoleInput::Resized if self.console.requires_redraw() => {
                     let question = self.render_question(self.options.show_all);
-                    self.console.terminal.write(&question)?;
+                    self.console.repeat_question(&question)?;
                 }
                 ConsoleInput::Resized => {}
             }
@@ -186,8 +185,23 @@ impl<'a, T: TerminalIo> ChoicePrompt<'a, T> {
         format!("\n{}> ", render_page(self.request, self.answers, &self.options))
     }
 
-    fn hidden_content(&self) -> HiddenContent {
-        HiddenContent::new(self.request, &self.options)
+    fn has_hidden_parts(&self) -> bool {
+        HiddenContent::new(self.request, &self.options).parts
+    }
+
+    fn has_hidden_content(&self) -> bool {
+        self.has_hidden_parts() || self.console.has_unread_pages()
+    }
+
+    /// Shows the content that was not on the screen, or its next page.
+    fn show_hidden_content(&mut self) -> Result<(), AskError> {
+        if self.has_hidden_parts() {
+            self.draw(true)?;
+        }
+        if self.console.has_unread_pages() {
+            return self.console.show_next_page();
+        }
+        self.show_status("the request was not fully visible; review it and press the key again")
     }
 
     fn repeat_options(&mut self) -> Result<(), AskError> {
@@ -230,14 +244,16 @@ fn describe_choice(offers: &[AnswerOption], chosen: Option<usize>) -> &str {
 fn choose_by_line(
     request: &ApprovalRequest,
     offers: &[AnswerOption],
-    (width, withdrawn): (u16, Option<&AtomicBool>),
+    (size, withdrawn): (ScreenSize, Option<&AtomicBool>),
     (reader, writer): (&mut dyn BufRead, &mut dyn Write),
 ) -> Result<Option<usize>, AskError> {
-    let mut options = RenderOptions { width, input: InputMode::Lines, ..RenderOptions::default() };
-    write!(writer, "\n{}", render_page(request, offers, &options))?;
-    for _ in 0..=MAX_RETRIES {
-        write!(writer, "> ")?;
-        writer.flush()?;
+    let mut options =
+        RenderOptions { width: size.columns, input: InputMode::Lines, ..RenderOptions::default() };
+    let mut screen = PagedLines::new(writer, Some(size));
+    screen.show_question("", &render_page(request, offers, &options))?;
+    let mut retries = 0;
+    while retries <= MAX_RETRIES {
+        screen.show_mark()?;
         let line = read_line(reader)?;
         if withdrawn.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(AskError::Withdrawn); // The line does not matter: the question is void.
@@ -247,31 +263,26 @@ fn choose_by_line(
             InputLine::Unusable => String::new(),
             InputLine::End => break,
         };
-        let unseen = word != "esc" && HiddenContent::new(request, &options).parts;
         let named = offers.iter().position(|offer| matches_name(offer, &word));
-        if unseen && named.is_some() {
+        let is_hidden = named.is_some() && word != "esc";
+        if is_hidden && HiddenContent::new(request, &options).parts {
             options.show_all = true;
-            write!(
-                writer,
-                "\nThe request was not fully visible. All of it:\n{}",
-                render_page(request, offers, &options)
-            )?;
-            continue;
-        }
-        if let Some(at) = named {
-            writeln!(
-                writer,
-                "> {}",
-                escape_text(describe_choice(offers, Some(at)), LineMode::SingleLine)
-            )
-            .ok();
+            let all = render_page(request, offers, &options);
+            screen.show_question("The request was not fully visible. All of it:\n", &all)?;
+        } else if is_hidden && screen.has_unread_pages() {
+            screen.show_next_page()?;
+        } else if let Some(at) = named {
+            let chosen = describe_choice(offers, Some(at));
+            screen.show_line(&format!("> {}", escape_text(chosen, LineMode::SingleLine))).ok();
             return Ok(Some(at));
+        } else {
+            retries += 1;
+            options.show_all |= word == "v";
+            let again = if word == "v" { "" } else { "Not a valid answer.\n" };
+            screen.show_question(again, &render_page(request, offers, &options))?;
         }
-        options.show_all |= word == "v";
-        let again = if word == "v" { "" } else { "Not a valid answer.\n" };
-        write!(writer, "\n{again}{}", render_page(request, offers, &options))?;
     }
-    writeln!(writer, "> {NO_ANSWER_TEXT}").ok();
+    screen.show_line(&format!("> {NO_ANSWER_TEXT}")).ok();
     Ok(None)
 }
 

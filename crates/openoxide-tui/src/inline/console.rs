@@ -8,6 +8,7 @@ use crate::{
     inline::{
         ask_error::AskError,
         prompt_state::{is_cancel_key, is_enter_key},
+        screen_pages::{ScreenPages, ScreenSize},
         terminal::TerminalIo,
     },
     text_wrap::{display_width, wrap_words},
@@ -44,6 +45,10 @@ pub(crate) struct PromptConsole<'a, T> {
     pub(crate) terminal: &'a mut T,
     /// Events that were read ahead and not processed yet.
     pending: VecDeque<Event>,
+    /// The pages of the question that were not shown yet, if it does not fit the screen.
+    pages: ScreenPages,
+    /// The size of the screen for which the pages were made.
+    size: ScreenSize,
     /// The time from which on the question on the screen can be assumed to have been read.
     ready_at: Duration,
 }
@@ -60,15 +65,48 @@ pub(crate) enum ConsoleInput {
 }
 
 impl<'a, T: TerminalIo> PromptConsole<'a, T> {
-    pub(crate) const fn new(terminal: &'a mut T) -> Self {
-        Self { terminal, pending: VecDeque::new(), ready_at: Duration::ZERO }
+    pub(crate) fn new(terminal: &'a mut T) -> Self {
+        let size = terminal.size();
+        let (pending, pages) = (VecDeque::new(), ScreenPages::default());
+        Self { terminal, pending, pages, size, ready_at: Duration::ZERO }
     }
 
     /// Writes a question or a part of one. Keys are ignored for a moment, because a person who is
     /// typing has not read it yet.
     pub(crate) fn show_question(&mut self, text: &str) -> Result<(), AskError> {
         self.ready_at = self.terminal.elapsed() + READING_PAUSE;
+        self.repeat_question(text)
+    }
+
+    /// Writes a question that was shown before, for another size of the screen.
+    pub(crate) fn repeat_question(&mut self, text: &str) -> Result<(), AskError> {
+        self.size = self.terminal.size();
+        self.pages = ScreenPages::new(text, self.size);
         self.terminal.write(text)
+    }
+
+    /// Returns whether the question does not fit the screen and not all of its pages were shown.
+    pub(crate) fn has_unread_pages(&self) -> bool {
+        !self.pages.is_empty()
+    }
+
+    /// Writes the next page of a question that does not fit the screen.
+    pub(crate) fn show_next_page(&mut self) -> Result<(), AskError> {
+        self.ready_at = self.terminal.elapsed() + READING_PAUSE;
+        let page = self.pages.next_page(self.size.columns);
+        page.map_or(Ok(()), |page| self.terminal.write(&page))
+    }
+
+    /// Forgets the pages of a part of the question that is no longer asked.
+    pub(crate) fn discard_pages(&mut self) {
+        self.pages = ScreenPages::default();
+    }
+
+    /// Returns whether the question has to be drawn again: its width is another one, or pages that
+    /// were made for another height are unread.
+    pub(crate) fn requires_redraw(&self) -> bool {
+        let size = self.terminal.size();
+        size.columns != self.size.columns || (size != self.size && self.has_unread_pages())
     }
 
     /// Waits for the next input. If `written` is set, the reviewer is writing text, so keys at any

@@ -38,6 +38,13 @@ pub(crate) fn show_content(
     }
 }
 
+/// Returns whether the question omits rows of the content.
+pub(crate) fn is_content_cut(request: &ApprovalRequest, options: &RenderOptions<'_>) -> bool {
+    let content = &request.presentation.content;
+    let content = content.strip_suffix('\n').unwrap_or(content);
+    wrap_rows(content, TextPage::new(options).width - GUTTER_WIDTH).nth(MAX_ROWS).is_some()
+}
+
 /// Adds the rows and returns the findings that carets point at.
 fn show_rows<'a>(
     request: &'a ApprovalRequest,

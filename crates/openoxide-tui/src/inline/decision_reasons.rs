@@ -1,5 +1,7 @@
 //! Reasons for a question, and the rules that a grant would add.
 
+use std::borrow::Cow;
+
 use openoxide_protocol::{
     Access, AccessDecision, ApprovalRequest, Decision, Effect, RuleBreadth, RuleRef,
 };
@@ -17,6 +19,9 @@ use crate::{
 
 /// The indentation of the lines below a decision: the width of its word.
 const INDENT: &str = "         ";
+/// The number of rows of the description and of the reason of a part that is allowed. Such parts
+/// must not push those that ask off the screen.
+const MAX_ALLOWED_ROWS: usize = 1;
 const REASON_LABEL: &str = "  why    ";
 
 /// Adds the reason, each part with its decision, and the effects of the keys that approve more than
@@ -95,13 +100,24 @@ fn show_parts(request: &ApprovalRequest, whole: bool, page: &mut TextPage) {
         parts = sort_by_danger(request);
     }
     show_limited(parts.into_iter(), whole, "parts", page, |part, page| {
-        show_effect(part.decision, &describe_access(&part.access, request), page);
+        let is_short = part.decision == Effect::Allow && !whole;
+        let limit = if is_short { MAX_ALLOWED_ROWS * page.width } else { usize::MAX };
+        let text = describe_access(&part.access, request);
+        show_effect(part.decision, &shorten(&text, limit), page);
         if part.reason != decision.reason {
-            show_reason(&part.reason, page);
+            show_reason(&shorten(&part.reason, limit), page);
         }
         let tell = part.decision > Effect::Allow || whole;
         part.rule.iter().filter(|_| tell).for_each(|rule| show_rule(rule, page));
     });
+}
+
+/// Returns `text`, or its first `limit` characters if it is longer.
+fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}… (v to view)", text.get(..end).unwrap_or_default()).into(),
+        None => text.into(),
+    }
 }
 
 fn is_shown_content(access: &Access, request: &ApprovalRequest) -> bool {

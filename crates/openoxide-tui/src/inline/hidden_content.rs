@@ -7,7 +7,7 @@ use openoxide_protocol::{
 };
 
 use crate::inline::{
-    content::MAX_ITEMS,
+    content::{MAX_ITEMS, is_content_cut},
     render_options::{BatchPosition, RenderOptions},
 };
 
@@ -29,10 +29,23 @@ impl HiddenContent {
         let asking = request.decision.parts.iter().filter(|part| part.decision > Effect::Allow);
         let escalating = request.decision.findings.iter().filter(|finding| is_escalating(finding));
         Self {
-            parts: asking.count() > MAX_ITEMS || escalating.count() > MAX_ITEMS,
+            parts: asking.clone().count() > MAX_ITEMS
+                || escalating.count() > MAX_ITEMS
+                || (asking.into_iter().any(|part| is_shown_as_content(&part.access, request))
+                    && is_content_cut(request, options)),
             other_requests: options.batch.is_some_and(hides_others),
         }
     }
+}
+
+/// Returns whether a part is not named, because it is the content of the request.
+fn is_shown_as_content(access: &Access, request: &ApprovalRequest) -> bool {
+    let is_unnamed = match access {
+        Access::Exec(_) => request.decision.parts.len() == 1,
+        Access::Opaque { .. } => true,
+        _ => false,
+    };
+    is_unnamed && access.summary().trim() == request.presentation.content.trim()
 }
 
 fn hides_others(batch: BatchPosition<'_>) -> bool {

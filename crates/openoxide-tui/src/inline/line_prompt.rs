@@ -17,10 +17,11 @@ use crate::{
         hidden_content::HiddenContent,
         input_mode::InputMode,
         line_editor::LineEditor,
+        paged_lines::PagedLines,
         prompt_options::PromptOptions,
         render::render_prompt,
         render_options::{BatchPosition, RenderOptions},
-        terminal::{RawTerminal, terminal_width},
+        terminal::{RawTerminal, terminal_size},
         text_page::TextPage,
     },
     style::{TextStyle, TextTone},
@@ -68,7 +69,8 @@ pub fn ask_lines(
     writer: &mut dyn Write,
 ) -> Result<Vec<ApprovalResponse>, AskError> {
     answer_each(requests, |request, batch| {
-        ask_request(request, batch, width, (None, None), (&mut *reader, &mut *writer))
+        let screen = PagedLines::new(&mut *writer, None);
+        ask_request(request, batch, width, (None, None), (&mut *reader, screen))
     })
 }
 
@@ -84,9 +86,11 @@ pub(crate) fn ask_terminal(
         if cancelled {
             return Ok(PromptAnswer::Single(ApprovalResponse::Cancelled));
         }
-        let lines = (&mut io::stdin().lock() as &mut dyn BufRead, &mut io::stderr().lock() as _);
+        let (size, mut error) = (terminal_size(), io::stderr().lock());
+        let screen = PagedLines::new(&mut error, Some(size));
+        let lines = (&mut io::stdin().lock() as &mut dyn BufRead, screen);
         let with = (options.withdrawn.as_deref(), options.history_lookup.as_ref());
-        ask_request(request, batch, terminal_width(), with, lines)
+        ask_request(request, batch, size.columns, with, lines)
     })
 }
 
@@ -95,7 +99,7 @@ fn ask_request(
     batch: Option<BatchPosition<'_>>,
     width: u16,
     (withdrawn, recall): (Option<&AtomicBool>, Option<&HistoryLookup>),
-    (reader, writer): (&mut dyn BufRead, &mut dyn Write),
+    (reader, mut screen): (&mut dyn BufRead, PagedLines<'_>),
 ) -> Result<PromptAnswer, AskError> {
     let mut options = RenderOptions {
         width,
@@ -105,11 +109,10 @@ fn ask_request(
         batch,
     };
     let offers = PromptOptions::from_request(request, batch);
-    write!(writer, "\n{}", render_prompt(request, &options))?;
+    screen.show_question("", &render_prompt(request, &options))?;
     let mut again = MAX_RETRIES;
     loop {
-        write!(writer, "> ")?;
-        writer.flush()?;
+        screen.show_mark()?;
         let line = read_line(reader)?;
         if withdrawn.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(AskError::Withdrawn); // The line does not matter: the question is void.
@@ -120,36 +123,51 @@ fn ask_request(
             }
             InputLine::Unusable => None,
             InputLine::End => {
-                return Ok(show_answer(PromptAnswer::Single(ApprovalResponse::Cancelled), writer));
+                let answer = PromptAnswer::Single(ApprovalResponse::Cancelled);
+                return Ok(show_answer(answer, &mut screen));
             }
         };
         match reply {
             Some(reply) if approves_hidden_content(&reply, request, &options) => {
                 options.show_all = true;
                 let all = render_prompt(request, &options);
-                write!(writer, "\nThe request was not fully visible. All of it:\n{all}")?;
+                screen.show_question("The request was not fully visible. All of it:\n", &all)?;
             }
-            Some(LineReply::Choice(choice)) => return Ok(show_answer(choice, writer)),
+            Some(reply) if is_approval(&reply) && screen.has_unread_pages() => {
+                screen.show_next_page()?;
+            }
+            Some(LineReply::Choice(choice)) => return Ok(show_answer(choice, &mut screen)),
             Some(LineReply::ShowAll) => {
                 options.show_all = true;
-                write!(writer, "\n{}", render_prompt(request, &options))?;
+                screen.show_question("", &render_prompt(request, &options))?;
             }
             Some(LineReply::GrantMenu | LineReply::Prefix(_)) => {
-                write!(writer, "\n{}", render_grant_menu(request, recall, &options))?;
+                screen.show_line(&format!(
+                    "\n{}",
+                    render_grant_menu(request, recall, &options).trim_end()
+                ))?;
             }
             None if again == 0 => {
-                return Ok(show_answer(PromptAnswer::Single(ApprovalResponse::Cancelled), writer));
+                let answer = PromptAnswer::Single(ApprovalResponse::Cancelled);
+                return Ok(show_answer(answer, &mut screen));
             }
             None => {
                 again -= 1;
-                write!(
-                    writer,
-                    "Not a valid answer. Type one of:\n{}",
-                    offers.render_keys(&options)
-                )?;
+                screen.show_line("Not a valid answer. Type one of:")?;
+                screen.show_line(offers.render_keys(&options).trim_end())?;
             }
         }
     }
+}
+
+/// Returns whether an answer approves something.
+const fn is_approval(reply: &LineReply) -> bool {
+    matches!(
+        reply,
+        LineReply::Choice(
+            PromptAnswer::All | PromptAnswer::Single(ApprovalResponse::Approved { .. })
+        )
+    )
 }
 
 /// Returns whether an answer approves content that is not on the screen.
@@ -191,8 +209,8 @@ fn render_grant_menu(
 }
 
 /// Shows the answer. It is valid even if writing fails.
-fn show_answer(choice: PromptAnswer, writer: &mut dyn Write) -> PromptAnswer {
-    writeln!(writer, "> {}", choice.describe()).ok();
+fn show_answer(choice: PromptAnswer, screen: &mut PagedLines<'_>) -> PromptAnswer {
+    screen.show_line(&format!("> {}", choice.describe())).ok();
     choice
 }
 

@@ -76,6 +76,7 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
 
     fn read_answer(&mut self) -> Result<PromptAnswer, AskError> {
         loop {
+            self.prompt.set_unread_pages(self.console.has_unread_pages());
             let step = match self.console.next_input(self.prompt.editor().is_some())? {
                 ConsoleInput::Key(key) => self.prompt.handle_key(key),
                 ConsoleInput::Paste(text) => self.prompt.handle_paste(&text),
@@ -101,14 +102,21 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
             }
             PromptStep::MessageDiscarded => self.repeat_keys("No message. Press one of:"),
             PromptStep::GrantMenu => self.draw_grant_menu(),
-            PromptStep::GrantMenuClosed => self.repeat_keys("No rule saved. Press one of:"),
+            PromptStep::GrantMenuClosed => {
+                self.console.discard_pages();
+                self.repeat_keys("No rule saved. Press one of:")
+            }
             PromptStep::ShowAll => self.draw(true),
             PromptStep::ShowAllFirst => {
                 self.draw(true)?;
+                if self.console.has_unread_pages() {
+                    return self.console.show_next_page();
+                }
                 self.show_status(
                     "the request was not fully visible; review it and press the key again",
                 )
             }
+            PromptStep::NextPage => self.console.show_next_page(),
             PromptStep::Message => self.draw_message(),
             PromptStep::Answer(_) | PromptStep::NoChange => Ok(()),
         }
@@ -129,12 +137,12 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
     }
 
     fn redraw(&mut self) -> Result<(), AskError> {
-        if self.console.terminal.width() == self.options.width {
+        if !self.console.requires_redraw() {
             return Ok(());
         }
         // The content is unchanged, so a reviewer who has read it does not have to wait again.
         let question = self.render_question(self.options.show_all);
-        self.console.terminal.write(&question)?;
+        self.console.repeat_question(&question)?;
         match (self.prompt.editor(), self.prompt.grant_menu()) {
             (Some(_), _) => self.draw_message(),
             (None, Some(_)) => self.draw_grant_menu(),

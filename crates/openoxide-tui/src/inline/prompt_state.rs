@@ -17,6 +17,8 @@ pub(crate) struct PromptState {
     options: PromptOptions,
     /// The content that an approving key shows before it approves.
     hidden_content: HiddenContent,
+    /// True if the question does not fit the screen and not all of its pages were shown.
+    has_unread_pages: bool,
     /// The editor of the message, while the reviewer writes one.
     editor: Option<LineEditor>,
     /// The second step that `p` opens.
@@ -44,6 +46,9 @@ pub(crate) enum PromptStep {
     ShowAll,
     /// Everything is shown, because the key would have approved content that was not on the screen.
     ShowAllFirst,
+    /// The next page of the question is shown, because the key would have approved content that was
+    /// not on the screen.
+    NextPage,
     /// The line of the message is drawn again.
     Message,
     /// The key is ignored.
@@ -53,12 +58,24 @@ pub(crate) enum PromptStep {
 impl PromptState {
     pub(crate) const fn new(options: PromptOptions, initial_grant_menu: GrantMenu) -> Self {
         let hidden_content = HiddenContent { parts: false, other_requests: false };
-        Self { options, hidden_content, editor: None, initial_grant_menu, grant_menu: None }
+        Self {
+            options,
+            hidden_content,
+            has_unread_pages: false,
+            editor: None,
+            initial_grant_menu,
+            grant_menu: None,
+        }
     }
 
     /// Sets the content that is not on the screen. Called each time the question is drawn.
     pub(crate) const fn set_hidden_content(&mut self, unseen: HiddenContent) {
         self.hidden_content = unseen;
+    }
+
+    /// Sets whether pages of the question were not shown yet. Called before each key.
+    pub(crate) const fn set_unread_pages(&mut self, unread: bool) {
+        self.has_unread_pages = unread;
     }
 
     /// Returns the second step of `p`, if it is open.
@@ -109,12 +126,10 @@ impl PromptState {
         match key.code {
             KeyCode::Esc => answer_with(ApprovalResponse::Cancelled),
             _ if is_enter_key(key) => PromptStep::RepeatKeys,
-            KeyCode::Char('A') if plain && self.options.all => match self.hidden_content {
-                HiddenContent { parts: false, other_requests: false } => {
-                    PromptStep::Answer(PromptAnswer::All)
-                }
-                _ => PromptStep::ShowAllFirst,
-            },
+            KeyCode::Char('A') if plain && self.options.all => {
+                let is_hidden = self.hidden_content != HiddenContent::default();
+                self.check_shown(is_hidden).unwrap_or(PromptStep::Answer(PromptAnswer::All))
+            }
             // A reviewer who means all requests must not approve this one for the session instead.
             KeyCode::Char('A') => self.build_hint("A is not an answer here"),
             KeyCode::Char(c) if plain => self.handle_letter(c.to_ascii_lowercase()),
@@ -123,10 +138,16 @@ impl PromptState {
     }
 
     fn handle_letter(&mut self, c: char) -> PromptStep {
+        let approves = match c {
+            'y' => true,
+            'a' => self.options.session,
+            'p' => self.options.always,
+            _ => false,
+        };
+        if let Some(step) = self.check_shown(self.hidden_content.parts).filter(|_| approves) {
+            return step;
+        }
         match c {
-            'y' if self.hidden_content.parts => PromptStep::ShowAllFirst,
-            'a' if self.hidden_content.parts && self.options.session => PromptStep::ShowAllFirst,
-            'p' if self.hidden_content.parts && self.options.always => PromptStep::ShowAllFirst,
             'y' => approve(GrantScope::Once),
             'n' => answer_with(ApprovalResponse::Rejected { message: None }),
             'a' if self.options.session => approve(GrantScope::Session),
@@ -145,6 +166,16 @@ impl PromptState {
         }
     }
 
+    /// Returns the step that shows content before it is approved, if not all of it was on the
+    /// screen.
+    fn check_shown(&self, is_hidden: bool) -> Option<PromptStep> {
+        match (is_hidden, self.has_unread_pages) {
+            (true, _) => Some(PromptStep::ShowAllFirst),
+            (false, true) => Some(PromptStep::NextPage),
+            (false, false) => None,
+        }
+    }
+
     /// Handles a key in the second step of `p`.
     fn handle_grant_key(&mut self, key: KeyEvent) -> PromptStep {
         let plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
@@ -152,6 +183,7 @@ impl PromptState {
             return self.build_hint("unknown key");
         };
         match always.handle_key(key.code) {
+            GrantMenuStep::Answer(_) if self.has_unread_pages => PromptStep::NextPage,
             GrantMenuStep::Answer(response) => answer_with(response),
             GrantMenuStep::Selected => PromptStep::GrantMenu,
             GrantMenuStep::Back => {

@@ -12,15 +12,20 @@ use crossterm::{
     terminal::{disable_raw_mode, enable_raw_mode, window_size},
 };
 
-use crate::inline::ask_error::AskError;
+use crate::inline::{ask_error::AskError, screen_pages::ScreenSize};
 
-/// The width that is used if the terminal's width is unknown.
-const DEFAULT_WIDTH: u16 = 80;
+/// The size that is used if the terminal's size is unknown.
+const DEFAULT_SIZE: ScreenSize = ScreenSize { columns: 80, rows: 24 };
 
 /// The terminal operations that the prompt uses.
 pub(crate) trait TerminalIo {
+    /// Returns the size of the screen.
+    fn size(&self) -> ScreenSize;
+
     /// Returns the width in columns.
-    fn width(&self) -> u16;
+    fn width(&self) -> u16 {
+        self.size().columns
+    }
 
     /// Writes `text`. A line feed starts a new row.
     fn write(&mut self, text: &str) -> Result<(), AskError>;
@@ -56,8 +61,8 @@ impl<'a> RawTerminal<'a> {
 }
 
 impl TerminalIo for RawTerminal<'_> {
-    fn width(&self) -> u16 {
-        terminal_width()
+    fn size(&self) -> ScreenSize {
+        terminal_size()
     }
 
     fn write(&mut self, text: &str) -> Result<(), AskError> {
@@ -81,9 +86,14 @@ impl TerminalIo for RawTerminal<'_> {
     }
 }
 
-/// Returns the width in columns of the terminal of this process.
-pub(crate) fn terminal_width() -> u16 {
-    window_size().ok().map(|size| size.columns).filter(|width| *width > 0).unwrap_or(DEFAULT_WIDTH)
+/// Returns the size of the terminal of this process.
+pub(crate) fn terminal_size() -> ScreenSize {
+    let size = window_size().ok();
+    let known = |value: Option<u16>, default| value.filter(|value| *value > 0).unwrap_or(default);
+    ScreenSize {
+        columns: known(size.as_ref().map(|size| size.columns), DEFAULT_SIZE.columns),
+        rows: known(size.as_ref().map(|size| size.rows), DEFAULT_SIZE.rows),
+    }
 }
 
 /// Raw mode. It is left when this value is dropped, regardless of how the prompt ended.

@@ -20,8 +20,8 @@ struct Script {
 }
 
 impl TerminalIo for Script {
-    fn width(&self) -> u16 {
-        80
+    fn size(&self) -> ScreenSize {
+        ScreenSize { columns: 80, rows: 100 }
     }
 
     fn write(&mut self, text: &str) -> Result<(), AskError> {
@@ -124,7 +124,12 @@ fn lines_choose_by_the_same_names() {
     let ask = |typed: &str, withdrawn: Option<&AtomicBool>| {
         let (mut reader, mut writer) = (typed.as_bytes(), Vec::new());
         let lines = (&mut reader as &mut dyn BufRead, &mut writer as &mut dyn Write);
-        let chosen = choose_by_line(&request, &offers, (80, withdrawn), lines);
+        let chosen = choose_by_line(
+            &request,
+            &offers,
+            (ScreenSize { columns: 80, rows: 100 }, withdrawn),
+            lines,
+        );
         (chosen.ok(), String::from_utf8(writer).unwrap())
     };
     let rows = [("y\n", Some(0)), ("ESC\n", Some(2)), ("v\np\n", Some(1)), ("yes\n", None)];

@@ -32,8 +32,14 @@ fn choice(line: &str, offers: PromptOptions) -> Option<PromptAnswer> {
 /// Asks about one request with this input.
 fn asked(input: &[u8]) -> (Option<PromptAnswer>, String) {
     let mut out = Vec::new();
-    let choice =
-        ask_request(&command_request("ls"), None, 80, (None, None), (&mut &*input, &mut out)).ok();
+    let choice = ask_request(
+        &command_request("ls"),
+        None,
+        80,
+        (None, None),
+        (&mut &*input, PagedLines::new(&mut out, None)),
+    )
+    .ok();
     (choice, String::from_utf8(out).unwrap())
 }
 
@@ -110,8 +116,14 @@ fn the_inputs_of_aider() {
     for (input, aider, single, grouped) in rows {
         assert_eq!(&asked(input.as_bytes()).0, single, "{input:?}; in Aider: {aider}");
         let (batch, mut out) = (BatchPosition::from_requests(&group, 0), Vec::new());
-        let answer =
-            ask_request(&group[0], batch, 80, (None, None), (&mut input.as_bytes(), &mut out)).ok();
+        let answer = ask_request(
+            &group[0],
+            batch,
+            80,
+            (None, None),
+            (&mut input.as_bytes(), PagedLines::new(&mut out, None)),
+        )
+        .ok();
         assert_eq!(&answer, grouped, "{input:?} in a group; in Aider: {aider}");
     }
 }
@@ -148,7 +160,7 @@ fn v_shows_all_and_asks_on() {
         None,
         80,
         (None, None),
-        (&mut &b"v\nn\n"[..], &mut out),
+        (&mut &b"v\nn\n"[..], PagedLines::new(&mut out, None)),
     )
     .ok();
     let text = String::from_utf8(out).unwrap();
@@ -180,7 +192,7 @@ fn a_group_is_answered_by_lines() {
 #[test]
 fn a_line_after_the_question_was_withdrawn_is_not_an_answer() {
     let (withdrawn, mut out) = (AtomicBool::new(true), Vec::new());
-    let lines = (&mut &b"y\n"[..] as &mut dyn BufRead, &mut out as &mut dyn Write);
+    let lines = (&mut &b"y\n"[..] as &mut dyn BufRead, PagedLines::new(&mut out, None));
     let choice = ask_request(&command_request("ls"), None, 80, (Some(&withdrawn), None), lines);
     assert!(matches!(choice, Err(AskError::Withdrawn)));
 }
@@ -195,4 +207,24 @@ fn p_question_mark_shows_the_rules_without_answering() {
     assert!(out.ends_with("> yes, for the project, 5 times\n"), "{out}");
     assert_eq!(asked(b"p?\n").0, CANCELLED);
     assert_eq!(asked(b"p 3\np 1\np x\n").0, CANCELLED, "what is not offered is no answer");
+}
+
+#[test]
+fn an_approval_by_line_first_shows_all_pages() {
+    let long = format!("rm {}", "some-file ".repeat(60));
+    let size = crate::inline::screen_pages::ScreenSize { columns: 80, rows: 8 };
+    let ask = |input: &str| {
+        let mut out = Vec::new();
+        let screen = PagedLines::new(&mut out, Some(size));
+        let lines = (&mut input.as_bytes() as &mut dyn BufRead, screen);
+        let answer = ask_request(&command_request(&long), None, 80, (None, None), lines).unwrap();
+        (answer, String::from_utf8(out).unwrap())
+    };
+    let cancelled = PromptAnswer::Single(ApprovalResponse::Cancelled);
+    let (answer, screen) = ask("y\ny\n");
+    assert_eq!(answer, cancelled, "{screen}");
+    assert!(screen.contains("> page 1 of 4; repeat the answer to continue\n> "), "{screen}");
+    assert_eq!(ask("n\n").0, PromptAnswer::Single(ApprovalResponse::Rejected { message: None }));
+    let once = PromptAnswer::Single(ApprovalResponse::new_approval(GrantScope::Once));
+    assert_eq!(ask(&"y\n".repeat(5)).0, once);
 }

@@ -6,8 +6,10 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use openoxide_protocol::GrantScope;
 
 use super::*;
-use crate::samples::command_request;
+use crate::{inline::screen_pages::ScreenSize, samples::command_request};
 
+/// A height that shows all of a question.
+const HEIGHT: u16 = 100;
 /// The pace of a person who reads before answering.
 const SLOWLY: Duration = Duration::from_secs(1);
 
@@ -15,6 +17,7 @@ const SLOWLY: Duration = Duration::from_secs(1);
 struct Script {
     events: VecDeque<Option<Event>>,
     width: u16,
+    height: u16,
     screen: String,
     /// The time that passes with each event.
     pace: Duration,
@@ -22,8 +25,8 @@ struct Script {
 }
 
 impl TerminalIo for Script {
-    fn width(&self) -> u16 {
-        self.width
+    fn size(&self) -> ScreenSize {
+        ScreenSize { columns: self.width, rows: self.height }
     }
 
     fn write(&mut self, text: &str) -> Result<(), AskError> {
@@ -38,8 +41,8 @@ impl TerminalIo for Script {
     fn next_event(&mut self, _: Duration) -> Result<Option<Event>, AskError> {
         self.now += self.pace;
         let event = self.events.pop_front().ok_or(AskError::HungUp)?;
-        if let Some(Event::Resize(width, _)) = event {
-            self.width = width;
+        if let Some(Event::Resize(width, height)) = event {
+            (self.width, self.height) = (width, height);
         }
         Ok(event)
     }
@@ -65,8 +68,14 @@ fn play(
     events: impl IntoIterator<Item = Option<Event>>,
 ) -> (Result<PromptAnswer, AskError>, String) {
     let events = events.into_iter().collect();
-    let mut terminal =
-        Script { events, width: 80, screen: String::new(), pace: SLOWLY, now: Duration::ZERO };
+    let mut terminal = Script {
+        events,
+        width: 80,
+        height: HEIGHT,
+        screen: String::new(),
+        pace: SLOWLY,
+        now: Duration::ZERO,
+    };
     let request = command_request("git push");
     let outcome = PromptSession::new(&mut terminal, &request, &AskOptions::default(), None).run();
     (outcome, terminal.screen)
@@ -192,6 +201,7 @@ fn always_is_recalled_only_when_it_is_looked_at() {
         let mut terminal = Script {
             events: events.into(),
             width: 80,
+            height: HEIGHT,
             screen: String::new(),
             pace: SLOWLY,
             now: Duration::ZERO,
@@ -241,8 +251,14 @@ fn long_request() -> ApprovalRequest {
 
 fn play_long(events: impl IntoIterator<Item = Option<Event>>) -> (Option<PromptAnswer>, String) {
     let events = events.into_iter().collect();
-    let mut terminal =
-        Script { events, width: 80, screen: String::new(), pace: SLOWLY, now: Duration::ZERO };
+    let mut terminal = Script {
+        events,
+        width: 80,
+        height: HEIGHT,
+        screen: String::new(),
+        pace: SLOWLY,
+        now: Duration::ZERO,
+    };
     let request = long_request();
     let outcome = PromptSession::new(&mut terminal, &request, &AskOptions::default(), None).run();
     (outcome.ok(), terminal.screen)
@@ -270,6 +286,99 @@ fn an_approving_key_first_shows_hidden_content() {
     );
 }
 
+#[test]
+fn an_approving_key_first_shows_the_whole_command_if_it_is_the_part_that_asks() {
+    let files: String = (0..300).map(|n| format!(" keep{n}")).collect();
+    let mut request = command_request(&format!("git push{files}"));
+    if let openoxide_protocol::Access::Exec(exec) = &mut request.decision.parts[0].access {
+        exec.text.clone_from(&request.presentation.content);
+    }
+    let (answer, screen) = play_on(&request, (80, 100), "y");
+    assert_eq!(answer, None, "{screen}");
+    assert!(!screen.split("press the key again").next().unwrap().is_empty());
+    assert!(screen.contains("keep299"), "{screen}");
+    let once = PromptAnswer::Single(ApprovalResponse::new_approval(GrantScope::Once));
+    assert_eq!(play_on(&request, (80, 100), "yy").0, Some(once));
+}
+
+/// Plays `keys`, each a second after the one before, on a screen of this size.
+fn play_on(
+    request: &ApprovalRequest,
+    (width, height): (u16, u16),
+    keys: &str,
+) -> (Option<PromptAnswer>, String) {
+    let pressed = keys.chars().flat_map(|c| [letter(c), None]);
+    let events = std::iter::once(None).chain(pressed).collect();
+    let mut terminal =
+        Script { events, width, height, screen: String::new(), pace: SLOWLY, now: Duration::ZERO };
+    let outcome = PromptSession::new(&mut terminal, request, &AskOptions::default(), None).run();
+    (outcome.ok(), terminal.screen)
+}
+
+#[test]
+fn an_approving_key_first_shows_all_pages_of_a_question_that_does_not_fit() {
+    let once = PromptAnswer::Single(ApprovalResponse::new_approval(GrantScope::Once));
+    let no = PromptAnswer::Single(ApprovalResponse::Rejected { message: None });
+    let files: String = (0..50).map(|n| format!(" keep{n}")).collect();
+    let request = command_request(&format!("git push{files}"));
+    for size in [(80, 24), (80, 10), (40, 10), (10, 3)] {
+        let shown = |presses: usize| play_on(&request, size, &"y".repeat(presses));
+        let presses = (1..100).find(|count| shown(*count).0.is_some()).unwrap();
+        assert_eq!(shown(presses).0, Some(once.clone()));
+        if size == (80, 24) {
+            assert_eq!(presses, 1, "it fits");
+            continue;
+        }
+        let (_, screen) = shown(presses - 1);
+        let pages = screen.split_once("view all").unwrap().1;
+        let text = |screen: &str| screen.replace([' ', '\n', '\\'], "");
+        assert!((0..50).all(|n| text(pages).contains(&format!("keep{n}"))), "{size:?}: {pages}");
+        assert!(presses > 2 && text(pages).contains("[y]yes"), "{size:?}: {pages}");
+        assert_eq!(play_on(&request, size, "yn").0, Some(no.clone()));
+        assert_eq!(play_on(&request, size, "n").0, Some(no.clone()));
+    }
+    let (_, screen) = play_on(&request, (80, 10), "y");
+    let page = screen.rsplit("\n> ").nth(1).unwrap();
+    assert!(page.contains("  $ git push keep0 keep1") && !page.contains("[y] yes"), "{screen}");
+}
+
+#[test]
+fn a_long_part_that_is_allowed_leaves_the_asking_part_on_the_screen() {
+    let long = format!("echo {}", "all fine ".repeat(400));
+    let mut request = command_request(&format!("rm keep1; {long}"));
+    let part = |text: &str, decision| openoxide_protocol::AccessDecision {
+        access: openoxide_protocol::Access::CallTool { tool: text.to_owned() },
+        decision,
+        rule: None,
+        reason: format!("`{text}` is read"),
+        cause: None,
+        overridden: vec![],
+    };
+    use openoxide_protocol::Effect;
+    request.decision.parts = vec![part(&long, Effect::Allow), part("rm keep1", Effect::Ask)];
+    let (_, screen) = play_on(&request, (80, 24), "");
+    let rows: Vec<_> = screen.lines().collect();
+    let asking = rows.iter().rposition(|row| row.contains("ask    call rm keep1")).unwrap();
+    assert!(rows.len() - asking <= 12, "{screen}");
+    assert!(screen.contains("… (v to view)"), "{screen}");
+}
+
+#[test]
+fn a_lower_screen_draws_again_only_while_pages_are_unread() {
+    let request = command_request(&format!("rm {}", "keep ".repeat(60)));
+    let play = |events: Vec<Option<Event>>| {
+        let (events, screen, now) = (events.into(), String::new(), Duration::ZERO);
+        let mut terminal = Script { events, width: 80, height: 10, screen, pace: SLOWLY, now };
+        let options = AskOptions::default();
+        let outcome = PromptSession::new(&mut terminal, &request, &options, None).run();
+        (outcome.ok(), terminal.screen)
+    };
+    let resize = Some(Event::Resize(80, 4));
+    let (answer, screen) = play(vec![None, letter('y'), None, resize, None, letter('y'), None]);
+    assert_eq!(answer, None, "{screen}");
+    assert!(screen.contains("page 1 of 2;") && screen.contains("> page 1 of 6;"), "{screen}");
+}
+
 /// The script sets the clock: each event takes 80 ms.
 #[test]
 fn keys_are_ignored_until_the_question_can_have_been_read() {
@@ -278,6 +387,7 @@ fn keys_are_ignored_until_the_question_can_have_been_read() {
         let mut terminal = Script {
             events: events.into(),
             width: 80,
+            height: HEIGHT,
             screen: String::new(),
             pace,
             now: Duration::ZERO,
