@@ -10,6 +10,7 @@ mod enforcement_plan;
 mod host_features;
 mod landlock;
 mod namespaces;
+mod nesting;
 pub mod seatbelt;
 mod selection;
 
@@ -20,4 +21,6 @@ pub use enforcement_plan::EnforcementPlan;
 pub use host_features::{
     BubblewrapVersion, FeatureSupport, HostFeatures, LandlockVersion, MissingFeature,
 };
+pub(crate) use nesting::INIT_NAME;
+pub use nesting::is_in_sandbox;
 pub use selection::{NoBackendError, choose_backend};

@@ -61,7 +61,8 @@ mod sys;
 
 pub use backend::{
     BubblewrapVersion, Enforcement, EnforcementPlan, FeatureSupport, HostFeatures, LandlockVersion,
-    MissingFeature, NoBackendError, ProfileClause, SandboxBackend, choose_backend, seatbelt,
+    MissingFeature, NoBackendError, ProfileClause, SandboxBackend, choose_backend, is_in_sandbox,
+    seatbelt,
 };
 #[cfg(target_os = "linux")]
 pub use init::is_temporary;

@@ -22,7 +22,7 @@ use openoxide_engine::{
     RecordOrigin, RunOptions, RunReport,
 };
 use openoxide_protocol::{Action, Effect, NetworkAccess, Operation};
-use openoxide_sandbox::SandboxError;
+use openoxide_sandbox::{SandboxError, is_in_sandbox};
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
@@ -30,7 +30,8 @@ use crate::{
     args::{GlobalArgs, RunArgs, RunSandboxMode},
     commands::call_operation,
     confined_launch::{
-        HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports, withheld_variables_note,
+        HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports, report_nesting,
+        withheld_variables_note,
     },
     confinement_report::time_limit_message,
     error::{CliError, run_args_error::RunArgsError},
@@ -50,6 +51,9 @@ pub(crate) use waiting_stage::commit_waiting_stage;
 
 /// Checks a command, asks for approval if needed, and runs it.
 pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
+    if args.sandbox != RunSandboxMode::Off && is_in_sandbox() {
+        return Ok(report_nesting("run"));
+    }
     let engine = open_engine(args, global)?;
     waiting_stage::report_interrupted_commits(&engine);
     checkpoint_commit::report_interrupted_undos(&engine);

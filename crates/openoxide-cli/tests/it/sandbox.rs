@@ -15,6 +15,7 @@ mod large_projects;
 mod leftovers;
 mod limits;
 mod live;
+mod nested;
 mod ports;
 mod private_caches;
 mod proc_files;

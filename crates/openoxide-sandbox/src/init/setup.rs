@@ -5,6 +5,7 @@ use std::io;
 use openoxide_protocol::NetworkAccess;
 
 use crate::{
+    backend::INIT_NAME,
     init::{
         identity,
         init_context::{InitContext, failure_message},
@@ -37,6 +38,7 @@ pub(crate) fn run(world: &InitContext<'_>) -> i32 {
 fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, SandboxError> {
     let InitContext { launch, mount_plan: guards, identity: owner, socket: wire, progress, shares } =
         *world;
+    rustix::thread::set_name(INIT_NAME).with_step(|| "naming the first process".to_owned())?;
     owner
         .map_identity()
         .with_step(|| "keeping the user's identity in a user namespace".to_owned())?;

@@ -32,9 +32,11 @@ pub(super) fn exec_program(world: &InitContext<'_>, terminal: Option<&CStr>) -> 
         Err(SandboxError::Setup { step, error }) => {
             InitMessage::Failed { step, error: error.raw_os_error().unwrap_or(libc::EIO) }
         }
-        Err(SandboxError::Unavailable { .. } | SandboxError::PortUnavailable { .. }) => {
-            InitMessage::Ended(CommandOutcome::NotStarted(libc::EIO))
-        }
+        Err(
+            SandboxError::Nested
+            | SandboxError::Unavailable { .. }
+            | SandboxError::PortUnavailable { .. },
+        ) => InitMessage::Ended(CommandOutcome::NotStarted(libc::EIO)),
         Ok(()) => {
             let end = outcome_from_error(&exec(launch));
             drop(progress.record(ProgressEvent::Ended(end)));

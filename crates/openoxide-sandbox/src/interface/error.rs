@@ -17,6 +17,9 @@ pub enum SandboxError {
         /// The error from the kernel.
         error: io::Error,
     },
+    /// This process is in a sandbox of OpenOxide, in which no other one can be made.
+    #[error("this is already a sandbox of OpenOxide, and another one inside of it is not possible")]
+    Nested,
     /// A port cannot be published.
     #[error("cannot publish port {}: {}", port.port(), describe_port_error(*port, error))]
     PortUnavailable {

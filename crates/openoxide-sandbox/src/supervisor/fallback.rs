@@ -50,7 +50,9 @@ fn namespaces_required_error(option: &str, first: SandboxError) -> SandboxError 
             step: format!("`{option}` requires the backend `namespaces`; {step}"),
             error,
         },
-        other @ (SandboxError::Unavailable { .. } | SandboxError::PortUnavailable { .. }) => other,
+        other @ (SandboxError::Nested
+        | SandboxError::Unavailable { .. }
+        | SandboxError::PortUnavailable { .. }) => other,
     }
 }
 

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use openoxide_protocol::PublishedPort;
 
 use crate::{
-    backend::{EnforcementPlan, SandboxBackend},
+    backend::{EnforcementPlan, SandboxBackend, is_in_sandbox},
     interface::{LaunchConfig, SandboxError, SandboxReport, SetupContext as _},
     ipc::{MessageSocket, ProgressWriter, create_pipe},
     network::PublishedListener,
@@ -51,6 +51,9 @@ fn run_and_report(
     launch: &LaunchConfig,
     by: Option<SandboxBackend>,
 ) -> Result<SandboxReport, SandboxError> {
+    if is_in_sandbox() {
+        return Err(SandboxError::Nested);
+    }
     let (reader, writer) = create_pipe().with_step(|| "making a pipe".to_owned())?;
     let result = run_with_caller(launch, by, None, &writer);
     drop(writer);

@@ -19,7 +19,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    backend::NoBackendError,
+    backend::{NoBackendError, is_in_sandbox},
     interface::{
         LaunchConfig, RuntimeDecision, RuntimeRequest, SandboxError, SandboxReport,
         SetupContext as _,
@@ -112,6 +112,9 @@ impl ConfinedRun {
     /// # Errors
     /// Returns an error if the supervisor could not be started. Nothing was run then.
     pub fn start(launch: &LaunchConfig, command: Command) -> Result<Self, SandboxError> {
+        if is_in_sandbox() {
+            return Err(SandboxError::Nested);
+        }
         let (socket, theirs) = MessageSocket::pair().with_step(|| "making a socket".to_owned())?;
         let (progress, writer) = create_pipe().with_step(|| "making a pipe".to_owned())?;
         let started = spawn_supervisor(launch, command, &theirs, &writer);
@@ -239,9 +242,9 @@ fn setup_error(step: String, error: i32) -> SandboxError {
 fn split_error(error: SandboxError) -> (String, i32) {
     match error {
         SandboxError::Setup { step, error } => (step, error.raw_os_error().unwrap_or(libc::EIO)),
-        other @ (SandboxError::Unavailable { .. } | SandboxError::PortUnavailable { .. }) => {
-            (other.to_string(), libc::EIO)
-        }
+        other @ (SandboxError::Nested
+        | SandboxError::Unavailable { .. }
+        | SandboxError::PortUnavailable { .. }) => (other.to_string(), libc::EIO),
     }
 }
 

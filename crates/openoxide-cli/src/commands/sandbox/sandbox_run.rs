@@ -15,7 +15,7 @@ use openoxide_permission::{HomeDirectories, PROTECTED_ROOT_NAMES, hidden_secret_
 use openoxide_protocol::{AbsPath, HostPort, NetworkAccess, SandboxRestrictions, TempDirectories};
 use openoxide_sandbox::{
     CommandOutcome, LaunchConfig, ResourceLimits, SandboxDenial, SandboxError, SandboxReport,
-    StagingArea, has_terminal, project_layer_directory, run_confined, supervise,
+    StagingArea, has_terminal, is_in_sandbox, project_layer_directory, run_confined, supervise,
     supervise_with_backend,
 };
 use openoxide_store::{UserEnvironment, find_linked_repository};
@@ -24,7 +24,7 @@ use super::{live_prompt::answer_request, staged_commit};
 use crate::{
     args::{GlobalArgs, SandboxRunArgs},
     confined_launch::{
-        HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports, with_added_variables,
+        HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports, report_nesting, with_added_variables,
         withheld_variables_note,
     },
     confinement_report::{ReportedCommand, is_name_lookup, print_report, time_limit_message},
@@ -37,6 +37,9 @@ pub(crate) fn run_in_sandbox(
     args: &SandboxRunArgs,
     global: GlobalArgs,
 ) -> Result<ProgramExit, SandboxRunError> {
+    if is_in_sandbox() {
+        return Ok(report_nesting("sandbox run"));
+    }
     let mut launch = new_launch_config(args)?;
     let stage = match args.stage.then(|| prepare_staging(&mut launch)).transpose() {
         Ok(stage) => stage,

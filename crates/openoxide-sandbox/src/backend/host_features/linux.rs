@@ -5,8 +5,11 @@ use std::fs;
 use rustix::io::Errno;
 
 use crate::{
-    backend::host_features::{
-        FeatureSupport, HostFeatures, LandlockVersion, MissingFeature, bubblewrap,
+    backend::{
+        host_features::{
+            FeatureSupport, HostFeatures, LandlockVersion, MissingFeature, bubblewrap,
+        },
+        nesting::is_in_sandbox,
     },
     sys::probe::{self, NamespaceProbe, ProbeResult},
 };
@@ -57,6 +60,10 @@ fn has_setting(path: &str, value: &str) -> bool {
 }
 
 fn namespace_support(tried: &NamespaceProbe, release: &str) -> FeatureSupport {
+    if is_in_sandbox() {
+        let lack = MissingFeature::new("this is already a sandbox of OpenOxide");
+        return Err(lack.with_help("run the command itself: it is confined, too"));
+    }
     if release.ends_with("-Microsoft") {
         let lack = MissingFeature::new("WSL 1 does not support namespaces");
         return Err(lack.with_help("`wsl --set-version DISTRIBUTION 2`"));
