@@ -134,7 +134,7 @@ fn derive_restrictions(
     let input = ProfileInput {
         policy: &rules,
         layers: &[],
-        context: EvaluationContext { mode, cwd, roots: &roots, policy_error: None },
+        context: EvaluationContext { mode, cwd, roots: &roots, policy_error: None, auto_allow: Default::default() },
         home: policy.home(),
         home_directories: &user,
         openoxide_paths: &own,

@@ -92,9 +92,11 @@ impl PolicyExport {
         let became = match mode {
             None | Some(PermissionMode::Default) => return,
             Some(PermissionMode::Plan | PermissionMode::DontAsk) => ConversionLoss::Dropped,
-            Some(PermissionMode::AcceptEdits | PermissionMode::BypassPermissions) => {
-                ConversionLoss::Narrower
-            }
+            Some(
+                PermissionMode::AcceptEdits
+                | PermissionMode::Sandboxed
+                | PermissionMode::BypassPermissions,
+            ) => ConversionLoss::Narrower,
         };
         let rule = format!("mode {}", mode.map_or("", PermissionMode::as_str));
         self.unsupported_rules.push(UnsupportedRule { rule, line: 0, loss: became });

@@ -309,6 +309,9 @@ pub(crate) struct CallArgs {
     /// The OpenCode agent whose rules apply.
     #[arg(long, value_name = "NAME", requires = "exact")]
     pub(crate) agent: Option<String>,
+    /// Decide for a caller that does not run commands in the sandbox.
+    #[arg(long)]
+    pub(crate) no_sandbox: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -8,7 +8,7 @@ use openoxide_protocol::{AbsPath, Effect, SessionId};
 use openoxide_store::{PolicySource, UserEnvironment};
 
 use crate::{
-    args::{GlobalArgs, PolicyArgs},
+    args::{CallArgs, GlobalArgs, PolicyArgs, RunArgs, RunSandboxMode},
     error::CliError,
     program_exit::ProgramExit,
     user_messages,
@@ -17,6 +17,18 @@ use crate::{
 /// Opens the engine for commands that execute nothing.
 pub(crate) fn open_engine(args: &PolicyArgs) -> Result<Engine, CliError> {
     Ok(Engine::open(engine_options(args, None)?)?)
+}
+
+/// Opens the engine that decides a call for a caller with or without a sandbox.
+pub(crate) fn open_engine_for_call(args: &CallArgs) -> Result<Engine, CliError> {
+    let options = engine_options(&args.policy, None)?;
+    Ok(Engine::open(EngineOptions { confines_commands: !args.no_sandbox, ..options })?)
+}
+
+/// Opens the engine as [`open_engine_for_call`] does, with the layers of the policy.
+pub(crate) fn open_engine_to_explain(args: &CallArgs) -> Result<Engine, CliError> {
+    let options = EngineOptions { read_layers: true, ..engine_options(&args.policy, None)? };
+    Ok(Engine::open(EngineOptions { confines_commands: !args.no_sandbox, ..options })?)
 }
 
 /// Opens the engine with the layers of the policy, for commands that show them.
@@ -31,6 +43,13 @@ pub(crate) fn open_engine_for_execution(
     session: Option<SessionId>,
 ) -> Result<Engine, CliError> {
     Ok(Engine::open(EngineOptions { include_managed: true, ..engine_options(args, session)? })?)
+}
+
+/// Opens the engine for a command of `run`, as [`open_engine_for_execution`] does.
+pub(crate) fn open_engine_for_run(args: &RunArgs) -> Result<Engine, CliError> {
+    let confines_commands = args.sandbox != RunSandboxMode::Off;
+    let options = engine_options(&args.policy, args.session)?;
+    Ok(Engine::open(EngineOptions { include_managed: true, confines_commands, ..options })?)
 }
 
 fn engine_options(

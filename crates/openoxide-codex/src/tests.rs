@@ -27,8 +27,13 @@ fn plainly(text: &str) -> Result<ParsedRuleFile, Vec<PolicyTextError>> {
 fn decided(text: &str, access: &Access) -> Effect {
     let policy = PolicyStack::compile(&[read(text).unwrap().layer]).unwrap();
     let cwd = AbsPath::root();
-    let context =
-        EvaluationContext { mode: Default::default(), cwd: &cwd, roots: &[], policy_error: None };
+    let context = EvaluationContext {
+        mode: Default::default(),
+        cwd: &cwd,
+        roots: &[],
+        policy_error: None,
+        auto_allow: Default::default(),
+    };
     decide_access(&policy, &context, access).effect
 }
 

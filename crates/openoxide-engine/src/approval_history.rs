@@ -97,7 +97,13 @@ impl ApprovalHistory {
 
     fn choice_history(&self, rules: &[String], request: &ApprovalRequest) -> ChoiceHistory {
         let (mode, cwd) = (PermissionMode::Default, &request.cwd);
-        let context = EvaluationContext { mode, cwd, roots: &[], policy_error: None };
+        let context = EvaluationContext {
+            mode,
+            cwd,
+            roots: &[],
+            policy_error: None,
+            auto_allow: Default::default(),
+        };
         let mut grants = SessionGrants::default();
         grants.add_rules(rules, &context);
         let covered = |(accesses, _): &&(Vec<Access>, u32)| {

@@ -11,7 +11,8 @@ use openoxide_permission::{
     parse_rule,
 };
 use openoxide_protocol::{
-    AbsPath, Action, Decision, Effect, Operation, OperationFacts, PermissionMode, SessionId,
+    AbsPath, Action, Decision, Effect, Operation, OperationFacts, PermissionMode, SandboxAutoAllow,
+    SessionId,
 };
 use openoxide_store::{
     BrokenFile, GrantFile, LoadedPolicy, PolicySource, ResolvedDirectory, SandboxSettings,
@@ -65,6 +66,9 @@ pub struct EngineOptions {
     /// True if the managed policy applies in addition to explicitly named files, as it does for all
     /// executed operations.
     pub include_managed: bool,
+    /// True if the caller runs a permitted command in the sandbox whenever the decision requires
+    /// it ([`openoxide_protocol::Obligation::Sandboxed`]). If not, such commands are asked about.
+    pub confines_commands: bool,
 }
 
 impl EngineOptions {
@@ -82,6 +86,7 @@ impl EngineOptions {
             extra_directories: Vec::new(),
             read_layers: false,
             include_managed: false,
+            confines_commands: false,
         }
     }
 
@@ -301,7 +306,8 @@ impl Engine {
         roots: &'a [AbsPath],
     ) -> EvaluationContext<'a> {
         let mode = call.mode().map_or(self.mode, |mode| self.loaded_policy.effective_mode(mode));
-        EvaluationContext { mode, ..self.directory_context(call.cwd(), roots) }
+        let auto_allow = self.auto_allow(mode);
+        EvaluationContext { mode, auto_allow, ..self.directory_context(call.cwd(), roots) }
     }
 
     pub(crate) fn directory_context<'a>(
@@ -309,7 +315,29 @@ impl Engine {
         cwd: &'a AbsPath,
         roots: &'a [AbsPath],
     ) -> EvaluationContext<'a> {
-        EvaluationContext { mode: self.mode, cwd, roots, policy_error: self.policy_error() }
+        EvaluationContext {
+            mode: self.mode,
+            cwd,
+            roots,
+            policy_error: self.policy_error(),
+            auto_allow: self.auto_allow(self.mode),
+        }
+    }
+
+    /// Returns the commands that need no approval in a mode, because the caller confines them.
+    pub(crate) fn auto_allow(&self, mode: PermissionMode) -> SandboxAutoAllow {
+        if !self.options.confines_commands {
+            return SandboxAutoAllow::Off;
+        }
+        let by_mode = match mode {
+            PermissionMode::Sandboxed => SandboxAutoAllow::Project,
+            PermissionMode::Default
+            | PermissionMode::AcceptEdits
+            | PermissionMode::Plan
+            | PermissionMode::DontAsk
+            | PermissionMode::BypassPermissions => SandboxAutoAllow::Off,
+        };
+        self.sandbox_settings().auto_allow.unwrap_or(by_mode)
     }
 
     /// Returns the policy for an evaluation without effects.

@@ -60,6 +60,9 @@ pub enum ProfileError {
     /// The whole file system would be writable.
     #[error("`/` cannot be writable in a sandbox")]
     WritableRoot,
+    /// The decision requires the sandbox, and the caller does not use it.
+    #[error("the command is only allowed in the sandbox")]
+    SandboxRequired,
 }
 
 impl ProfileError {
@@ -67,6 +70,7 @@ impl ProfileError {
     #[must_use]
     pub const fn hint(&self) -> &'static str {
         match self {
+            Self::SandboxRequired => "run it without --sandbox off",
             Self::WritableRoot => "run it from a project, or with --sandbox off",
         }
     }

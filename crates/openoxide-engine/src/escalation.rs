@@ -88,7 +88,7 @@ impl AttemptState {
 #[must_use]
 pub const fn asks_about_unsandboxed_run(mode: PermissionMode) -> bool {
     match mode {
-        PermissionMode::Default | PermissionMode::AcceptEdits => true,
+        PermissionMode::Default | PermissionMode::AcceptEdits | PermissionMode::Sandboxed => true,
         PermissionMode::Plan | PermissionMode::DontAsk | PermissionMode::BypassPermissions => false,
     }
 }

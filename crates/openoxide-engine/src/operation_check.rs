@@ -290,8 +290,9 @@ impl<'e> PreparedCall<'e> {
     pub fn check_gate(&self, audit_violation: Option<&str>) -> GateVerdict {
         let problem = audit_violation.or(self.engine.policy_error()).map(str::to_owned);
         let (policy, roots) = (Arc::clone(&self.policy), self.engine.roots.clone());
-        let mut gate =
-            PermissionGate::new(policy, self.engine.mode, roots).with_policy_error(problem);
+        let mut gate = PermissionGate::new(policy, self.engine.mode, roots)
+            .with_policy_error(problem)
+            .with_auto_allow(self.engine.auto_allow(self.engine.mode));
         let step = gate.check(self.check_request(audit_violation.is_some()));
         GateVerdict { outcome: step, gate }
     }

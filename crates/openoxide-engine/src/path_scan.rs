@@ -104,6 +104,7 @@ mod tests {
             cwd: &root,
             roots: &roots,
             policy_error: None,
+            auto_allow: Default::default(),
         };
         let decision = evaluate(&policy, &context, &OperationFacts::default());
         let ground = ProfileInput {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use openoxide_protocol::{
-    AbsPath, Access, AccessRoute, Decision, NetworkAccess, Operation, PublishedPort,
+    AbsPath, Access, AccessRoute, Decision, NetworkAccess, Obligation, Operation, PublishedPort,
     SandboxRestrictions, SocketAccess,
 };
 use openoxide_sandbox::{
@@ -72,7 +72,8 @@ impl ExecutionPermit {
     /// Derives the profile under which the permitted command runs.
     ///
     /// # Errors
-    /// If no profile can be derived. Nothing may be run then.
+    /// If no profile can be derived, or if the decision requires the sandbox and the options do not
+    /// use it. Nothing may be run then.
     pub fn plan<'a>(
         self,
         engine: &'a Engine,
@@ -80,7 +81,13 @@ impl ExecutionPermit {
         host: &dyn CheckHost,
     ) -> Result<PlannedRun<'a>, ProfileError> {
         let held = match options.sandbox {
-            Some(restriction) => engine.sandbox_profile(self.decision(), restriction, host)?,
+            Some(restriction) => {
+                let restriction = engine.restriction_for(self.decision(), restriction);
+                engine.sandbox_profile(self.decision(), restriction, host)?
+            }
+            None if self.decision().obligations.contains(&Obligation::Sandboxed) => {
+                return Err(ProfileError::SandboxRequired);
+            }
             None => None,
         };
         Ok(PlannedRun { engine, permit: self, options, held })

@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use openoxide_permission::{HomeDirectories, ProfileInput, derive_profile, exactly_allowed_hosts};
 use openoxide_protocol::{
-    AbsPath, Decision, HostPort, NetworkAccess, SandboxProfile, SandboxRestrictions,
-    TempDirectories,
+    AbsPath, Access, CommandClass, Decision, Effect, HostPort, NetworkAccess, SandboxAutoAllow,
+    SandboxProfile, SandboxRestrictions, TempDirectories,
 };
 use openoxide_store::{NetworkSetting, SandboxSettings, find_linked_repository};
 
@@ -21,9 +21,28 @@ pub enum CallerRestriction {
     AsDecided,
     /// No path is writable.
     ReadOnly,
+    /// No path is writable, and no host can be reached.
+    ReadOnlyOffline,
 }
 
 impl Engine {
+    /// Returns the restriction of a permitted command. If the policy confines commands instead of
+    /// asking, the sandbox also enforces that a read-only command changes nothing, so that an error
+    /// of the analysis has no effect.
+    #[must_use]
+    pub fn restriction_for(
+        &self,
+        decision: &Decision,
+        restriction: CallerRestriction,
+    ) -> CallerRestriction {
+        let confines = self.auto_allow(self.mode()) != SandboxAutoAllow::Off;
+        if confines && is_read_only(decision) {
+            CallerRestriction::ReadOnlyOffline
+        } else {
+            restriction
+        }
+    }
+
     /// Returns the profile of a permitted command.
     ///
     /// # Errors
@@ -61,9 +80,12 @@ impl Engine {
         let derived = derived.intersect(&settings_profile(settings, &open));
         let restricted = match restriction {
             CallerRestriction::AsDecided => SandboxProfile::DangerFullAccess,
-            CallerRestriction::ReadOnly => {
-                let network =
-                    derived.restrictions().map(|held| held.network.clone()).unwrap_or_default();
+            CallerRestriction::ReadOnly | CallerRestriction::ReadOnlyOffline => {
+                let network = derived
+                    .restrictions()
+                    .filter(|_| restriction == CallerRestriction::ReadOnly)
+                    .map(|held| held.network.clone())
+                    .unwrap_or_default();
                 SandboxProfile::Confined(SandboxRestrictions {
                     network,
                     ..SandboxRestrictions::default()
@@ -103,6 +125,22 @@ impl Engine {
             host_network: network == Some(NetworkSetting::Host),
         }
     }
+}
+
+/// Returns whether a decision allows only commands that change nothing, and reads.
+fn is_read_only(decision: &Decision) -> bool {
+    decision.effect == Effect::Allow
+        && decision.parts.iter().all(|part| match &part.access {
+            Access::Exec(exec) => exec.class == CommandClass::Harmless,
+            Access::Read(_) | Access::ExternalDirectory(_) => true,
+            Access::Edit(_)
+            | Access::Fetch { .. }
+            | Access::Socket(_)
+            | Access::CallTool { .. }
+            | Access::Delegate { .. }
+            | Access::Repetition { .. }
+            | Access::Opaque { .. } => false,
+        })
 }
 
 /// Returns the restrictions in the policy's settings. Paths outside of `open` are read-only in any

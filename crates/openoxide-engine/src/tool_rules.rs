@@ -14,5 +14,9 @@ pub fn evaluate_tool_rules(
     roots: &[AbsPath],
 ) -> Decision {
     let mode = PermissionMode::Default;
-    evaluate(rules, &EvaluationContext { mode, cwd, roots, policy_error: None }, facts)
+    evaluate(
+        rules,
+        &EvaluationContext { mode, cwd, roots, policy_error: None, auto_allow: Default::default() },
+        facts,
+    )
 }

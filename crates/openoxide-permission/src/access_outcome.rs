@@ -31,6 +31,8 @@ pub enum ReasonCode {
     Opaque,
     /// A hook allowed the access.
     Hook,
+    /// The sandbox confines the command to the project, and no rule decides it.
+    Sandboxed,
     /// The permission mode decided.
     Mode(PermissionMode),
     /// The path usually contains secrets.

@@ -41,7 +41,7 @@ pub(crate) fn find_cause(
     outcome: &AccessOutcome,
     following: &[Access],
 ) -> Option<Cause> {
-    if outcome.effect == Effect::Allow {
+    if outcome.effect == Effect::Allow && outcome.reason != ReasonCode::Sandboxed {
         return None;
     }
     let cause = |code, detail: String| Some(Cause { code, detail });
@@ -98,6 +98,16 @@ fn describe_socket(access: &SocketAccess) -> String {
     match access.warning() {
         Some(warning) => format!("{target}; {warning}"),
         None => target,
+    }
+}
+
+/// Returns the kind of effect of a command, as [`find_cause`] does, without allocating.
+pub(crate) fn find_command_code(exec: &ExecAccess, following: &[Access]) -> Option<CauseCode> {
+    match exec.cause? {
+        CommandCause::Stated { code, .. } => Some(code),
+        CommandCause::UnknownProgram => exec.argv.known_word(0).map(|_| CauseCode::UnknownProgram),
+        CommandCause::StartsPrograms => Some(CauseCode::StartsPrograms),
+        CommandCause::Derived => Some(find_effect_code(following)),
     }
 }
 
@@ -178,6 +188,18 @@ fn describe_started(outer: &ExecAccess, following: &[Access]) -> String {
     match inner.and_then(|inner| inner.argv.known_word(0)) {
         Some(name) => format!("starts `{name}`"),
         None => "starts other programs".to_owned(),
+    }
+}
+
+/// Returns the kind of effect of a command if only its files and hosts are known.
+fn find_effect_code(following: &[Access]) -> CauseCode {
+    let has = |kind: fn(&Access) -> bool| own_accesses(following).any(kind);
+    if has(|access| matches!(access, Access::Fetch { .. })) {
+        CauseCode::ContactsHost
+    } else if has(|access| matches!(access, Access::Edit(_))) {
+        CauseCode::WritesFiles
+    } else {
+        CauseCode::UnknownEffect
     }
 }
 

@@ -1,5 +1,6 @@
 //! Evaluation of facts: pure, total and deterministic.
 
+mod auto_allow;
 mod command;
 mod escalation;
 mod evaluation_context;
@@ -8,12 +9,13 @@ mod path;
 mod rule_outcome;
 
 use openoxide_protocol::{
-    Access, AccessDecision, AccessRoute, Decision, Effect, Obligation, OperationFacts, SocketAccess,
+    Access, AccessDecision, AccessRoute, Decision, Effect, Obligation, OperationFacts,
+    SandboxAutoAllow, SocketAccess,
 };
 
 pub use self::evaluation_context::EvaluationContext;
-pub(crate) use self::{command::strip_program_directory, mode_effect::apply_dont_ask};
 use self::{
+    auto_allow::AutoAllow,
     command::{decide_command, decide_opaque},
     escalation::{apply_policy_error, escalate_access, escalate_findings, find_escalation},
     mode_effect::apply_mode,
@@ -22,6 +24,7 @@ use self::{
         CHECKED_SEPARATELY, find_rule_match, outcome_or_default, requires_human, stricter_outcome,
     },
 };
+pub(crate) use self::{command::strip_program_directory, mode_effect::apply_dont_ask};
 use crate::{
     access_outcome::{AccessOutcome, ReasonCode},
     hook::allow_scope::{HookAllowScope, apply_hook_allow},
@@ -47,7 +50,24 @@ pub fn evaluate(
 }
 
 /// Evaluates like [`evaluate`], with the scope of the hooks that allow the operation.
+///
+/// The sandbox removes all questions of an operation or none. If one is left, a person sees the
+/// whole operation.
 pub(crate) fn evaluate_with_hook_allow(
+    policy: &PolicyStack,
+    context: &EvaluationContext<'_>,
+    facts: &OperationFacts,
+    hook: Option<HookAllowScope>,
+) -> Decision {
+    let decision = evaluate_once(policy, context, facts, hook);
+    if decision.effect == Effect::Allow || context.auto_allow == SandboxAutoAllow::Off {
+        return decision;
+    }
+    let context = EvaluationContext { auto_allow: SandboxAutoAllow::Off, ..*context };
+    evaluate_once(policy, &context, facts, hook)
+}
+
+fn evaluate_once(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
     facts: &OperationFacts,
@@ -64,7 +84,7 @@ pub(crate) fn evaluate_with_hook_allow(
             to_access_decision(policy, access, outcome, following)
         })
         .collect();
-    let strictest = find_deciding_part(&parts);
+    let strictest = find_deciding_part(&parts, &outcomes);
     let (effect, reason, rule) = match strictest {
         Some(part) => (part.decision, part.reason.clone(), part.rule.clone()),
         None => (Effect::Allow, "it does nothing".to_owned(), None),
@@ -85,7 +105,12 @@ pub(crate) fn evaluate_with_hook_allow(
 fn collect_obligations(policy: &PolicyStack, outcomes: &[AccessOutcome]) -> Vec<Obligation> {
     let human = outcomes.iter().any(requires_human).then_some(Obligation::Human);
     let audit = policy.requires_audit().then_some(Obligation::Audit);
-    human.into_iter().chain(audit).collect()
+    let sandboxed = outcomes.iter().any(is_sandboxed).then_some(Obligation::Sandboxed);
+    human.into_iter().chain(audit).chain(sandboxed).collect()
+}
+
+fn is_sandboxed(outcome: &AccessOutcome) -> bool {
+    outcome.reason == ReasonCode::Sandboxed
 }
 
 /// Returns only the effect on an operation, without allocating.
@@ -112,8 +137,11 @@ fn decide_accesses<'a>(
     hook: Option<HookAllowScope>,
 ) -> impl Iterator<Item = AccessOutcome> + 'a {
     let mut anywhere = false;
-    facts.accesses.iter().map(move |access| {
-        let outcome = decide_with_hook_allow(policy, context, access, hook);
+    let mut auto_allow = AutoAllow::new(policy, context, facts);
+    facts.accesses.iter().enumerate().map(move |(index, access)| {
+        let following = facts.accesses.get(index + 1..).unwrap_or_default();
+        let confine = |outcome| auto_allow.apply(access, outcome, following);
+        let outcome = decide_confined(policy, context, access, hook, confine);
         match access {
             Access::Exec(_) => anywhere = is_allowed_by_catch_all(&outcome),
             Access::Edit(path)
@@ -136,9 +164,17 @@ fn is_allowed_by_catch_all(outcome: &AccessOutcome) -> bool {
 }
 
 /// Returns the part that represents the decision: the first of the strictest parts that a rule
-/// decided, or else the first of the strictest.
-fn find_deciding_part(parts: &[AccessDecision]) -> Option<&AccessDecision> {
+/// decided, or else the first of the strictest. A part that is allowed in the sandbox represents an
+/// allow.
+fn find_deciding_part<'a>(
+    parts: &'a [AccessDecision],
+    outcomes: &[AccessOutcome],
+) -> Option<&'a AccessDecision> {
     let worst = parts.iter().map(|part| part.decision).max()?;
+    let mut sandboxed = parts.iter().zip(outcomes).filter(|(_, outcome)| is_sandboxed(outcome));
+    if let (Effect::Allow, Some((part, _))) = (worst, sandboxed.next()) {
+        return Some(part);
+    }
     let mut strictest = parts.iter().filter(|part| part.decision == worst);
     strictest.clone().find(|part| part.rule.is_some()).or_else(|| strictest.next())
 }
@@ -151,19 +187,21 @@ pub fn decide_access(
     context: &EvaluationContext<'_>,
     access: &Access,
 ) -> AccessOutcome {
-    decide_with_hook_allow(policy, context, access, None)
+    decide_confined(policy, context, access, None, std::convert::identity)
 }
 
 /// Decides one access. An access that a rule of the last good version denies stays denied.
-fn decide_with_hook_allow(
+/// `confine` turns questions into an allow where the sandbox makes them unnecessary.
+fn decide_confined(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
     access: &Access,
     hook: Option<HookAllowScope>,
+    confine: impl FnOnce(AccessOutcome) -> AccessOutcome,
 ) -> AccessOutcome {
-    let outcome = decide_by_policy(policy, context, access, hook);
+    let outcome = decide_by_policy(policy, context, access, hook, confine);
     let Some(before) = policy.last_good() else { return outcome };
-    let earlier = decide_by_policy(before, context, access, None);
+    let earlier = decide_by_policy(before, context, access, None, std::convert::identity);
     let denies = |outcome: &AccessOutcome| {
         outcome.effect == Effect::Deny && outcome.reason == ReasonCode::Rule
     };
@@ -174,16 +212,17 @@ fn decide_with_hook_allow(
     }
 }
 
-/// Decides one access under one policy. A hook's allow applies after the rules and the mode, which
-/// may deny, and before the safety floor, which may still ask.
+/// Decides one access under one policy. A hook's allow and the sandbox apply after the rules and the
+/// mode, which may deny, and before the safety floor, which may still ask.
 fn decide_by_policy(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
     access: &Access,
     hook: Option<HookAllowScope>,
+    confine: impl FnOnce(AccessOutcome) -> AccessOutcome,
 ) -> AccessOutcome {
     let outcome = match access {
-        Access::Exec(exec) => decide_command(policy, exec, hook),
+        Access::Exec(exec) => decide_command(policy, context, exec, hook),
         Access::Read(path) => decide_path(policy, context, path, SubjectKind::Read),
         Access::Edit(path) => decide_path(policy, context, path, SubjectKind::Edit),
         Access::ExternalDirectory(path) => {
@@ -209,7 +248,7 @@ fn decide_by_policy(
         Some(lift) => apply_hook_allow(lift, access, outcome),
         None => outcome,
     };
-    let outcome = escalate_access(context.mode, access, outcome);
+    let outcome = escalate_access(context.mode, access, confine(outcome));
     match apply_dont_ask(outcome.effect, context.mode) {
         effect if effect == outcome.effect => outcome,
         effect => AccessOutcome { effect, reason: ReasonCode::Mode(context.mode), ..outcome },

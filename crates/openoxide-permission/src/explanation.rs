@@ -230,6 +230,7 @@ mod tests {
             cwd: &root,
             roots: &[],
             policy_error: None,
+            auto_allow: Default::default(),
         };
         let facts = OperationFacts { accesses: vec![access], findings: vec![] };
         let part = explain(&layers, &context, evaluate(&policy, &context, &facts)).parts.remove(0);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use openoxide_protocol::{
     AbsPath, Access, AccessDecision, ApprovalId, ApprovalRequest, ApprovalResponse, Decision,
-    Effect, GrantScope, Obligation, PermissionMode, ResolutionKind, SessionId,
+    Effect, GrantScope, Obligation, PermissionMode, ResolutionKind, SandboxAutoAllow, SessionId,
 };
 
 pub use check_request::{
@@ -38,6 +38,7 @@ pub struct PermissionGate {
     policy: Arc<PolicyStack>,
     roots: Vec<AbsPath>,
     policy_error: Option<String>,
+    auto_allow: SandboxAutoAllow,
     sessions: SessionRegistry,
     pending: PendingQueue,
 }
@@ -48,7 +49,14 @@ impl PermissionGate {
     #[must_use]
     pub fn new(policy: Arc<PolicyStack>, mode: PermissionMode, roots: Vec<AbsPath>) -> Self {
         let (sessions, pending) = (SessionRegistry::new(mode), PendingQueue::default());
-        Self { policy, roots, policy_error: None, sessions, pending }
+        let auto_allow = SandboxAutoAllow::Off;
+        Self { policy, roots, policy_error: None, auto_allow, sessions, pending }
+    }
+
+    /// Sets the commands that need no approval, because the caller confines them by the sandbox.
+    #[must_use]
+    pub fn with_auto_allow(self, auto_allow: SandboxAutoAllow) -> Self {
+        Self { auto_allow, ..self }
     }
 
     /// Sets the error that occurred while the policy was loaded. While it is set, nothing is
@@ -214,6 +222,7 @@ impl PermissionGate {
             cwd: &question.operation.cwd,
             roots: &self.roots,
             policy_error: self.policy_error.as_deref(),
+            auto_allow: self.auto_allow,
         }
     }
 
@@ -281,7 +290,13 @@ impl PermissionGate {
         }
         let session = request.session;
         let (mode, cwd) = (self.mode(session), &question.operation.cwd);
-        let context = EvaluationContext { mode, cwd, roots: &self.roots, policy_error: None };
+        let context = EvaluationContext {
+            mode,
+            cwd,
+            roots: &self.roots,
+            policy_error: None,
+            auto_allow: Default::default(),
+        };
         // The session is registered even if nothing is saved, so that it cannot become a subagent
         // later.
         let _known = self.sessions.grants_mut(session);

@@ -126,6 +126,7 @@ const fn is_denied_by_mode(mode: PermissionMode, space: SubjectKind) -> bool {
         }
         PermissionMode::Default
         | PermissionMode::AcceptEdits
+        | PermissionMode::Sandboxed
         | PermissionMode::BypassPermissions => false,
     }
 }
@@ -171,8 +172,13 @@ mod tests {
             let rules = layer.rules.iter().map(|rule| Rule { line, ..rule.clone() }).collect();
             let layers = [Layer { file: Some("/f".to_owned()), rules, ..layer }];
             let (cwd, policy) = (AbsPath::root(), PolicyStack::compile(&layers).unwrap());
-            let context =
-                EvaluationContext { mode: Normal, cwd: &cwd, roots: &[], policy_error: None };
+            let context = EvaluationContext {
+                mode: Normal,
+                cwd: &cwd,
+                roots: &[],
+                policy_error: None,
+                auto_allow: Default::default(),
+            };
             find_hidden_reason(&policy, &layers, &context, ("Bash", &action("Bash"))).unwrap()
         };
         let found = rule(7);
@@ -193,7 +199,13 @@ mod tests {
     fn all_hidden(mode: PermissionMode, layer: Layer) -> Vec<&'static str> {
         let (cwd, layers) = (AbsPath::root(), [layer, default_layer()]);
         let policy = PolicyStack::compile(&layers).unwrap();
-        let context = EvaluationContext { mode, cwd: &cwd, roots: &[], policy_error: None };
+        let context = EvaluationContext {
+            mode,
+            cwd: &cwd,
+            roots: &[],
+            policy_error: None,
+            auto_allow: Default::default(),
+        };
         let is_hidden = |tool: &&str| {
             find_hidden_reason(&policy, &layers, &context, (tool, &action(tool))).is_some()
         };

@@ -25,7 +25,7 @@
 //!     arity: 2,
 //!     ..ExecAccess::default()
 //! });
-//! let context = EvaluationContext { mode: PermissionMode::Default, cwd: &root, roots: std::slice::from_ref(&root), policy_error: None };
+//! let context = EvaluationContext { mode: PermissionMode::Default, cwd: &root, roots: std::slice::from_ref(&root), policy_error: None, auto_allow: Default::default() };
 //! let decision = evaluate(&policy, &context, &OperationFacts { accesses: vec![push], findings: vec![] });
 //! assert_eq!(decision.effect, Effect::Deny);
 //! assert_eq!(decision.rule.unwrap().text, "deny Bash(git push *)");

@@ -71,6 +71,10 @@ fn render_reason(
         (ReasonCode::Unproved, _) => {
             format!("`{what}` has not been verified as read-only by running it")
         }
+        (ReasonCode::Sandboxed, _) => match cause.filter(|_| matches!(access, Access::Exec(_))) {
+            Some(cause) => format!("sandboxed: `{what}` {}", cause.detail),
+            None => format!("sandboxed: `{what}`"),
+        },
         (ReasonCode::InsideProject, _) => format!("`{what}` is inside the project"),
         (ReasonCode::OutsideProject, _) => format!("`{what}` is outside the project"),
         (ReasonCode::CheckedSeparately, _) => {

@@ -140,7 +140,13 @@ fn allows_all_commands(
     anchors: PathAnchors<'_>,
 ) -> bool {
     let (mode, cwd) = (PermissionMode::Default, anchors.base);
-    let context = EvaluationContext { mode, cwd, roots: &[], policy_error: None };
+    let context = EvaluationContext {
+        mode,
+        cwd,
+        roots: &[],
+        policy_error: None,
+        auto_allow: Default::default(),
+    };
     let mut grants = SessionGrants::default();
     grants.add_rules(&choice.rules, &context);
     let mut commands = asked.iter().filter(|part| as_exec(part).is_some());

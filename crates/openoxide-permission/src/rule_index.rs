@@ -31,7 +31,7 @@ pub(crate) type LayerRanks = [u32; MAX_LAYERS];
 
 pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"OXPC");
 /// The version of the format below. It increases with every change.
-pub(crate) const FORMAT: u32 = 7;
+pub(crate) const FORMAT: u32 = 8;
 
 /// The byte offsets of the header's fields.
 pub(crate) mod header_layout {

@@ -146,6 +146,7 @@ mod tests {
             cwd: &cwd,
             roots,
             policy_error: None,
+            auto_allow: Default::default(),
         };
         let mut grants = SessionGrants::default();
         assert!(!grants.granted_rules_allow(&context, &run("a x")));

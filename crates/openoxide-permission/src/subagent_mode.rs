@@ -12,18 +12,18 @@ pub const fn inherit_mode(
     parent: PermissionMode,
     wanted: Option<PermissionMode>,
 ) -> PermissionMode {
-    use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+    use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan, Sandboxed};
     match (parent, wanted) {
         (Default, Some(stricter @ (Plan | DontAsk)))
-        | (AcceptEdits, Some(stricter @ (Default | Plan | DontAsk))) => stricter,
-        (Default | AcceptEdits | Plan | DontAsk | BypassPermissions, _) => parent,
+        | (AcceptEdits | Sandboxed, Some(stricter @ (Default | Plan | DontAsk))) => stricter,
+        (Default | AcceptEdits | Sandboxed | Plan | DontAsk | BypassPermissions, _) => parent,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+    use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan, Sandboxed};
 
     #[test]
     fn bypass_passes_to_every_subagent() {
@@ -36,7 +36,7 @@ mod tests {
     /// Guards I17.
     #[test]
     fn a_subagent_never_may_do_more_than_its_parent() {
-        for parent in [Default, AcceptEdits, Plan, DontAsk] {
+        for parent in [Default, AcceptEdits, Sandboxed, Plan, DontAsk] {
             assert_eq!(inherit_mode(parent, None), parent);
             assert_eq!(inherit_mode(parent, Some(BypassPermissions)), parent);
             assert_eq!(inherit_mode(Plan, Some(parent)), Plan);
@@ -45,5 +45,8 @@ mod tests {
         assert_eq!(inherit_mode(Default, Some(AcceptEdits)), Default);
         assert_eq!(inherit_mode(Default, Some(Plan)), Plan);
         assert_eq!(inherit_mode(AcceptEdits, Some(Default)), Default);
+        assert_eq!(inherit_mode(Sandboxed, Some(Default)), Default);
+        assert_eq!(inherit_mode(Sandboxed, Some(AcceptEdits)), Sandboxed);
+        assert_eq!(inherit_mode(AcceptEdits, Some(Sandboxed)), AcceptEdits);
     }
 }

@@ -45,6 +45,7 @@ fn suggest_rule(access: &Access, why: ReasonCode) -> Option<String> {
         | ReasonCode::Harmless
         | ReasonCode::InsideProject
         | ReasonCode::Hook
+        | ReasonCode::Sandboxed
         | ReasonCode::Mode(_) => return None,
     }
     match access {

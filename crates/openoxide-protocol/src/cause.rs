@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The effect that made a question or a denial necessary.
+/// The effect that made a question, a denial or the sandbox necessary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
     /// The kind of effect.
@@ -13,7 +13,7 @@ pub struct Cause {
     pub detail: String,
 }
 
-/// The kind of effect for which an access requires approval.
+/// The kind of effect for which an access requires approval or the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CauseCode {
@@ -31,6 +31,8 @@ pub enum CauseCode {
     ChangesService,
     /// Changes commits, branches or other parts of the history of a repository.
     ChangesHistory,
+    /// Discards changes of files or of the history that were not saved elsewhere.
+    DiscardsChanges,
     /// Creates or changes files.
     WritesFiles,
     /// Creates or changes files outside the project.

@@ -74,8 +74,8 @@ pub struct AccessDecision {
     /// The reason, for a person: one sentence in lower case, without a full stop.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The effect that made a question or a denial necessary. Absent if the access is allowed or if
-    /// nothing is known about it.
+    /// The effect that made a question, a denial or the sandbox necessary. Absent if the access is
+    /// allowed without the sandbox, or if nothing is known about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
     /// The rules that matched and did not decide. Only explanations contain them.
@@ -84,13 +84,13 @@ pub struct AccessDecision {
 }
 
 /// A condition of an allow decision.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "obligation", rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Obligation {
     /// The operation is recorded in the audit log.
     Audit,
-    /// The process is confined by the operating system.
-    Confine,
+    /// The sandbox confines the command. A program that cannot confine it has to ask.
+    Sandboxed,
     /// A person has approved exactly this operation. An approval by a mode, a hook or a grant is
     /// not sufficient.
     Human,

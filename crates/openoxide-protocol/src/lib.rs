@@ -29,6 +29,7 @@ mod path;
 mod permission_mode;
 mod profile;
 mod rule_choice;
+mod sandbox_auto_allow;
 mod session_event;
 mod socket;
 pub mod steering_files;
@@ -56,6 +57,7 @@ pub use profile::{
     SandboxRestrictions, TempDirectories,
 };
 pub use rule_choice::{ChoiceHistory, GrantTerms, RuleBreadth, RuleChoice};
+pub use sandbox_auto_allow::SandboxAutoAllow;
 pub use session_event::SessionEvent;
 pub use socket::{SocketAccess, SocketService};
 

@@ -25,6 +25,8 @@ pub enum PermissionMode {
     Default,
     /// Allows edits inside the project and asks about the rest.
     AcceptEdits,
+    /// Allows commands that stay inside the sandbox, and asks about the rest.
+    Sandboxed,
     /// Allows only reads and denies all changes.
     Plan,
     /// Denies everything that would be asked about.
@@ -36,8 +38,14 @@ pub enum PermissionMode {
 
 impl PermissionMode {
     /// All modes, in the order of the documentation.
-    pub const ALL: [Self; 5] =
-        [Self::Default, Self::AcceptEdits, Self::Plan, Self::DontAsk, Self::BypassPermissions];
+    pub const ALL: [Self; 6] = [
+        Self::Default,
+        Self::AcceptEdits,
+        Self::Sandboxed,
+        Self::Plan,
+        Self::DontAsk,
+        Self::BypassPermissions,
+    ];
 
     /// Returns the name that policies and the command line use.
     #[must_use]
@@ -45,6 +53,7 @@ impl PermissionMode {
         match self {
             Self::Default => "default",
             Self::AcceptEdits => "accept_edits",
+            Self::Sandboxed => "sandboxed",
             Self::Plan => "plan",
             Self::DontAsk => "dont_ask",
             Self::BypassPermissions => "bypass_permissions",
@@ -57,6 +66,7 @@ impl PermissionMode {
         match self {
             Self::Default => "default",
             Self::AcceptEdits => "acceptEdits",
+            Self::Sandboxed => "sandboxed",
             Self::Plan => "plan",
             Self::DontAsk => "dontAsk",
             Self::BypassPermissions => "bypassPermissions",

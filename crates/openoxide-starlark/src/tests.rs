@@ -125,8 +125,13 @@ fn read(text: &str) -> Result<PolicyTranslation, Vec<PolicyTextError>> {
 fn run(text: &str, words: &[&str]) -> Effect {
     let policy = PolicyStack::compile(&[read(text).unwrap().layer]).unwrap();
     let cwd = AbsPath::root();
-    let context =
-        EvaluationContext { mode: Default::default(), cwd: &cwd, roots: &[], policy_error: None };
+    let context = EvaluationContext {
+        mode: Default::default(),
+        cwd: &cwd,
+        roots: &[],
+        policy_error: None,
+        auto_allow: Default::default(),
+    };
     let access = Access::Exec(ExecAccess {
         argv: words.iter().copied().collect(),
         text: words.join(" "),

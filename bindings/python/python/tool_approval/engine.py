@@ -31,7 +31,7 @@ Effect = Literal["allow", "ask", "deny"]
 """The effects of a rule."""
 
 PermissionMode = Literal[
-    "default", "plan", "accept_edits", "dont_ask", "bypass_permissions", "auto"
+    "default", "plan", "accept_edits", "sandboxed", "dont_ask", "bypass_permissions", "auto"
 ]
 """The modes of the engine."""
 

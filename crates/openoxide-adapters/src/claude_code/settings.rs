@@ -43,7 +43,8 @@ impl ClaudeMode {
 impl From<PermissionMode> for ClaudeMode {
     fn from(mode: PermissionMode) -> Self {
         match mode {
-            PermissionMode::Default => Self::Default,
+            // Claude Code has no such mode, and asks more.
+            PermissionMode::Default | PermissionMode::Sandboxed => Self::Default,
             PermissionMode::AcceptEdits => Self::AcceptEdits,
             PermissionMode::Plan => Self::Plan,
             PermissionMode::DontAsk => Self::DontAsk,

@@ -46,7 +46,13 @@ fn decided(text: &str, access: &Access) -> Effect {
     let (mode, roots) = (policy.mode().unwrap_or_default(), std::slice::from_ref(&cwd));
     decide_access(
         &policy,
-        &EvaluationContext { mode, cwd: &cwd, roots, policy_error: None },
+        &EvaluationContext {
+            mode,
+            cwd: &cwd,
+            roots,
+            policy_error: None,
+            auto_allow: Default::default(),
+        },
         access,
     )
     .effect

@@ -16,7 +16,7 @@ pub(crate) struct PolicyArgs {
     /// The format of the policy files [default: from their names].
     #[arg(long, value_name = "FORMAT", requires = "policy")]
     pub(crate) format: Option<PolicyProgram>,
-    /// The mode: default, accept_edits, plan, dont_ask or bypass_permissions.
+    /// The mode: default, accept_edits, sandboxed, plan, dont_ask or bypass_permissions.
     #[arg(long, value_name = "MODE", value_parser = parse_mode)]
     pub(crate) mode: Option<PermissionMode>,
     /// The directory that relative paths are resolved against.

@@ -23,7 +23,7 @@ pub(crate) fn check_calls(args: &CheckArgs, global: GlobalArgs) -> Result<Progra
     if args.call.exact {
         return check_exactly(args, global);
     }
-    let engine = policy_args::open_engine(&args.call.policy)?;
+    let engine = policy_args::open_engine_for_call(&args.call)?;
     // The problems were reported. The remaining rules decide, with the deny rules of the last valid
     // version of the policy, as in `run`.
     let sound = policy_args::check_policy(&engine, global);
@@ -151,7 +151,7 @@ pub(crate) fn render_json(decision: &Decision) -> Result<String, serde_json::Err
 /// Returns a decision as text.
 pub(crate) fn render_text(decision: &Decision, script: &str, global: GlobalArgs) -> String {
     let line = |text: &str| escape_text(text, LineMode::SingleLine);
-    let mut lines = vec![format!("{}: {}", decision.effect.as_str(), line(&decision.reason))];
+    let mut lines = vec![decision_line(decision)];
     for part in &decision.parts {
         let (kind, effect) = (part.access.permission_name(), part.decision.as_str());
         lines.push(format!("  {effect:<6}{kind} {}", line(part.access.summary())));
@@ -169,6 +169,14 @@ pub(crate) fn render_text(decision: &Decision, script: &str, global: GlobalArgs)
     let colored = terminal_color::use_color(global.color, &std::io::stdout());
     lines.push(user_messages::render_findings(script, &decision.findings, colored));
     lines.join("\n")
+}
+
+/// Returns the effect and the reason of a decision: `allow, sandboxed: …` if the sandbox is a
+/// condition of it.
+pub(crate) fn decision_line(decision: &Decision) -> String {
+    let reason = escape_text(&decision.reason, LineMode::SingleLine);
+    let separator = if decision.obligations.contains(&Obligation::Sandboxed) { ", " } else { ": " };
+    format!("{}{separator}{reason}", decision.effect.as_str())
 }
 
 /// Returns a line about the audit record that an allow requires, with the locations of that

@@ -23,7 +23,7 @@ pub(crate) fn explain_call(args: &CallArgs, global: GlobalArgs) -> Result<Progra
             check::check_call_exactly(args, &exact, global)
         });
     }
-    let engine = policy_args::open_engine_with_layers(&args.policy)?;
+    let engine = policy_args::open_engine_to_explain(args)?;
     let sound = policy_args::check_policy(&engine, global);
     if let (Err(exit), true) = (sound, engine.managed_policy_error().is_some()) {
         return Ok(exit);
@@ -55,7 +55,7 @@ fn render_text(
 ) -> String {
     let line = |text: &str| escape_text(text, LineMode::SingleLine);
     let mut lines = vec![
-        format!("{}: {}", decision.effect.as_str(), line(&decision.reason)),
+        check::decision_line(decision),
         format!("mode {}, in {}", engine.mode().as_str(), line(engine.cwd().as_str())),
     ];
     lines.extend(decision.parts.iter().flat_map(render_access_decision));

@@ -21,7 +21,7 @@ use openoxide_engine::{
     CallerRestriction, CheckOptions, Engine, ExecutionPermit, PlannedRun, PlannedRunError,
     RecordOrigin, RunOptions, RunReport,
 };
-use openoxide_protocol::{Action, Effect, NetworkAccess, Operation};
+use openoxide_protocol::{Action, Effect, NetworkAccess, Obligation, Operation};
 use openoxide_sandbox::{SandboxError, is_in_sandbox};
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
@@ -277,10 +277,11 @@ fn announce(planned: &PlannedRun<'_>, engine: &Engine) {
         Effect::Ask | Effect::Deny => "approved".to_owned(),
     };
     let how = match planned.profile() {
-        Some(_) => "running in the sandbox",
-        None => "running without a sandbox, with your full permissions",
+        Some(_) if decision.obligations.contains(&Obligation::Sandboxed) => "",
+        Some(_) => "; running in the sandbox",
+        None => "; running without a sandbox, with your full permissions",
     };
-    user_messages::print_line(&format!("openoxide: {why}; {how}"));
+    user_messages::print_line(&format!("openoxide: {why}{how}"));
     let Some(held) = planned.profile() else { return };
     confined_run::lost_files_notes(decision, held, engine)
         .iter()

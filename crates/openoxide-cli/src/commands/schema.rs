@@ -55,7 +55,7 @@ fn policy_schema() -> Value {
             "directories": { "type": "array", "maxItems": 32, "items": { "type": "string", "minLength": 1, "examples": ["../shared-lib", "~/notes"] } },
             "hooks": hooks_schema(),
             "sandbox": sandbox_schema(),
-            "mode": { "enum": ["default", "accept_edits", "plan", "dont_ask", "bypass_permissions"] },
+            "mode": { "enum": ["default", "accept_edits", "sandboxed", "plan", "dont_ask", "bypass_permissions"] },
             "test": tests_schema(),
             "permissions": {
                 "type": "object",
@@ -97,6 +97,8 @@ fn sandbox_schema() -> Value {
         "properties": {
             "require": { "enum": ["fail_fast", "refuse_tools"], "description": "Nothing runs without the sandbox. If one file sets this, no other file can unset \
                  it." },
+            "auto_allow": { "enum": ["off", "project", "all"], "description": "The commands that need no approval, because the sandbox confines them. The strictest \
+                 value of all files applies." },
             "network": { "enum": ["off", "hosts", "internet", "host", "on"], "description": "The strictest value of all files applies. `on` means `internet`." },
             "writable": list(&["~/.cache/pip"]),
             "unreadable": list(&["~/company"]),
@@ -141,7 +143,7 @@ fn tests_schema() -> Value {
                 "command": { "type": "string" },
                 "tool": { "type": "string" },
                 "input": { "type": "object" },
-                "mode": { "enum": ["default", "accept_edits", "plan", "dont_ask", "bypass_permissions"] },
+                "mode": { "enum": ["default", "accept_edits", "sandboxed", "plan", "dont_ask", "bypass_permissions"] },
                 "expect": { "enum": ["allow", "ask", "deny"] },
             },
         },

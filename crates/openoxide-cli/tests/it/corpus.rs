@@ -454,7 +454,7 @@ fn hooked(world: &World, cases: &[Case]) -> Vec<String> {
 /// Returns the payload that Claude Code gives to its hook.
 fn payload(case: &Case) -> String {
     let mode = match case.mode.as_deref().and_then(PermissionMode::parse).unwrap_or_default() {
-        PermissionMode::Default => "default",
+        PermissionMode::Default | PermissionMode::Sandboxed => "default",
         PermissionMode::AcceptEdits => "acceptEdits",
         PermissionMode::Plan => "plan",
         PermissionMode::DontAsk => "dontAsk",

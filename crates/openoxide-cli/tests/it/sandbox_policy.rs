@@ -251,3 +251,92 @@ fn the_compiled_policy_has_the_same_sandbox_settings() {
         assert_eq!(place.openoxide(&["run", "--sandbox", "off", "--", "env"]).0, 126);
     }
 }
+
+/// Guards I39.
+#[test]
+fn what_auto_allow_allows_runs_only_in_the_sandbox() {
+    let place = Place::new("[sandbox]\nauto_allow = \"project\"\n");
+    let script = "echo in > made; echo out > ~/escaped; true";
+    let (exit, _, told) = place.openoxide(&[
+        "run",
+        "--",
+        "python3",
+        "-c",
+        &format!("import os; os.system({script:?})"),
+    ]);
+    assert_eq!(exit, 0, "{told}");
+    assert!(told.starts_with("openoxide: sandboxed: `python3 -c"), "{told}");
+    assert!(place.has("w/made") && !place.has("home/escaped"), "{told}");
+    // Without a sandbox, a person is asked.
+    let (exit, _, told) = place.openoxide(&[
+        "run",
+        "--sandbox",
+        "off",
+        "--",
+        "python3",
+        "-c",
+        "open('unconfined', 'w')",
+    ]);
+    assert_eq!(exit, 4, "{told}");
+    assert!(!place.has("w/unconfined"));
+    let answer = |options: &[&str]| {
+        let (exit, text, _) =
+            place.openoxide(&[&["check", "--json", "-c", "make"], options].concat());
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        (exit, answer["decision"].clone(), answer["obligations"].clone())
+    };
+    assert_eq!(answer(&[]), (0, json!("allow"), json!(["sandboxed"])));
+    assert_eq!(answer(&["--no-sandbox"]), (4, json!("ask"), Value::Null));
+    assert_eq!(answer(&["--mode", "plan"]).1, json!("deny"));
+    assert_eq!(answer(&["--ask", "Bash(make)"]).1, json!("ask"));
+    // What the hook of an agent allows is not confined.
+    let call = json!({
+        "session_id": "s",
+        "cwd": place.arena.path("w"),
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_input": { "command": "make" },
+        "tool_use_id": "1",
+    });
+    place.file("call", &call.to_string());
+    let mut hook = place.arena.command();
+    hook.args(["hook", "codex"]).stdin(fs::File::open(place.arena.path("call")).unwrap());
+    let output = hook.output().unwrap();
+    assert!(!stdout(&output).contains("\"allow\""), "{}", stdout(&output));
+}
+
+#[test]
+fn a_read_only_command_is_confined_to_reading_with_auto_allow() {
+    let place = Place::new("[sandbox]\nauto_allow = \"project\"\n");
+    // A stand-in for an error of the program table: `ls` writes.
+    place.file("w/bin/ls", "#!/bin/sh\necho written > made\necho listed\n");
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(place.arena.path("w/bin/ls"), mode).unwrap();
+    let run = |setting: &str| {
+        place.file("home/.config/openoxide/policy.toml", setting);
+        let mut command = place.arena.command();
+        command.args(["run", "--", "ls"]).stdin(std::process::Stdio::null());
+        let path = format!("{}:/usr/bin:/bin", place.arena.path("w/bin").display());
+        let output = command.env("PATH", path).output().unwrap();
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        (stdout(&output), place.has("w/made"))
+    };
+    let listed = "listed\n".to_owned();
+    assert_eq!(run("[sandbox]\nauto_allow = \"project\"\n"), (listed.clone(), false));
+    assert_eq!(run(""), (listed, true));
+}
+
+#[test]
+fn a_project_cannot_set_auto_allow_without_trust() {
+    let place = Place::new("");
+    place.file("w/.openoxide/policy.toml", "[sandbox]\nauto_allow = \"all\"\n");
+    let check = || place.openoxide(&["check", "-c", "make"]);
+    let (exit, text, told) = check();
+    assert_eq!((exit, text.starts_with("ask:")), (4, true), "{text}{told}");
+    assert!(told.contains("permissive setting ignored"), "{told}");
+    // It can forbid what the user allows.
+    place.file("home/.config/openoxide/policy.toml", "[sandbox]\nauto_allow = \"all\"\n");
+    assert_eq!(check().0, 0);
+    place.file("w/.openoxide/policy.toml", "[sandbox]\nauto_allow = \"off\"\n");
+    assert_eq!(check().0, 4);
+}

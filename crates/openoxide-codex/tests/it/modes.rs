@@ -46,6 +46,7 @@ fn decided(mode: PermissionMode, rule: Option<Effect>) -> Effect {
         cwd: &root,
         roots: std::slice::from_ref(&root),
         policy_error: None,
+        auto_allow: Default::default(),
     };
     evaluate_effect(
         &policy,

@@ -1,8 +1,13 @@
 //! Evaluation of commands.
 
-use openoxide_protocol::{CommandClass, CommandWords, Effect, ExecAccess};
+use openoxide_protocol::{
+    CommandClass, CommandWords, Effect, ExecAccess, PermissionMode, SandboxAutoAllow,
+};
 
-use super::rule_outcome::{find_rule_match, outcome_or_default, stricter_outcome};
+use super::evaluation_context::EvaluationContext;
+use super::rule_outcome::{
+    find_rule_match, is_decided_by_user_rule, outcome_or_default, stricter_outcome,
+};
 use crate::{
     access_outcome::{AccessOutcome, ReasonCode},
     hook::allow_scope::HookAllowScope,
@@ -15,6 +20,7 @@ use crate::{
 /// Evaluates the rules for each form of a command.
 pub(super) fn decide_command(
     policy: &PolicyStack,
+    context: &EvaluationContext<'_>,
     exec: &ExecAccess,
     hook: Option<HookAllowScope>,
 ) -> AccessOutcome {
@@ -34,11 +40,12 @@ pub(super) fn decide_command(
     let others = || exec.normalized_argv.iter().chain(&exec.carried_commands);
     let outcome =
         others().fold(outcome, |outcome, words| apply_alternate_words(policy, words, outcome));
+    let questions_stay = hook.is_none() && !removes_questions(context);
     std::iter::once(&exec.argv)
         .chain(others())
         .filter(|words| !words.is_known())
         .fold(outcome, |outcome, words| {
-            apply_partial_matches(policy, words.as_bytes(), outcome, hook)
+            apply_partial_matches(policy, words.as_bytes(), outcome, questions_stay)
         })
 }
 
@@ -92,17 +99,23 @@ fn apply_alternate_words(
     apply_base_name_rules(policy, subject, outcome)
 }
 
+/// Returns whether the mode or the sandbox removes questions that no rule asks.
+fn removes_questions(context: &EvaluationContext<'_>) -> bool {
+    context.auto_allow != SandboxAutoAllow::Off
+        || matches!(context.mode, PermissionMode::AcceptEdits | PermissionMode::BypassPermissions)
+}
+
 /// Turns an allow into an ask if a rule that asks or denies may match the unknown parts of the
-/// command. The rule must not be bypassed, but it may not apply either. A command that is asked
-/// about anyway is only checked if a hook could remove the question.
+/// command. The rule must not be bypassed, but it may not apply either. If questions stay, a
+/// command that is asked about anyway is not checked.
 fn apply_partial_matches(
     policy: &PolicyStack,
     argv: &[u8],
     outcome: AccessOutcome,
-    hook: Option<HookAllowScope>,
+    questions_stay: bool,
 ) -> AccessOutcome {
-    let may_pass =
-        outcome.effect == Effect::Allow || outcome.effect == Effect::Ask && hook.is_some();
+    let may_pass = outcome.effect == Effect::Allow
+        || outcome.effect == Effect::Ask && !questions_stay && !is_decided_by_user_rule(&outcome);
     let possible = partial_match::find_strictest_effect(policy, argv).max(
         strip_program_directory(argv)
             .and_then(|argv| partial_match::find_strictest_effect(policy, argv)),

@@ -1,6 +1,6 @@
 //! The state in which an operation is evaluated.
 
-use openoxide_protocol::{AbsPath, PermissionMode};
+use openoxide_protocol::{AbsPath, PermissionMode, SandboxAutoAllow};
 
 /// The state in which an operation is evaluated.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,8 @@ pub struct EvaluationContext<'a> {
     /// The error that occurred while the policy was loaded. Rules that ask or deny may be missing,
     /// so nothing is allowed.
     pub policy_error: Option<&'a str>,
+    /// The commands that need no approval, because the caller confines them by the sandbox.
+    pub auto_allow: SandboxAutoAllow,
 }
 
 impl<'a> EvaluationContext<'a> {

@@ -23,7 +23,7 @@ pub(super) fn apply_mode(
         |effect| AccessOutcome { effect, reason: ReasonCode::Mode(context.mode), ..outcome };
     let asked_by_nobody = outcome.effect == Effect::Ask && !is_decided_by_user_rule(&outcome);
     match context.mode {
-        PermissionMode::Default | PermissionMode::DontAsk => outcome,
+        PermissionMode::Default | PermissionMode::Sandboxed | PermissionMode::DontAsk => outcome,
         PermissionMode::AcceptEdits => match access {
             Access::Edit(path) if asked_by_nobody && is_inside_project(context.roots, path) => {
                 by_mode(Effect::Allow)

@@ -3,6 +3,8 @@ use openoxide_protocol::{
     PermissionMode,
 };
 
+mod auto_allow;
+
 use super::{path::takes_precedence, *};
 use crate::{
     CombiningAlgorithm, Layer, LayerKind, PathAnchors, Rule, RuleMatch, default_layer, parse_rule,
@@ -35,11 +37,13 @@ struct World {
     policy: PolicyStack,
     mode: PermissionMode,
     doubt: Option<&'static str>,
+    auto_allow: SandboxAutoAllow,
 }
 
 impl World {
     fn of(rules: &[(Effect, &str)]) -> Self {
-        Self { policy: policy(rules), mode: PermissionMode::Default, doubt: None }
+        let (mode, auto_allow) = (PermissionMode::Default, SandboxAutoAllow::Off);
+        Self { policy: policy(rules), mode, doubt: None, auto_allow }
     }
 
     fn with<R>(&self, ask: impl FnOnce(&PolicyStack, &EvaluationContext<'_>) -> R) -> R {
@@ -47,7 +51,13 @@ impl World {
         let roots = std::slice::from_ref(&root);
         ask(
             &self.policy,
-            &EvaluationContext { mode: self.mode, cwd: &root, roots, policy_error: self.doubt },
+            &EvaluationContext {
+                mode: self.mode,
+                cwd: &root,
+                roots,
+                policy_error: self.doubt,
+                auto_allow: self.auto_allow,
+            },
         )
     }
 
@@ -319,7 +329,13 @@ fn relative_restrictive_rules_apply_from_the_project_and_the_cwd() {
     ]);
     let effect = |cwd: &AbsPath, access: &Access| {
         let mode = PermissionMode::AcceptEdits;
-        let context = EvaluationContext { mode, cwd, roots: &roots, policy_error: None };
+        let context = EvaluationContext {
+            mode,
+            cwd,
+            roots: &roots,
+            policy_error: None,
+            auto_allow: Default::default(),
+        };
         decide_access(&world.policy, &context, access).effect
     };
     let read = |text| Access::Read(touched(text, AccessRoute::Direct));
@@ -337,7 +353,13 @@ fn relative_restrictive_rules_apply_from_the_project_and_the_cwd() {
         assert_eq!(effect(cwd, &edit("/p/docs/a")), Allow);
     }
     let mode = PermissionMode::Default;
-    let here = EvaluationContext { mode, cwd: &below, roots: &roots, policy_error: None };
+    let here = EvaluationContext {
+        mode,
+        cwd: &below,
+        roots: &roots,
+        policy_error: None,
+        auto_allow: Default::default(),
+    };
     let decided = |text| decide_access(&world.policy, &here, &edit(text)).effect;
     assert_eq!((decided("/p/docs/a"), decided("/p/lib/docs/a")), (Allow, Ask));
     // The rule also applies from the working directory.

@@ -81,6 +81,7 @@ impl World {
             cwd: &self.cwd,
             roots: &self.roots,
             policy_error: None,
+            auto_allow: Default::default(),
         };
         let facts = OperationFacts { accesses: accesses.to_vec(), findings: Vec::new() };
         let decision = evaluate(&self.policy, &context, &facts);
@@ -215,6 +216,7 @@ fn our_own_files_are_hidden_and_a_policy_in_doubt_names_no_host() {
         cwd: &world.cwd,
         roots: &world.roots,
         policy_error: Some("it is broken"),
+        auto_allow: Default::default(),
     };
     let decision = evaluate(&world.policy, &context, &OperationFacts::default());
     let ground = ProfileInput {
@@ -375,6 +377,7 @@ fn only_pattern_rules_that_are_not_built_in_need_a_scan() {
             cwd: &world.cwd,
             roots: &world.roots,
             policy_error: None,
+            auto_allow: Default::default(),
         };
         let (policy, layers) = (&world.policy, world.layers.as_slice());
         let none = ProfileInput {
@@ -411,6 +414,7 @@ fn on_ground<R>(world: &World, ask: impl FnOnce(&ProfileInput<'_>) -> R) -> R {
         cwd: &world.cwd,
         roots: &world.roots,
         policy_error: None,
+        auto_allow: Default::default(),
     };
     ask(&ProfileInput {
         policy: &world.policy,

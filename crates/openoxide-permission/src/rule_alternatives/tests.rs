@@ -121,6 +121,7 @@ fn allows(rules: &[String], argv: &[String]) -> bool {
         cwd: &root(),
         roots: &[],
         policy_error: None,
+        auto_allow: Default::default(),
     };
     let mut grants = SessionGrants::default();
     grants.add_rules(rules, &context);

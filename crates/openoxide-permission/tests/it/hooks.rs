@@ -91,8 +91,13 @@ impl World {
     fn decide_facts(&self, facts: &OperationFacts, answers: &[HookAnswer]) -> Decision {
         let root = root();
         let roots = std::slice::from_ref(&root);
-        let context =
-            EvaluationContext { mode: self.mode, cwd: &root, roots, policy_error: self.doubt };
+        let context = EvaluationContext {
+            mode: self.mode,
+            cwd: &root,
+            roots,
+            policy_error: self.doubt,
+            auto_allow: Default::default(),
+        };
         let decision = evaluate_with_hooks(&self.policy, &context, facts, answers);
         if answers.is_empty() {
             assert_eq!(decision, evaluate(&self.policy, &context, facts));

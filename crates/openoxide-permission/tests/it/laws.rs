@@ -58,6 +58,7 @@ fn answer(layers: &[Layer], mode: PermissionMode, access: Access) -> Effect {
         cwd: &root,
         roots: std::slice::from_ref(&root),
         policy_error: None,
+        auto_allow: Default::default(),
     };
     let facts = OperationFacts { accesses: vec![access], findings: vec![] };
     let policy = policy(layers);
@@ -233,7 +234,13 @@ fn findings_lift_an_allow_to_an_ask_and_nothing_more() {
     ];
     for (kind, mode, command, expected) in rows {
         let facts = OperationFacts { accesses: vec![run(command)], findings: vec![finding(kind)] };
-        let context = EvaluationContext { mode, cwd: &root, roots: &[], policy_error: None };
+        let context = EvaluationContext {
+            mode,
+            cwd: &root,
+            roots: &[],
+            policy_error: None,
+            auto_allow: Default::default(),
+        };
         let decision = evaluate(&all, &context, &facts);
         assert_eq!(decision.effect, expected, "{kind:?} {mode:?} {command}");
         assert_eq!(evaluate_effect(&all, &context, &facts), expected);
@@ -244,7 +251,13 @@ fn findings_lift_an_allow_to_an_ask_and_nothing_more() {
 fn the_strictest_part_decides_and_reports_its_rule() {
     let root = root();
     let rules = policy(&[layer(LayerKind::User, &[(Allow, "Bash(a *)"), (Deny, "Bash(b *)")])]);
-    let context = EvaluationContext { mode: Normal, cwd: &root, roots: &[], policy_error: None };
+    let context = EvaluationContext {
+        mode: Normal,
+        cwd: &root,
+        roots: &[],
+        policy_error: None,
+        auto_allow: Default::default(),
+    };
     let facts =
         OperationFacts { accesses: vec![run("a 1"), run("b 2"), run("c 3")], findings: vec![] };
     let decision = evaluate(&rules, &context, &facts);
@@ -287,7 +300,13 @@ fn details_that_cannot_be_read_change_no_decision() {
     let root = root();
     let policy = policy(&[layer(LayerKind::User, &[(Deny, "Bash(rm *)")])]);
     let blind = PolicyStack::from_parts(policy.as_bytes().to_vec(), Arc::new(Vec::new())).unwrap();
-    let context = EvaluationContext { mode: Normal, cwd: &root, roots: &[], policy_error: None };
+    let context = EvaluationContext {
+        mode: Normal,
+        cwd: &root,
+        roots: &[],
+        policy_error: None,
+        auto_allow: Default::default(),
+    };
     let decision = evaluate(
         &blind,
         &context,
@@ -302,7 +321,13 @@ fn details_that_cannot_be_read_change_no_decision() {
 fn an_empty_policy_asks() {
     let root = root();
     let policy = PolicyStack::compile(&[]).unwrap();
-    let context = EvaluationContext { mode: Normal, cwd: &root, roots: &[], policy_error: None };
+    let context = EvaluationContext {
+        mode: Normal,
+        cwd: &root,
+        roots: &[],
+        policy_error: None,
+        auto_allow: Default::default(),
+    };
     assert_eq!(decide_access(&policy, &context, &run("x")).effect, Ask);
     assert_eq!(decide_access(&policy, &context, &read("/x")).effect, Ask);
 }
@@ -369,7 +394,13 @@ fn only_the_denies_of_the_last_good_version_apply() {
     let held = policy(&now).with_fallback_denies(policy(&[before]));
     for mode in PermissionMode::ALL {
         for doubt in [None, Some("a rule may be missing")] {
-            let context = EvaluationContext { mode, cwd: &root, roots: &[], policy_error: doubt };
+            let context = EvaluationContext {
+                mode,
+                cwd: &root,
+                roots: &[],
+                policy_error: doubt,
+                auto_allow: Default::default(),
+            };
             for command in ["rm x", "/bin/rm x", "mv x y", "ls x", "make"] {
                 let facts = OperationFacts { accesses: vec![run(command)], findings: vec![] };
                 let decision = evaluate(&held, &context, &facts);

@@ -323,7 +323,13 @@ fn the_index_agrees_where_rules_crowd() {
     };
     let (root, mode) = (AbsPath::root(), PermissionMode::Default);
     let roots = std::slice::from_ref(&root);
-    let context = EvaluationContext { mode, cwd: &world.cwd, roots, policy_error: None };
+    let context = EvaluationContext {
+        mode,
+        cwd: &world.cwd,
+        roots,
+        policy_error: None,
+        auto_allow: Default::default(),
+    };
     let anchors = PathAnchors { home: Some(&world.home), base: &world.base };
     for _ in 0..40 {
         let rules: Vec<_> = (0..40)
@@ -382,7 +388,13 @@ fn the_index_agrees_with_the_naive_evaluator() {
     // project.
     let (root, mode) = (AbsPath::root(), PermissionMode::Default);
     let roots = std::slice::from_ref(&root);
-    let context = EvaluationContext { mode, cwd: &world.cwd, roots, policy_error: None };
+    let context = EvaluationContext {
+        mode,
+        cwd: &world.cwd,
+        roots,
+        policy_error: None,
+        auto_allow: Default::default(),
+    };
     let mut spoke = 0;
     for _ in 0..policies.unwrap_or(10_000) {
         let layers = layers(&mut dice, &world);

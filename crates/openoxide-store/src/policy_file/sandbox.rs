@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use openoxide_permission::{AdditionalDirectory, parse_directory, parse_protected_path};
-use openoxide_protocol::AbsPath;
+use openoxide_protocol::{AbsPath, SandboxAutoAllow};
 use toml::de::{DeTable, DeValue};
 
 use super::{
@@ -11,8 +11,16 @@ use super::{
     sandbox_settings::{MissingSandboxAction, NetworkSetting, SandboxRequirement},
 };
 
-const KEYS: &[&str] =
-    &["require", "network", "writable", "unreadable", "protected", "environment", "limits"];
+const KEYS: &[&str] = &[
+    "require",
+    "auto_allow",
+    "network",
+    "writable",
+    "unreadable",
+    "protected",
+    "environment",
+    "limits",
+];
 
 /// The maximum length of a list. Each entry is a mount or is checked for each run.
 const MAX_LIST_ITEMS: usize = 64;
@@ -26,6 +34,7 @@ impl PolicyFileParser<'_> {
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "require" => self.parse_require(value, &key.span()),
+                "auto_allow" => self.sandbox.auto_allow = self.parse_auto_allow(value),
                 "network" => self.sandbox.network = self.parse_network(value),
                 "writable" => self.parse_writable(value),
                 "unreadable" => self.sandbox.unreadable = self.parse_paths(value, "unreadable"),
@@ -47,6 +56,12 @@ impl PolicyFileParser<'_> {
             let place = format!("{}:{}", self.name, self.line_at(at.start));
             self.sandbox.require = Some(SandboxRequirement { action: how, location: place });
         }
+    }
+
+    fn parse_auto_allow(&mut self, value: &TomlValue<'_>) -> Option<SandboxAutoAllow> {
+        use SandboxAutoAllow::{All, Off, Project};
+        let parse = |word: &str| [Off, Project, All].into_iter().find(|one| one.as_str() == word);
+        self.parse_word(value, "auto_allow", parse, "off`, `project`, `all")
     }
 
     fn parse_network(&mut self, value: &TomlValue<'_>) -> Option<NetworkSetting> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use openoxide_protocol::AbsPath;
+use openoxide_protocol::{AbsPath, SandboxAutoAllow};
 use serde::{Deserialize, Serialize};
 
 /// The sandbox settings of one policy file, or of all files merged ([`Self::merge`]).
@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct SandboxSettings {
     /// The requirement that nothing runs without a sandbox, if there is one.
     pub require: Option<SandboxRequirement>,
+    /// The commands that need no approval if the sandbox confines them.
+    pub auto_allow: Option<SandboxAutoAllow>,
     /// The part of the network that can be reached.
     pub network: Option<NetworkSetting>,
     /// The directories outside the project that are writable. Empty for a single file, see
@@ -110,6 +112,7 @@ impl SandboxSettings {
         };
         Self {
             require,
+            auto_allow: min_some(self.auto_allow, other.auto_allow),
             network: min_some(self.network, other.network),
             writable: &self.writable | &other.writable,
             unreadable: &self.unreadable | &other.unreadable,
@@ -127,15 +130,19 @@ impl SandboxSettings {
     #[must_use]
     pub fn into_restrictions(self) -> Self {
         let network = self.network.filter(|network| *network < NetworkSetting::Internet);
-        Self { network, writable: BTreeSet::new(), environment: BTreeSet::new(), ..self }
+        let auto_allow = self.auto_allow.filter(|setting| *setting == SandboxAutoAllow::Off);
+        let (writable, environment) = (BTreeSet::new(), BTreeSet::new());
+        Self { auto_allow, network, writable, environment, ..self }
     }
 
     /// Returns a description of each permissive setting, except for directories.
     pub(crate) fn describe_loosening(&self) -> impl Iterator<Item = String> {
         let on = self.network.filter(|network| *network >= NetworkSetting::Internet);
         let network = on.map(|network| format!("sandbox network {}", network.as_str()));
+        let auto = self.auto_allow.filter(|setting| *setting != SandboxAutoAllow::Off);
+        let auto = auto.map(|setting| format!("sandbox auto_allow {}", setting.as_str()));
         let variable = |name: &String| format!("sandbox environment {name}");
-        network.into_iter().chain(self.environment.iter().map(variable))
+        auto.into_iter().chain(network).chain(self.environment.iter().map(variable))
     }
 }
 

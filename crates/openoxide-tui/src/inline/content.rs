@@ -223,7 +223,7 @@ fn show_metadata(request: &ApprovalRequest, whole: bool, page: &mut TextPage) {
 }
 
 fn show_cwd(request: &ApprovalRequest, page: &mut TextPage) {
-    let confined = request.decision.obligations.contains(&Obligation::Confine);
+    let confined = request.decision.obligations.contains(&Obligation::Sandboxed);
     let how = if confined { ", confined by the sandbox" } else { "" };
     page.push_block(TextTone::Body, ["  ", "    "], &format!("in {}{how}", request.cwd));
 }

@@ -13,8 +13,16 @@ pub(super) fn find_missing_lines(from: &Engine, of: &Engine) -> Vec<String> {
 
 /// Returns all sandbox settings of a policy, one line each.
 fn settings_lines(engine: &Engine) -> BTreeSet<String> {
-    let SandboxSettings { require, network, unreadable, protected, environment, limits, .. } =
-        engine.sandbox_settings();
+    let SandboxSettings {
+        require,
+        auto_allow,
+        network,
+        unreadable,
+        protected,
+        environment,
+        limits,
+        ..
+    } = engine.sandbox_settings();
     let writable = engine.writable_directories().iter().map(|one| one.directory.path.to_string());
     let paths = [("unreadable", unreadable), ("protected", protected)];
     let paths = paths
@@ -22,10 +30,18 @@ fn settings_lines(engine: &Engine) -> BTreeSet<String> {
         .flat_map(|(key, paths)| paths.iter().map(move |path| format!("{key} {path}")));
     let environment = environment.iter().map(|name| format!("environment {name}"));
     let require = require.iter().map(|one| format!("require {}", one.action.as_str()));
+    let auto = auto_allow.iter().map(|one| format!("auto_allow {}", one.as_str()));
     let network = network.iter().map(|one| format!("network {}", one.as_str()));
     let writable = writable.map(|path| format!("writable {path}"));
     let limits = limit_values(*limits).map(|(key, number)| format!("limits.{key} {number}"));
-    require.chain(network).chain(writable).chain(paths).chain(environment).chain(limits).collect()
+    require
+        .chain(auto)
+        .chain(network)
+        .chain(writable)
+        .chain(paths)
+        .chain(environment)
+        .chain(limits)
+        .collect()
 }
 
 fn limit_values(limits: SandboxLimits) -> impl Iterator<Item = (&'static str, u32)> {

@@ -68,7 +68,7 @@ proptest! {
         let layers: Vec<_> = layers.iter().map(|(kind, rules)| (*kind, rules.as_slice())).collect();
         let world = World::layered(&layers).seen(&PATHS).mode(mode);
         let found = world.confined(&[]);
-        let context = EvaluationContext { mode, cwd: &world.cwd, roots: &world.roots, policy_error: None };
+        let context = EvaluationContext { mode, cwd: &world.cwd, roots: &world.roots, policy_error: None, auto_allow: Default::default() };
         let effect = |access: &Access| decide_access(&world.policy, &context, access).effect;
         for text in PATHS {
             let at = path(text);

@@ -122,7 +122,9 @@ impl Naive {
         }
         for (effect, stays, rule) in &mut parts {
             *effect = match mode {
-                PermissionMode::Default | PermissionMode::AcceptEdits => *effect,
+                PermissionMode::Default
+                | PermissionMode::AcceptEdits
+                | PermissionMode::Sandboxed => *effect,
                 PermissionMode::Plan if rule.starts_with("Doom") => *effect,
                 PermissionMode::Plan => Deny,
                 PermissionMode::DontAsk => {

@@ -1,0 +1,135 @@
+//! Commands that need no approval because the sandbox confines them.
+
+use openoxide_protocol::{
+    Access, AccessRoute, CauseCode, Effect, OperationFacts, PermissionMode, SandboxAutoAllow,
+};
+
+use super::{evaluation_context::EvaluationContext, path::is_inside_project};
+use crate::{
+    access_outcome::{AccessOutcome, ReasonCode},
+    cause_text::find_command_code,
+    policy_stack::PolicyStack,
+};
+
+/// The accesses of one operation that the sandbox makes safe.
+///
+/// Accesses are passed in their order. The hosts and sockets of a command follow it and are checked
+/// separately only if a person or a rule allowed the command.
+#[derive(Debug)]
+pub(super) struct AutoAllow<'a> {
+    policy: &'a PolicyStack,
+    context: &'a EvaluationContext<'a>,
+    setting: SandboxAutoAllow,
+    /// True while the last command was allowed by the sandbox.
+    follows_sandboxed_command: bool,
+}
+
+impl<'a> AutoAllow<'a> {
+    /// Returns the automatic allow for an operation. Only commands can be confined.
+    pub(super) fn new(
+        policy: &'a PolicyStack,
+        context: &'a EvaluationContext<'a>,
+        facts: &OperationFacts,
+    ) -> Self {
+        let runs_command = facts.accesses.iter().any(|access| matches!(access, Access::Exec(_)));
+        let mode_allows = match context.mode {
+            PermissionMode::Default
+            | PermissionMode::AcceptEdits
+            | PermissionMode::Sandboxed
+            | PermissionMode::DontAsk => true,
+            PermissionMode::Plan | PermissionMode::BypassPermissions => false,
+        };
+        let setting =
+            if runs_command && mode_allows { context.auto_allow } else { SandboxAutoAllow::Off };
+        Self { policy, context, setting, follows_sandboxed_command: false }
+    }
+
+    /// Turns an ask that no rule decided into an allow, if the sandbox confines the access.
+    /// `following` contains the accesses after it.
+    pub(super) fn apply(
+        &mut self,
+        access: &Access,
+        outcome: AccessOutcome,
+        following: &[Access],
+    ) -> AccessOutcome {
+        if self.setting == SandboxAutoAllow::Off {
+            return outcome;
+        }
+        let sandboxed = AccessOutcome {
+            effect: Effect::Allow,
+            rule_match: None,
+            reason: ReasonCode::Sandboxed,
+        };
+        let confines = outcome.effect == Effect::Ask && self.confines(access, &outcome, following);
+        if let Access::Exec(_) | Access::Opaque { .. } = access {
+            self.follows_sandboxed_command = confines;
+        }
+        if confines {
+            sandboxed
+        } else if self.follows_sandboxed_command && is_left_to_program(access, &outcome) {
+            AccessOutcome { effect: Effect::Ask, reason: ReasonCode::NoRule, ..outcome }
+        } else {
+            outcome
+        }
+    }
+
+    fn confines(&self, access: &Access, outcome: &AccessOutcome, following: &[Access]) -> bool {
+        let all = self.setting == SandboxAutoAllow::All;
+        let by_no_rule = matches!(outcome.reason, ReasonCode::NoRule | ReasonCode::Unproved);
+        match access {
+            Access::Exec(exec) if by_no_rule => {
+                all || find_command_code(exec, following).is_some_and(stays_inside)
+            }
+            Access::Edit(path) => by_no_rule && is_inside_project(self.context.roots, path),
+            Access::Read(_) | Access::ExternalDirectory(_) => {
+                all && outcome.reason == ReasonCode::OutsideProject
+            }
+            Access::Opaque { .. } => {
+                all && outcome.reason == ReasonCode::Opaque
+                    && !self.policy.has_restrictive_command_rules()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Returns whether an access was allowed only because the decision on the program applies.
+fn is_left_to_program(access: &Access, outcome: &AccessOutcome) -> bool {
+    let is_outside = match access {
+        Access::Fetch { route, .. } => *route != AccessRoute::Direct,
+        Access::Socket(_) => true,
+        _ => false,
+    };
+    is_outside && outcome.reason == ReasonCode::CheckedSeparately
+}
+
+/// Returns whether the sandbox keeps an effect inside the project, and the effect can be undone.
+const fn stays_inside(code: CauseCode) -> bool {
+    match code {
+        CauseCode::RunsProjectCode
+        | CauseCode::RunsCode
+        | CauseCode::ChangesHistory
+        | CauseCode::WritesFiles
+        | CauseCode::ReadsFiles
+        | CauseCode::StartsPrograms
+        | CauseCode::UnknownProgram
+        | CauseCode::UnknownEffect => true,
+        CauseCode::RemovesFiles
+        | CauseCode::DiscardsChanges
+        | CauseCode::InstallsPackages
+        | CauseCode::ContactsHost
+        | CauseCode::ConnectsSocket
+        | CauseCode::ChangesService
+        | CauseCode::WritesOutside
+        | CauseCode::ReadsSecret
+        | CauseCode::LeavesProject
+        | CauseCode::ChangesSystem
+        | CauseCode::ChangesData
+        | CauseCode::CallsTool
+        | CauseCode::StartsAgent
+        | CauseCode::RepeatsCall
+        | CauseCode::ApprovesRequests
+        | CauseCode::UnknownValue
+        | CauseCode::Opaque => false,
+    }
+}

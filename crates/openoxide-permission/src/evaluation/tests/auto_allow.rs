@@ -1,0 +1,160 @@
+//! Commands that need no approval because the sandbox confines them.
+
+use openoxide_protocol::{Cause, CauseCode, CommandCause};
+
+use super::*;
+use SandboxAutoAllow::{All, Off, Project};
+
+fn with_cause(command: Access, cause: Option<CommandCause>) -> Access {
+    match command {
+        Access::Exec(exec) => {
+            let words: Vec<_> = (0..).map_while(|index| exec.argv.known_word(index)).collect();
+            let text = words.join(" ");
+            Access::Exec(ExecAccess { cause, text, ..exec })
+        }
+        other => other,
+    }
+}
+
+fn effectful(text: &str, code: CauseCode) -> Access {
+    let cause = Some(CommandCause::Stated { code, phrase: "does something" });
+    with_cause(run(text), cause)
+}
+
+fn derived(text: &str) -> Access {
+    with_cause(run(text), Some(CommandCause::Derived))
+}
+
+fn contact(host: &str) -> Access {
+    let (route, url) = (AccessRoute::Program, format!("https://{host}/"));
+    Access::Fetch { host: host.to_owned(), url, route }
+}
+
+fn decide(
+    rules: &[(Effect, &str)],
+    auto_allow: SandboxAutoAllow,
+    accesses: &[Access],
+) -> (Effect, bool) {
+    let world = World { auto_allow, ..World::of(rules) };
+    let decision = world.evaluate(accesses, &[]);
+    (decision.effect, decision.obligations.contains(&Obligation::Sandboxed))
+}
+
+/// Accesses, and the effect with each setting.
+type Row<'a> = (&'a [Access], [(Effect, bool); 3]);
+
+const SANDBOXED: (Effect, bool) = (Allow, true);
+const ASK: (Effect, bool) = (Ask, false);
+
+/// Guards I39.
+#[test]
+fn the_setting_decides_which_commands_need_no_approval() {
+    let edit = |file: &str| Access::Edit(touched(file, AccessRoute::Program));
+    let read = |file: &str| Access::Read(touched(file, AccessRoute::Program));
+    let build = || effectful("make", CauseCode::RunsProjectCode);
+    let opaque = || Access::Opaque { text: "$(".into(), span: Default::default() };
+    let rows: &[Row<'_>] = &[
+        (&[build()], [ASK, SANDBOXED, SANDBOXED]),
+        (&[effectful("rm a", CauseCode::RemovesFiles)], [ASK, ASK, SANDBOXED]),
+        (&[effectful("git reset", CauseCode::DiscardsChanges)], [ASK, ASK, SANDBOXED]),
+        (&[effectful("git push", CauseCode::ContactsHost)], [ASK, ASK, SANDBOXED]),
+        (&[derived("x a"), edit("/p/a")], [ASK, SANDBOXED, SANDBOXED]),
+        (&[derived("x a"), edit("/q/a")], [ASK, ASK, ASK]),
+        (&[derived("x a"), read("/q/a")], [ASK, ASK, SANDBOXED]),
+        (&[derived("curl"), contact("h.test")], [ASK, ASK, ASK]),
+        (&[build(), contact("h.test")], [ASK, ASK, ASK]),
+        (&[build(), opaque()], [ASK, ASK, SANDBOXED]),
+        (&[run("x")], [ASK, ASK, SANDBOXED]),
+        (&[Access::CallTool { tool: "mcp__a__b".into() }], [ASK, ASK, ASK]),
+        (&[build(), Access::CallTool { tool: "mcp__a__b".into() }], [ASK, ASK, ASK]),
+        // A change that no command makes is not confined.
+        (&[Access::Edit(touched("/p/a", AccessRoute::Direct))], [ASK, ASK, ASK]),
+        (
+            &[build(), Access::Edit(touched("/p/a", AccessRoute::Direct))],
+            [ASK, SANDBOXED, SANDBOXED],
+        ),
+    ];
+    for (accesses, expected) in rows {
+        for (setting, expected) in [Off, Project, All].into_iter().zip(expected) {
+            assert_eq!(decide(&[], setting, accesses), *expected, "{setting:?} {accesses:?}");
+        }
+    }
+}
+
+/// Guards I39.
+#[test]
+fn rules_take_precedence() {
+    let make = || effectful("make all", CauseCode::RunsProjectCode);
+    let rows = [
+        (Ask, "Bash(make *)", ASK),
+        (Deny, "Bash(make *)", (Deny, false)),
+        (Allow, "Bash(make *)", (Allow, false)),
+        (Deny, "Bash(make other *)", SANDBOXED),
+    ];
+    for (effect, rule, expected) in rows {
+        for setting in [Project, All] {
+            assert_eq!(decide(&[(effect, rule)], setting, &[make()]), expected, "{rule}");
+        }
+    }
+    // The rule could match the unknown word.
+    let cause = Some(CommandCause::Stated { code: CauseCode::RunsCode, phrase: "builds" });
+    let partly = [with_cause(unknown(&["make"], &[]), cause)];
+    assert_eq!(decide(&[], Project, &partly), SANDBOXED);
+    assert_eq!(decide(&[(Ask, "Bash(make all)")], All, &partly), ASK);
+    // Text that was not understood could be a command that a rule restricts.
+    let opaque = [make(), Access::Opaque { text: "$(".into(), span: Default::default() }];
+    assert_eq!(decide(&[(Ask, "Bash(other)")], All, &opaque), ASK);
+}
+
+#[test]
+fn a_host_that_a_rule_allows_needs_no_approval() {
+    let accesses = [effectful("make", CauseCode::RunsProjectCode), contact("h.test")];
+    let rule = (Allow, "WebFetch(domain:h.test)");
+    assert_eq!(decide(&[rule], Project, &accesses), SANDBOXED);
+    assert_eq!(decide(&[(Ask, "WebFetch(domain:h.test)")], All, &accesses), ASK);
+}
+
+/// Guards I39.
+#[test]
+fn the_safety_floor_and_the_modes_take_precedence() {
+    let make = || effectful("make", CauseCode::RunsProjectCode);
+    let evaluate = |mode, accesses: &[Access], findings: &[Finding]| {
+        let world = World { auto_allow: All, mode, ..World::of(&[]) };
+        let decision = world.evaluate(accesses, findings);
+        (decision.effect, decision.obligations.contains(&Obligation::Sandboxed))
+    };
+    let normal = PermissionMode::Default;
+    for kind in [FindingKind::Escalate, FindingKind::CircuitBreaker] {
+        assert_eq!(evaluate(normal, &[make()], &[finding(kind)]), ASK);
+    }
+    assert_eq!(evaluate(normal, &[make()], &[finding(FindingKind::Note)]), SANDBOXED);
+    let steering = Access::Edit(touched("/p/.git/hooks/pre-commit", AccessRoute::Program));
+    assert_eq!(evaluate(normal, &[make(), steering], &[]), ASK);
+    let secret = Access::Read(touched("/p/.env", AccessRoute::Program));
+    assert_eq!(evaluate(normal, &[make(), secret], &[]), ASK);
+    for (mode, expected) in [
+        (PermissionMode::Sandboxed, SANDBOXED),
+        (PermissionMode::AcceptEdits, SANDBOXED),
+        (PermissionMode::DontAsk, SANDBOXED),
+        (PermissionMode::Plan, (Deny, false)),
+        (PermissionMode::BypassPermissions, (Allow, false)),
+    ] {
+        assert_eq!(evaluate(mode, &[make()], &[]), expected, "{mode:?}");
+    }
+    let doubtful = World { auto_allow: All, doubt: Some("line 3"), ..World::of(&[]) };
+    assert_eq!(doubtful.evaluate(&[make()], &[]).effect, Ask);
+}
+
+/// A question shows the whole operation, because its answer is not limited to the sandbox.
+#[test]
+fn a_question_contains_all_parts() {
+    let make = effectful("make", CauseCode::RunsProjectCode);
+    let world = World { auto_allow: Project, ..World::of(&[]) };
+    let asked = world.evaluate(&[make.clone(), effectful("rm a", CauseCode::RemovesFiles)], &[]);
+    assert_eq!(asked.parts.iter().map(|part| part.decision).collect::<Vec<_>>(), [Ask, Ask]);
+    assert_eq!(asked.obligations, []);
+    let allowed = world.evaluate(&[make], &[]);
+    assert_eq!(allowed.reason, "sandboxed: `make` does something");
+    let (code, detail) = (CauseCode::RunsProjectCode, "does something".to_owned());
+    assert_eq!(allowed.parts[0].cause, Some(Cause { code, detail }));
+}
