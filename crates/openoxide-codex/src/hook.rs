@@ -3,8 +3,9 @@
 //! Codex continues as if there were no hook when the hook fails, when it prints nothing, and also
 //! when it answers `ask` or a bare `allow` before a tool. Therefore a call that requires a question
 //! is blocked there, unless Codex itself asks a person about everything. The payload's directory is
-//! the one that the command would run in. The payload does not contain the sandbox that the model
-//! requests for it.
+//! the one that the command would run in (its `workdir`, relative to that of the session; earlier
+//! versions may report the latter). The payload does not contain the sandbox that the model requests for it
+//! (`sandbox_exit`).
 //!
 //! A script that calls `apply_patch` with a here-document is a command before the tool, and a patch
 //! when a person is asked. The patch comes without the directory that the script changes to, so it
@@ -77,7 +78,7 @@ pub fn render_undecided(why: &str) -> String {
 
 /// Returns whether Codex asks about a host rather than about the command that contacts it, or
 /// whether the model claims so.
-fn is_host_request(call: &AgentHookCall) -> bool {
+pub(crate) fn is_host_request(call: &AgentHookCall) -> bool {
     let about = call.input.get("description").and_then(Value::as_str);
     about.is_some_and(|about| about.trim_start().starts_with("network-access "))
 }

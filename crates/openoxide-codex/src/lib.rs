@@ -26,6 +26,7 @@ mod rule_file_export;
 mod rule_file_layer;
 mod rule_file_reader;
 mod rule_lexer;
+mod sandbox_exit;
 mod script_patches;
 mod shells;
 mod string_literals;
@@ -33,6 +34,7 @@ pub mod wiring;
 
 pub use rule_file_export::render_rule_file;
 pub use rule_file_layer::translate_rule_file;
+pub use sandbox_exit::may_leave_sandbox;
 pub use script_patches::find_patched_files;
 pub use shells::find_shell_difference;
 

@@ -2,7 +2,7 @@
 
 use openoxide_adapters::{agent_hook, tool_action};
 use openoxide_permission::{EvaluationContext, HookEvent, evaluate_with_hooks};
-use openoxide_protocol::{AbsPath, Action, Decision, Effect, OperationFacts};
+use openoxide_protocol::{AbsPath, Access, Action, Decision, Effect, OperationFacts};
 use openoxide_store::audit::DecisionRecord;
 
 use crate::{
@@ -27,6 +27,9 @@ pub struct AgentCall<'a> {
     pub call: &'a agent_hook::AgentHookCall,
     /// The actions that the call performs or may perform in addition to its own.
     pub extra_actions: Vec<Action>,
+    /// The accesses that the call needs in addition, for example to the tool name
+    /// [`RUN_WITHOUT_SANDBOX`](crate::RUN_WITHOUT_SANDBOX).
+    pub extra_accesses: Vec<Access>,
 }
 
 /// The decision of the policy about a call of an agent.
@@ -50,7 +53,7 @@ impl Engine {
         agent: &AgentCall<'_>,
         host: &dyn CheckHost,
     ) -> Result<AgentDecision, InterruptedError> {
-        let AgentCall { agent: name, call, extra_actions: also } = agent;
+        let AgentCall { agent: name, call, .. } = agent;
         let action = tool_action::parse_action(&call.tool, &call.input);
         let record = |decided| {
             host.on_record_started();
@@ -62,7 +65,7 @@ impl Engine {
             drop(record(record_without_decision(Effect::Deny, why)));
             return Ok(AgentDecision::PolicyUnusable(why.to_owned()));
         }
-        let facts = self.collect_agent_facts(call, &action, also);
+        let facts = self.collect_agent_facts(agent, &action);
         host.on_hooks_started();
         let answers = run_hooks(&self.loaded_policy.hooks, &self.new_hook_call(call, &facts), host);
         host.on_hooks_ended();
@@ -83,17 +86,14 @@ impl Engine {
         Ok(AgentDecision::Decided(Box::new(decision)))
     }
 
-    fn collect_agent_facts(
-        &self,
-        call: &agent_hook::AgentHookCall,
-        action: &Action,
-        also: &[Action],
-    ) -> OperationFacts {
+    fn collect_agent_facts(&self, agent: &AgentCall<'_>, action: &Action) -> OperationFacts {
+        let AgentCall { call, extra_actions, extra_accesses, .. } = agent;
         let place = CallLocation { cwd: &call.cwd, home: self.home() };
         let mut facts = facts_of_call(action, &call.tool, &call.input, place);
         let named = working_directory(&call.input, &call.cwd);
         let there = CallLocation { cwd: named.as_ref().unwrap_or(&call.cwd), ..place };
-        for action in also {
+        facts.accesses.extend(extra_accesses.iter().cloned());
+        for action in extra_actions {
             let also = collect_action_facts(action, &call.tool, there);
             facts.accesses.extend(also.accesses);
             facts.findings.extend(also.findings);

@@ -104,7 +104,12 @@ fn decide_call(
         mode: client.selected_mode(call),
         ..EngineOptions::new(environment, call.cwd.clone())
     })?;
-    let agent = AgentCall { agent: client.name(), call, extra_actions: client.extra_action(call) };
+    let agent = AgentCall {
+        agent: client.name(),
+        call,
+        extra_actions: client.extra_action(call),
+        extra_accesses: client.extra_access(call).into_iter().collect(),
+    };
     Ok(match engine.decide_for_agent(&agent, watchdog) {
         Ok(AgentDecision::Decided(decision)) => client.render_answer(call, &decision),
         Ok(AgentDecision::PolicyUnusable(why)) => {

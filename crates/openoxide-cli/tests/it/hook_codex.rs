@@ -101,6 +101,38 @@ fn a_request_is_answered_by_the_policy_or_by_the_person() {
     assert_eq!(of("npm publish"), None);
 }
 
+/// Observed on 0.169: the payload of a request contains the justification, but not whether the
+/// model asks to run outside of the sandbox, and an approved command that fails in the sandbox is
+/// repeated without it.
+#[test]
+fn a_request_that_may_be_one_to_leave_the_sandbox_needs_a_rule_about_it() {
+    let commands = "\"Bash(npm test)\", \"Bash(touch *)\"";
+    let allow = |rules: &str| World::new().policy(&format!("[permissions]\nallow = [{rules}]\n"));
+    let of = |world: &World, command: &str, why: Option<&str>| {
+        let here = world.project().display().to_string();
+        let mut payload: serde_json::Value =
+            serde_json::from_slice(&payload("PermissionRequest", &here, command)).unwrap();
+        if let Some(why) = why {
+            payload["tool_input"]["description"] = json!(why);
+        }
+        answer(world, &["hook", "codex"], payload.to_string().as_bytes())
+            .map(|said| said["decision"]["behavior"].as_str().unwrap().to_owned())
+    };
+    let world = allow(commands);
+    assert_eq!(of(&world, "npm test", Some("run outside the sandbox")), None);
+    assert_eq!(of(&world, "npm test", None), None);
+    assert_eq!(of(&world, "touch a", Some("run outside the sandbox")), None);
+    assert_eq!(of(&world, "touch a", None).as_deref(), Some("allow"));
+    assert_eq!(of(&world, "ls", None).as_deref(), Some("allow"));
+    let here = world.project().display().to_string();
+    assert_eq!(before(&world, &["hook", "codex"], &here, "npm test"), None);
+    let world = allow(&format!("{commands}, \"RunWithoutSandbox\""));
+    assert_eq!(of(&world, "npm test", Some("because")).as_deref(), Some("allow"));
+    let world = World::new()
+        .policy("[permissions]\nallow = [\"Bash(npm test)\"]\ndeny = [\"RunWithoutSandbox\"]\n");
+    assert_eq!(of(&world, "npm test", Some("because")).as_deref(), Some("deny"));
+}
+
 #[test]
 fn an_invalid_payload_is_blocked() {
     let world = World::new().policy("[permissions]\nallow = [\"*\"]\n");

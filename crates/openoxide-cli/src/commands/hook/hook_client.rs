@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use openoxide_adapters::{agent_hook::AgentHookCall, claude_code};
 use openoxide_codex::{self as codex, hook::PromptOwner};
-use openoxide_engine::{EngineOpenError, absolute_directory, has_own_settings};
-use openoxide_protocol::{AbsPath, Action, Decision, Effect, PermissionMode};
+use openoxide_engine::{
+    EngineOpenError, RUN_WITHOUT_SANDBOX, absolute_directory, has_own_settings,
+};
+use openoxide_protocol::{AbsPath, Access, Action, Decision, Effect, PermissionMode};
 use openoxide_store::find_project_root;
 
 use crate::error::hook_error::HookArgsError;
@@ -97,6 +99,12 @@ impl HookClient {
                 .chain(codex::find_shell_difference(call))
                 .collect(),
         }
+    }
+
+    /// Returns the access that an approval of the call may give in addition to the call itself.
+    pub(super) fn extra_access(self, call: &AgentHookCall) -> Option<Access> {
+        let leaves = matches!(self, Self::Codex(_)) && codex::may_leave_sandbox(call);
+        leaves.then(|| Access::CallTool { tool: RUN_WITHOUT_SANDBOX.to_owned() })
     }
 
     /// Returns the effect of [`Self::render_undecided`].
