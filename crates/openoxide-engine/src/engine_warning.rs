@@ -14,10 +14,10 @@ pub enum EngineWarning {
     /// The audit record could not be written, and no policy requires it.
     #[error("no audit record: {0}")]
     NotRecorded(AuditError),
-    /// The scan for restricted files has reached its limit.
+    /// Rules with patterns restrict more files than a sandbox can cover.
     #[error(
-        "too many files to scan: in the sandbox, rules with patterns are enforced only for the \
-         files that were scanned; literal paths are always enforced"
+        "rules with patterns restrict more than 4096 files of the project: in the sandbox, they are \
+         enforced for those nearest to the top; name the directory of the others in a rule"
     )]
     ScanTruncated,
     /// The sandbox has stopped the command, and nothing could let it pass.

@@ -1,14 +1,18 @@
 //! The search for files that rules restrict by a pattern. A sandbox profile has no patterns, so the
 //! files are listed before a command is confined.
 
-use std::{collections::VecDeque, fs};
+use std::{
+    ffi::OsStr,
+    hash::{DefaultHasher, Hasher as _},
+    path::{Path, PathBuf},
+};
 
 use openoxide_permission::ProfileInput;
 use openoxide_protocol::AbsPath;
+use openoxide_sandbox::PathFinder;
 
-/// The maximum number of files that are scanned, so that starting a command stays fast. Files near
-/// the top come first.
-const MAX_FILES: usize = 4096;
+/// The maximum number of restricted paths. Each of them is a mount.
+const MAX_PATHS: usize = 4096;
 
 /// The restricted paths that a scan has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,65 +21,80 @@ pub struct RestrictedPaths {
     pub unreadable: Vec<AbsPath>,
     /// The paths that rules protect from being changed, for [`ProfileInput::write_restricted_paths`].
     pub unwritable: Vec<AbsPath>,
-    /// True if there were more files than were scanned. In the rest, only rules that name a literal
-    /// path are enforced.
+    /// True if there were more restricted paths than a profile can contain. For the rest, only rules
+    /// that name a literal path are enforced.
     pub is_truncated: bool,
 }
 
 /// Searches the roots for restricted files. Links are not followed, and unreadable directories are
-/// skipped. If no rule has a pattern for files, nothing is searched.
+/// skipped. If no rule has a pattern for files, nothing is searched. With a `registry`, directories
+/// that have not changed since the last search under the same rules are not listed again.
 #[must_use]
-pub fn scan_restricted_paths(ground: &ProfileInput<'_>) -> RestrictedPaths {
+pub fn scan_restricted_paths(
+    ground: &ProfileInput<'_>,
+    registry: Option<&AbsPath>,
+) -> RestrictedPaths {
     let mut seen = RestrictedPaths::default();
     if !ground.has_pattern_rules() {
         return seen;
     }
-    let roots = ground.context.roots.iter().chain(ground.writable);
-    let mut open: VecDeque<(AbsPath, bool)> = roots.map(|root| (root.clone(), false)).collect();
-    let mut left = MAX_FILES;
-    while let Some((directory, kept)) = open.pop_front() {
-        let Ok(entries) = fs::read_dir(directory.as_str()) else { continue };
-        for entry in entries.flatten() {
-            if left == 0 {
-                return RestrictedPaths { is_truncated: true, ..seen };
-            }
-            left -= 1;
-            // A name that is not UTF-8 is not an `AbsPath`, and no rule can match it.
-            let Some(path) = entry.file_name().to_str().map(|name| directory.join(name)) else {
-                continue;
-            };
-            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            open.extend(seen.check_path(ground, path, is_directory, kept));
-        }
+    let finder = PathFinder {
+        registry,
+        filter_id: filter_id(ground),
+        is_match: &|directory, name, is_directory| {
+            child_path(directory, name)
+                .is_some_and(|path| is_restricted(ground, directory, &path, is_directory))
+        },
+        is_leaf: &|path| to_absolute_path(path).is_some_and(|path| ground.restricts_read(&path)),
+    };
+    let roots: Vec<_> = ground.context.roots.iter().chain(ground.writable).cloned().collect();
+    let mut found = finder.find(&roots);
+    seen.is_truncated = found.len() > MAX_PATHS;
+    // The paths near the top come first.
+    found.sort_by_cached_key(|path: &PathBuf| path.components().count());
+    for path in found.iter().take(MAX_PATHS).filter_map(|path| to_absolute_path(path)) {
+        let is_unreadable = ground.restricts_read(&path);
+        if is_unreadable { &mut seen.unreadable } else { &mut seen.unwritable }.push(path);
     }
     seen
 }
 
-impl RestrictedPaths {
-    /// Checks one file. Returns it if it is a directory that may contain more restricted paths. The
-    /// content of a directory that is `kept` is read-only as well.
-    fn check_path(
-        &mut self,
-        ground: &ProfileInput<'_>,
-        path: AbsPath,
-        is_directory: bool,
-        kept: bool,
-    ) -> Option<(AbsPath, bool)> {
-        if ground.restricts_read(&path) {
-            self.unreadable.push(path);
-            return None;
-        }
-        let keep = !kept && ground.restricts_write(&path, is_directory);
-        if keep {
-            self.unwritable.push(path.clone());
-        }
-        is_directory.then_some((path, kept || keep))
-    }
+/// Returns a number that identifies the rules, this version of the program, and everything else that
+/// the restrictions depend on.
+fn filter_id(ground: &ProfileInput<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(env!("CARGO_PKG_VERSION").as_bytes());
+    ground.hash_restrictions(&mut hasher);
+    hasher.finish()
+}
+
+/// Returns whether a rule restricts this path. The content of a directory that is read-only as a
+/// whole is restricted with it.
+fn is_restricted(
+    ground: &ProfileInput<'_>,
+    directory: &Path,
+    path: &AbsPath,
+    is_directory: bool,
+) -> bool {
+    let covers = |directory: &Path| {
+        to_absolute_path(directory).is_some_and(|above| ground.restricts_write(&above, true))
+    };
+    ground.restricts_read(path) || ground.restricts_write(path, is_directory) && !covers(directory)
+}
+
+/// Returns the path of a file. A name that is not UTF-8 is not an `AbsPath`, and no rule can match
+/// it.
+fn child_path(directory: &Path, name: &OsStr) -> Option<AbsPath> {
+    Some(to_absolute_path(directory)?.join(name.to_str()?))
+}
+
+fn to_absolute_path(path: &Path) -> Option<AbsPath> {
+    AbsPath::new(path.to_str()?).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::fs;
 
     use openoxide_permission::{
         CombiningAlgorithm, EvaluationContext, HomeDirectories, Layer, LayerKind, PathAnchors,
@@ -121,7 +140,7 @@ mod tests {
             all_hosts: false,
             host_network: false,
         };
-        let seen = scan_restricted_paths(&ground);
+        let seen = scan_restricted_paths(&ground, None);
         let ground = ProfileInput {
             restricted_paths: &seen.unreadable,
             write_restricted_paths: &seen.unwritable,
@@ -170,18 +189,23 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_stops_at_the_limit_and_reports_truncation() {
-        let names: Vec<_> = (0..=MAX_FILES).map(|number| format!("deep/{number}")).collect();
+    fn many_files_hide_nothing_and_the_number_of_restricted_paths_is_limited() {
+        let names: Vec<_> = (0..6000).map(|number| format!("deep/{number}")).collect();
         let mut names: Vec<_> = names.iter().map(String::as_str).collect();
-        names.push("top.pem");
+        names.push("x/y/z/last.pem");
         let world = world(&names);
-        confined(&world.path().canonicalize().unwrap(), |seen, profile| {
+        let root = world.path().canonicalize().unwrap();
+        let at = |name: &str| AbsPath::new(root.join(name).to_str().unwrap()).unwrap();
+        confined(&root, |seen, profile| {
+            assert!(!seen.is_truncated && !profile.may_read(&at("x/y/z/last.pem")));
+        });
+        for number in 0..=MAX_PATHS {
+            fs::write(root.join(format!("deep/{number}.pem")), "").unwrap();
+        }
+        fs::write(root.join("top.pem"), "").unwrap();
+        confined(&root, |seen, profile| {
             assert!(seen.is_truncated);
-            let top = world.path().canonicalize().unwrap().join("top.pem");
-            assert!(
-                !profile.may_read(&AbsPath::new(top.to_str().unwrap()).unwrap()),
-                "the top comes first"
-            );
+            assert!(!profile.may_read(&at("top.pem")), "the top comes first");
         });
     }
 }

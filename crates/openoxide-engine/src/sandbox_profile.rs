@@ -12,6 +12,7 @@ use openoxide_store::{NetworkSetting, SandboxSettings, find_linked_repository};
 use crate::{
     check_host::CheckHost, engine::Engine, engine_warning::EngineWarning, error::ProfileError,
     own_directories::create_state_directory, path_scan::scan_restricted_paths,
+    sandbox_directories::registry_directory,
 };
 
 /// The restrictions of a caller beyond those of the decision.
@@ -66,7 +67,8 @@ impl Engine {
             git_directories: &git_directories,
             ..self.new_confine_input(&user)
         };
-        let seen = scan_restricted_paths(&ground);
+        let registry = registry_directory(environment).ok();
+        let seen = scan_restricted_paths(&ground, registry.as_ref());
         if seen.is_truncated {
             host.warn(EngineWarning::ScanTruncated);
         }
@@ -183,6 +185,8 @@ fn with_resolved_paths(profile: &SandboxRestrictions) -> Result<SandboxRestricti
 /// Returns a path with links resolved, if it exists.
 #[must_use]
 pub fn canonicalize_existing(path: &AbsPath) -> Option<AbsPath> {
+    // Most paths are missing. `canonicalize` reads each of their parent directories as a link.
+    fs::symlink_metadata(path.as_str()).ok()?;
     to_absolute_path(&fs::canonicalize(path.as_str()).ok()?)
 }
 

@@ -75,6 +75,7 @@ pub use interface::{
 pub use post_run::{restore_git_settings, restore_quarantined_file};
 #[cfg(target_os = "linux")]
 pub use private_layers::{ProjectLayers, list_project_layers, project_layer_directory};
+pub use protected_paths::PathFinder;
 #[cfg(target_os = "linux")]
 pub use staging::{
     ChangeContents, Checkpoint, CheckpointSummary, CheckpointedCommit, CommitResult, EntryKind,

@@ -14,8 +14,10 @@ pub(crate) mod git_config;
 mod guarded_paths;
 mod hard_links;
 mod incremental_walk;
+mod linked_files;
 mod mount_aliases;
 mod named_programs;
+mod path_finder;
 mod path_search;
 #[cfg(target_os = "linux")]
 mod placeholder_registry;
@@ -32,7 +34,7 @@ mod user_settings;
 mod writable_roots;
 
 pub(crate) use directory_scan::{FileStamp, ScanResult, is_git_name, read_stamp};
-pub(crate) use directory_walk::{DirectoryWalk, WARNING_SCAN_LIMIT};
+pub(crate) use directory_walk::DirectoryWalk;
 pub(crate) use displayed_paths::{to_display_path, unsearched_finding};
 pub(crate) use git_config::{
     GitSetting,
@@ -41,6 +43,9 @@ pub(crate) use git_config::{
 };
 pub(crate) use guarded_paths::{GuardKind, MountPlan, PlaceholderKind, ProtectedPaths};
 pub(crate) use hard_links::with_aliases;
+pub(crate) use incremental_walk::IncrementalWalk;
+pub(crate) use linked_files::LinkedFileSearch;
+pub use path_finder::PathFinder;
 #[cfg(target_os = "linux")]
 pub(crate) use placeholder_registry::{
     PlaceholderRegistry, create_placeholder, is_placeholder_stat, lock_directory,

@@ -1,5 +1,10 @@
 //! The input of a profile, and the restrictions of the rules in it.
 
+use std::{
+    hash::{Hash as _, Hasher},
+    iter,
+};
+
 use openoxide_protocol::{AbsPath, Access, AccessRoute, Effect, PathAccess, PermissionMode};
 
 use super::path_patterns;
@@ -71,6 +76,15 @@ impl ProfileInput<'_> {
     pub fn has_pattern_rules(&self) -> bool {
         let mut policies = std::iter::once(self.policy).chain(self.policy.last_good());
         policies.any(path_patterns::has_pattern_rules)
+    }
+
+    /// Adds everything that the restrictions of the rules depend on to a hash.
+    pub fn hash_restrictions(&self, hasher: &mut impl Hasher) {
+        for policy in iter::once(self.policy).chain(self.policy.last_good()) {
+            policy.as_bytes().hash(hasher);
+        }
+        let EvaluationContext { mode, cwd, roots, policy_error, auto_allow } = self.context;
+        (mode, cwd, roots, policy_error, auto_allow).hash(hasher);
     }
 
     /// Returns whether a directory is forbidden as a root, because it would make more files

@@ -20,11 +20,10 @@ pub(crate) use self::git_state::is_unsafe_entry as is_unsafe_git_entry;
 use crate::{
     interface::PostRunFinding,
     protected_paths::{
-        DirectoryWalk, FileStamp, GitSetting, ProgramSource, ProtectedPaths, QUARANTINE_SUFFIX,
-        ScanResult, TemporaryPermissions, WARNING_SCAN_LIMIT, common_directory,
-        find_external_hooks,
+        FileStamp, GitSetting, LinkedFileSearch, ProgramSource, ProtectedPaths, QUARANTINE_SUFFIX,
+        ScanResult, TemporaryPermissions, common_directory, find_external_hooks,
         git_config::{self, config_levels},
-        is_object_directory, outermost_roots, read_gitdir_link, read_stamp, to_display_path,
+        outermost_roots, read_gitdir_link, read_stamp, to_display_path,
     },
 };
 
@@ -261,27 +260,21 @@ fn is_active_hook(file: &fs::DirEntry) -> bool {
 
 /// Returns the files in the writable directories that have another name outside (a hard link), so
 /// that writing one also writes the other. It checks each file once, and is intended for a thread
-/// that runs in parallel to the program. Objects of repositories are left out, because `git clone`
-/// links them and they are not written again.
+/// that runs in parallel to the program. `is_cancelled` ends the search.
 #[must_use]
 pub(crate) fn find_hard_links(
     guarded: &ProtectedPaths,
     profile: &SandboxRestrictions,
+    is_cancelled: &dyn Fn() -> bool,
 ) -> Vec<PostRunFinding> {
     let mut linked: BTreeMap<(u64, u64), (u64, PathBuf)> = BTreeMap::new();
-    let walk = DirectoryWalk {
-        is_relevant: &|_| true,
-        is_skipped: &|path| guarded.guards.contains_key(path) || is_object_directory(path),
-        make_accessible: &|_| false,
-        before_listing: &|_| {},
-        max_names: WARNING_SCAN_LIMIT,
-    };
-    let _unsearched = walk.run(outermost_roots(&profile.writable), |listing| {
-        for path in listing.names.iter().map(|name| listing.path.join(name)) {
-            let Ok(found) = path.symlink_metadata() else { continue };
-            if found.is_file() && found.nlink() > 1 && !guarded.guards.contains_key(&path) {
-                linked.entry((found.dev(), found.ino())).or_insert((found.nlink(), path)).0 -= 1;
-            }
+    let is_guarded = |path: &Path| guarded.guards.contains_key(path);
+    let search = LinkedFileSearch { is_skipped: &is_guarded, is_cancelled };
+    search.run(outermost_roots(&profile.writable), &mut |path, found| {
+        if !is_guarded(&path) {
+            let file = (found.st_dev, found.st_ino);
+            let (others, _) = linked.entry(file).or_insert((found.st_nlink, path));
+            *others = others.saturating_sub(1);
         }
     });
     let outside = linked.into_values().filter(|(others, _)| *others > 0);

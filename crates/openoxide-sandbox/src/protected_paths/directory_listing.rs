@@ -5,6 +5,7 @@ use std::{
     ffi::{CStr, CString, OsStr},
     mem::MaybeUninit,
     os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -38,6 +39,13 @@ const LOCAL_FILE_SYSTEMS: [i64; 8] = [
     0xCA45_1A4E, // bcachefs
 ];
 
+/// An entry of a directory, as a filter sees it.
+pub(crate) struct ListedEntry<'a> {
+    pub(crate) directory: &'a Path,
+    pub(crate) name: &'a OsStr,
+    pub(crate) is_directory: bool,
+}
+
 /// The contents of a directory.
 pub(super) struct ListedDirectory {
     /// The state before the listing, if it identifies these contents.
@@ -67,11 +75,12 @@ impl DirectoryLister {
         }
     }
 
-    /// Lists an open directory.
+    /// Lists an open directory, which is at this path.
     pub(super) fn list(
         &mut self,
         directory: &OwnedFd,
-        is_relevant: &dyn Fn(&OsStr) -> bool,
+        path: &Path,
+        is_relevant: &dyn Fn(&ListedEntry<'_>) -> bool,
     ) -> Result<ListedDirectory, Errno> {
         let found = fstat(directory)?;
         let (mut names, mut directories) = (Vec::new(), Vec::new());
@@ -82,10 +91,12 @@ impl DirectoryLister {
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
-            if is_directory(directory, name, entry.file_type()) {
+            let is_directory = is_directory(directory, name, entry.file_type());
+            if is_directory {
                 directories.push(name.to_owned());
             }
-            if is_relevant(OsStr::from_bytes(name.to_bytes())) {
+            let os_name = OsStr::from_bytes(name.to_bytes());
+            if is_relevant(&ListedEntry { directory: path, name: os_name, is_directory }) {
                 names.push(name.to_owned());
             }
         }

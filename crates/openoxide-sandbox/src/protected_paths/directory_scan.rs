@@ -60,9 +60,13 @@ impl ScanResult {
     ) -> Self {
         let mut sight = Self::default();
         let walk = IncrementalWalk {
-            is_relevant: &is_relevant_name,
+            is_relevant: &|entry| is_relevant_name(entry.name),
+            is_leaf: &|_| false,
+            skips_objects: true,
             skipped_paths: &left_out.map(PathBuf::as_path).collect(),
             make_accessible: open,
+            before_reading: None,
+            is_cancelled: &|| false,
             newest_stamp: newest_stamp(),
         };
         // A root can be a single file that was granted by name. It has no entries.
@@ -88,8 +92,6 @@ impl ScanResult {
             is_relevant: &is_git_name,
             is_skipped: &|_| true,
             make_accessible: &open,
-            before_listing: &|_| {},
-            max_names: usize::MAX,
         };
         drop(walk.run(directories, |listing| sight.add_repositories(&listing)));
         sight

@@ -76,7 +76,7 @@ pub(crate) type SnapshotUpdate = BTreeMap<PathBuf, Vec<VisitedDirectory>>;
 
 impl DirectorySnapshot {
     /// Returns the known directories of a root.
-    pub(super) fn tree(&self, root: &Path) -> &[KnownDirectory] {
+    pub(crate) fn tree(&self, root: &Path) -> &[KnownDirectory] {
         self.trees.get(root).map_or(&[], Vec::as_slice)
     }
 

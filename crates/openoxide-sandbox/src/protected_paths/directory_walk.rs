@@ -15,9 +15,6 @@ use rustix::{
 
 use crate::protected_paths::directory_listing::is_directory;
 
-/// The limit on names for a scan that only produces warnings.
-pub(crate) const WARNING_SCAN_LIMIT: usize = 50_000;
-
 /// The longest path of a directory that is searched. The kernel accepts paths of 4,095 bytes. The
 /// entries of the directory and their names in quarantine must fit into that, too.
 pub(super) const MAX_PATH_LEN: usize = 3_500;
@@ -35,10 +32,8 @@ impl DirectoryListing<'_> {
 }
 
 /// A traversal of all directories at and below some roots, parents before children. Symbolic links
-/// are not followed.
-///
-/// There is no limit on depth or number unless one is given, because a directory that is not
-/// searched could contain anything.
+/// are not followed. There is no limit on depth or number, because a directory that is not searched
+/// could contain anything.
 pub(crate) struct DirectoryWalk<'a> {
     /// The filter for the names that a listing contains.
     pub(crate) is_relevant: &'a dyn Fn(&OsStr) -> bool,
@@ -47,17 +42,11 @@ pub(crate) struct DirectoryWalk<'a> {
     /// A function that makes an inaccessible directory accessible. It returns whether another
     /// attempt may succeed.
     pub(crate) make_accessible: &'a dyn Fn(&Path) -> bool,
-    /// Called with each directory before it is listed. A watch that is added here reports every
-    /// name that the listing misses.
-    pub(crate) before_listing: &'a dyn Fn(&Path),
-    /// The maximum number of names that are checked.
-    pub(crate) max_names: usize,
 }
 
 impl DirectoryWalk<'_> {
     /// Visits all directories. Returns those that were not searched: directories that cannot be
-    /// listed, directories whose path is longer than the kernel accepts, and, if there is a limit,
-    /// the first one beyond it.
+    /// listed, and directories whose path is longer than the kernel accepts.
     pub(crate) fn run(
         &self,
         roots: impl IntoIterator<Item = PathBuf>,
@@ -66,18 +55,13 @@ impl DirectoryWalk<'_> {
         // A root can be a single file that was granted by name. It has no entries.
         let roots = roots.into_iter().filter(|root| !root.is_file());
         let mut open: VecDeque<_> = roots.collect();
-        let (mut left, mut unsearched) = (self.max_names, Vec::new());
+        let mut unsearched = Vec::new();
         while let Some(path) = open.pop_front() {
-            (self.before_listing)(&path);
             let mut below = |path| open.push_back(path);
-            match self.list_directory(&path, &mut left, &mut below, &mut see) {
+            match self.list_directory(&path, &mut below, &mut see) {
                 Ok(()) => {}
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if is_gone(&path) => {}
                 Err(_) => unsearched.push(path),
-            }
-            if left == 0 {
-                unsearched.extend(open.pop_front());
-                break;
             }
         }
         unsearched
@@ -87,7 +71,6 @@ impl DirectoryWalk<'_> {
     fn list_directory(
         &self,
         path: &Path,
-        left: &mut usize,
         below: &mut dyn FnMut(PathBuf),
         see: &mut impl FnMut(DirectoryListing<'_>),
     ) -> Result<(), Errno> {
@@ -106,10 +89,6 @@ impl DirectoryWalk<'_> {
             if name == "." || name == ".." {
                 continue;
             }
-            if *left == 0 {
-                break;
-            }
-            *left -= 1;
             if is_directory(&opened, entry.file_name(), entry.file_type()) {
                 let path = path.join(name);
                 if !(self.is_skipped)(&path) {
@@ -125,7 +104,8 @@ impl DirectoryWalk<'_> {
     }
 }
 
-fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
+/// Opens a directory, which is not a symbolic link, to list it.
+pub(super) fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
     if path.as_os_str().len() > MAX_PATH_LEN {
         return Err(Errno::NAMETOOLONG);
     }

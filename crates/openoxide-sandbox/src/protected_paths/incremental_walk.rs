@@ -19,7 +19,7 @@ use rustix::{
 };
 
 use crate::protected_paths::{
-    directory_listing::{DirectoryLister, ListedDirectory, open_directory},
+    directory_listing::{DirectoryLister, ListedDirectory, ListedEntry, open_directory},
     directory_snapshot::{DirectoryStamp, KnownDirectory, VisitedDirectory, children, subtree_end},
     directory_walk::{DirectoryListing, MAX_PATH_LEN, is_gone},
     repository::is_object_directory,
@@ -32,22 +32,31 @@ const MAX_THREADS: usize = 4;
 /// A traversal of all directories at and below a root, parents before children. Symbolic links are
 /// not followed. There is no limit on depth or number, because a directory that is not searched
 /// could contain anything.
-pub(super) struct IncrementalWalk<'a> {
+pub(crate) struct IncrementalWalk<'a> {
     /// The filter for the names that a listing contains. It must be the one of the earlier
     /// traversal.
-    pub(super) is_relevant: &'a dyn Fn(&OsStr) -> bool,
+    pub(crate) is_relevant: &'a dyn Fn(&ListedEntry<'_>) -> bool,
+    /// The filter for directories with relevant names that are not searched.
+    pub(crate) is_leaf: &'a dyn Fn(&Path) -> bool,
+    /// True if the directories in which repositories keep objects and references are left out.
+    pub(crate) skips_objects: bool,
     /// Directories that are left out, with everything below them.
-    pub(super) skipped_paths: &'a BTreeSet<&'a Path>,
+    pub(crate) skipped_paths: &'a BTreeSet<&'a Path>,
     /// A function that makes an inaccessible directory accessible. It returns whether another
     /// attempt may succeed.
-    pub(super) make_accessible: &'a dyn Fn(&Path) -> bool,
+    pub(crate) make_accessible: &'a dyn Fn(&Path) -> bool,
+    /// Called with each directory before its state is read. A watch that is added here reports
+    /// every name that the traversal misses.
+    pub(crate) before_reading: Option<&'a dyn Fn(&Path)>,
+    /// Returns true when the result is no longer needed.
+    pub(crate) is_cancelled: &'a dyn Fn() -> bool,
     /// Directories that were changed later than this, in seconds, are listed again next time.
-    pub(super) newest_stamp: i64,
+    pub(crate) newest_stamp: i64,
 }
 
 /// The result of a traversal.
 #[derive(Default)]
-pub(super) struct WalkResult {
+pub(crate) struct WalkResult {
     pub(super) visited: Vec<VisitedDirectory>,
     /// Directories that were not searched: directories that cannot be listed, and directories whose
     /// path is longer than the kernel accepts.
@@ -58,7 +67,7 @@ impl IncrementalWalk<'_> {
     /// Visits all directories. `see` is called for those that contain a relevant name.
     ///
     /// This process may have more threads meanwhile. They have ended afterwards.
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         root: &Path,
         known: &[KnownDirectory],
@@ -80,7 +89,10 @@ impl IncrementalWalk<'_> {
         let mut run = WalkState {
             walk: self,
             root,
-            unchanged: find_unchanged(&opened, known),
+            unchanged: match self.before_reading {
+                None => find_unchanged(&opened, known),
+                Some(_) => Vec::new(),
+            },
             opened,
             known,
             skipped: self.skipped_paths.iter().filter_map(relative).collect(),
@@ -112,7 +124,8 @@ struct WalkState<'a> {
     root: &'a Path,
     opened: OwnedFd,
     known: &'a [KnownDirectory],
-    /// Whether each known directory is in its earlier state.
+    /// Whether each known directory is in its earlier state. Empty if each is checked when it is
+    /// visited.
     unchanged: Vec<bool>,
     /// The paths that are left out, relative to the root.
     skipped: BTreeSet<Vec<u8>>,
@@ -124,7 +137,9 @@ struct WalkState<'a> {
 
 impl WalkState<'_> {
     fn visit_all(&mut self, see: &mut dyn FnMut(DirectoryListing<'_>)) {
-        while let Some(next) = self.pending.pop() {
+        while !(self.walk.is_cancelled)()
+            && let Some(next) = self.pending.pop()
+        {
             match next {
                 Pending::Known(range) => self.visit_known(range, see),
                 Pending::Listing { path, known } => self.visit_changed(path, known, see),
@@ -136,13 +151,14 @@ impl WalkState<'_> {
     fn visit_known(&mut self, range: Range<usize>, see: &mut dyn FnMut(DirectoryListing<'_>)) {
         let mut at = range.start;
         while at < range.end
+            && !(self.walk.is_cancelled)()
             && let Some(directory) = self.known.get(at)
         {
             if self.is_skipped(&directory.path) {
                 let end = subtree_end(self.known, at);
                 self.result.visited.extend((at..end).map(VisitedDirectory::Kept));
                 at = end;
-            } else if self.unchanged.get(at) == Some(&true) {
+            } else if self.is_unchanged(at, directory) {
                 self.see_names(&directory.path, &directory.names, see);
                 self.result.visited.push(VisitedDirectory::Kept(at));
                 at += 1;
@@ -151,6 +167,16 @@ impl WalkState<'_> {
                 let path = directory.path.clone();
                 self.pending.push(Pending::Listing { path, known: Some(at) });
                 return;
+            }
+        }
+    }
+
+    fn is_unchanged(&self, at: usize, directory: &KnownDirectory) -> bool {
+        match self.walk.before_reading {
+            None => self.unchanged.get(at) == Some(&true),
+            Some(prepare) => {
+                prepare(&absolute_path(self.root, &directory.path));
+                is_unchanged(&self.opened, directory)
             }
         }
     }
@@ -173,6 +199,9 @@ impl WalkState<'_> {
             known.into_iter().flat_map(|at| children(self.known, at)).collect();
         for name in directories.iter().rev() {
             let child = join(&path, name);
+            if names.contains(name) && (self.walk.is_leaf)(&absolute_path(self.root, &child)) {
+                continue;
+            }
             self.pending.push(match children.get(child.as_c_str()) {
                 Some(range) => Pending::Known(range.clone()),
                 None => Pending::Listing { path: child, known: None },
@@ -199,6 +228,7 @@ impl WalkState<'_> {
         if absolute.as_os_str().len() > MAX_PATH_LEN {
             return Err(Errno::NAMETOOLONG);
         }
+        self.walk.before_reading.iter().for_each(|prepare| prepare(absolute));
         let open = || open_directory(&self.opened, path);
         let again = |error| if (self.walk.make_accessible)(absolute) { open() } else { Err(error) };
         let opened = open().or_else(again)?;
@@ -207,13 +237,14 @@ impl WalkState<'_> {
         if !Mode::from_raw_mode(fstat(&opened)?.st_mode).contains(Mode::XUSR) {
             (self.walk.make_accessible)(absolute);
         }
-        self.lister.list(&opened, self.walk.is_relevant)
+        self.lister.list(&opened, absolute, self.walk.is_relevant)
     }
 
     /// Returns whether a directory is left out.
     fn is_skipped(&self, path: &CStr) -> bool {
         self.skipped.contains(path.to_bytes())
-            || is_object_directory_name(path)
+            || self.walk.skips_objects
+                && is_object_directory_name(path)
                 && is_object_directory(&absolute_path(self.root, path))
     }
 
@@ -235,12 +266,9 @@ fn open_root(root: &Path, make_accessible: &dyn Fn(&Path) -> bool) -> Result<Own
 
 /// Returns whether each known directory is in its earlier state.
 fn find_unchanged(root: &OwnedFd, known: &[KnownDirectory]) -> Vec<bool> {
-    let is_unchanged = |directory: &KnownDirectory| {
-        let Some(stamp) = directory.stamp else { return false };
-        let now = statat(root, directory.path.as_c_str(), AtFlags::SYMLINK_NOFOLLOW);
-        now.is_ok_and(|now| DirectoryStamp::from(&now) == stamp)
+    let check = |part: &[KnownDirectory]| {
+        part.iter().map(|directory| is_unchanged(root, directory)).collect::<Vec<_>>()
     };
-    let check = |part: &[KnownDirectory]| part.iter().map(is_unchanged).collect::<Vec<_>>();
     let threads = match known.len() {
         ..MIN_FOR_THREADS => 1,
         _ => thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS),
@@ -259,6 +287,13 @@ fn find_unchanged(root: &OwnedFd, known: &[KnownDirectory]) -> Vec<bool> {
         }
         all
     })
+}
+
+/// Returns whether a known directory is in its earlier state.
+fn is_unchanged(root: &OwnedFd, directory: &KnownDirectory) -> bool {
+    let Some(stamp) = directory.stamp else { return false };
+    let now = statat(root, directory.path.as_c_str(), AtFlags::SYMLINK_NOFOLLOW);
+    now.is_ok_and(|now| DirectoryStamp::from(&now) == stamp)
 }
 
 /// Returns whether [`is_object_directory`] may be true for this path.

@@ -15,6 +15,7 @@ use crate::{
     protected_paths::{MountPlan, ProtectedPaths},
     resource_limits::{ControlGroup, ResourceShares},
     supervisor::{
+        directory_watches::DirectoryWatches,
         event_loop::{self, SupervisorLoop},
         post_run_scan::PostRunScan,
         review_relay::ReviewRelay,
@@ -39,6 +40,8 @@ pub(super) struct BackendAttempt<'a> {
     pub(super) terminal_lease: TerminalLease,
     /// The listeners of the host for published ports.
     pub(super) published_listeners: Vec<PublishedListener>,
+    /// The instance for the watches of the writable directories, until a run uses it.
+    pub(super) watches: Option<DirectoryWatches>,
 }
 
 /// The process that is started first.
@@ -100,6 +103,7 @@ impl BackendAttempt<'_> {
         };
         let Some(first) = first.with_step(|| "making namespaces".to_owned())? else {
             drop((wire, self.reviews.take(), mem::take(&mut self.published_listeners)));
+            drop(self.watches.take());
             let (launch, guards, progress) = (self.launch, self.mount_plan, self.progress);
             let shares = &shares;
             let world = InitContext {
@@ -119,7 +123,9 @@ impl BackendAttempt<'_> {
         let killer = (!staged).then(|| RunKiller::new(first, by.end_signal)).transpose();
         let killer = killer.inspect_err(|_| end_process(first, by.end_signal));
         let killer = killer.with_step(|| "opening the first process".to_owned())?;
-        let aftermath = PostRunScan::start(self.protected_paths, &self.launch.profile, killer);
+        let watches = self.watches.take().or_else(DirectoryWatches::new);
+        let (guarded, profile) = (self.protected_paths, &self.launch.profile);
+        let aftermath = PostRunScan::start(guarded, profile, watches, killer);
         let mut attendant = SupervisorLoop::new(self.launch, wire, signals, &mut self.reviews);
         attendant.publish(mem::take(&mut self.published_listeners));
         attendant.set_placeholder_directories(self.mount_plan.placeholder_directories.clone());

@@ -31,8 +31,9 @@ use crate::{
         find_new_repository_hooks, is_unsafe_git_entry, quarantine_path, repository_hook_finding,
     },
     protected_paths::{
-        DirectoryWalk, GitSetting, ProtectedPaths, find_external_hooks, git_config::config_levels,
-        is_git_name, is_object_directory, is_run_when_present, outermost_roots, to_display_path,
+        GitSetting, IncrementalWalk, ProtectedPaths, find_external_hooks,
+        git_config::config_levels, is_git_name, is_run_when_present, outermost_roots,
+        to_display_path,
     },
     supervisor::{
         directory_watches::{DirectoryWatches, WatchEvents},
@@ -66,6 +67,7 @@ impl RepositoryWatch {
     pub(super) fn start(
         guarded: &ProtectedPaths,
         profile: &SandboxRestrictions,
+        watches: Option<DirectoryWatches>,
         run_killer: RunKiller,
     ) -> Option<Self> {
         let roots = outermost_roots(&profile.writable);
@@ -76,7 +78,9 @@ impl RepositoryWatch {
         let is_stopping = Arc::new(AtomicBool::new(false));
         let guarded = guarded.clone();
         let stopping = Arc::clone(&is_stopping);
-        let watch = move || RepositoryWatcher::new(guarded, roots, stopping, run_killer).run(&read);
+        let watch = move || {
+            RepositoryWatcher::new(guarded, roots, stopping, watches, run_killer).run(&read)
+        };
         let thread = thread::Builder::new().spawn(watch).ok()?;
         Some(Self { stop_event: end, is_stopping, thread })
     }
@@ -112,6 +116,7 @@ impl RepositoryWatcher {
         protected_paths: ProtectedPaths,
         roots: Vec<PathBuf>,
         is_stopping: Arc<AtomicBool>,
+        watches: Option<DirectoryWatches>,
         run_killer: RunKiller,
     ) -> Self {
         let global_settings = config_levels::read_global_settings();
@@ -122,7 +127,7 @@ impl RepositoryWatcher {
             run_killer,
             repeated_hooks: RepeatedHooks::new(&global_settings),
             global_settings,
-            watches: DirectoryWatches::new(),
+            watches,
             repositories: BTreeSet::new(),
             unreadable_since: BTreeMap::new(),
             findings: Vec::new(),
@@ -194,26 +199,28 @@ impl RepositoryWatcher {
     fn watch_below(&mut self, directories: &[PathBuf]) {
         let (mut interesting, mut present) = (Vec::new(), Vec::new());
         let (guarded, stopping) = (&self.protected_paths, &self.is_stopping);
-        let walk = DirectoryWalk {
+        let walk = IncrementalWalk {
             is_relevant: &|_| true,
-            is_skipped: &|path| {
-                stopping.load(Ordering::Relaxed)
-                    || guarded.guards.contains_key(path)
-                    || is_object_directory(path)
-            },
+            is_leaf: &|_| false,
+            skips_objects: true,
+            skipped_paths: &guarded.guards.keys().map(PathBuf::as_path).collect(),
             make_accessible: &|_| false,
-            before_listing: &|path| {
+            before_reading: Some(&|path| {
                 self.watches.iter().for_each(|watches| watches.watch_names(path));
-            },
-            max_names: usize::MAX,
+            }),
+            is_cancelled: &|| stopping.load(Ordering::Relaxed),
+            newest_stamp: i64::MIN,
         };
-        drop(walk.run(directories.to_vec(), |listing| {
-            if listing.names.iter().any(|name| is_git_name(name)) {
-                interesting.push(listing.path.to_owned());
-            }
-            let paths = listing.names.iter().map(|name| listing.path.join(name));
-            present.extend(paths.filter(|path| is_run_when_present(path)));
-        }));
+        for directory in directories {
+            // Nothing is new in a directory that has not changed since the search before the run.
+            drop(walk.run(directory, guarded.snapshot.tree(directory), &mut |listing| {
+                if listing.names.iter().any(|name| is_git_name(name)) {
+                    interesting.push(listing.path.to_owned());
+                }
+                let paths = listing.names.iter().map(|name| listing.path.join(name));
+                present.extend(paths.filter(|path| is_run_when_present(path)));
+            }));
+        }
         if self.watches.as_ref().is_some_and(DirectoryWatches::is_incomplete) {
             self.watches = None;
         }

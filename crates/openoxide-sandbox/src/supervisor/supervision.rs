@@ -15,9 +15,10 @@ use crate::{
     },
     resource_limits::ControlGroup,
     supervisor::{
-        backend_attempt::BackendAttempt, cleanup_process::CleanupProcess, fallback,
-        host_placeholders::host_placeholders, limit_report, review_relay::ReviewRelay,
-        stale_runs::remove_stale, terminal_lease::TerminalLease,
+        backend_attempt::BackendAttempt, cleanup_process::CleanupProcess,
+        directory_watches::DirectoryWatches, fallback, host_placeholders::host_placeholders,
+        limit_report, review_relay::ReviewRelay, stale_runs::remove_stale,
+        terminal_lease::TerminalLease,
     },
 };
 
@@ -87,6 +88,8 @@ pub(crate) fn run_with_caller(
         Ok(group) => (group, None),
         Err(error) => (None, limit_report::describe_unenforced(launch.limits, &error)),
     };
+    // The process that cleans up keeps this open, see `CleanupProcess::stop`.
+    let watches = DirectoryWatches::new();
     // The process that removes placeholders is started before the first placeholder is created.
     let placed = host_placeholders(launch, &guarded);
     let janitor =
@@ -95,7 +98,7 @@ pub(crate) fn run_with_caller(
     let (guarded, group, wanted) = (&guarded, group.as_ref(), wanted.as_ref());
     let run =
         SupervisedRun { launch, protected_paths: guarded, group, requested_plan: wanted, progress };
-    let report = run.run_with_placeholders(&registry, &placed, caller);
+    let report = run.run_with_placeholders(&registry, &placed, watches, caller);
     janitor.stop();
     // Without a stored snapshot, the next run lists everything.
     drop(cache.map(|cache| cache.store(&guarded.snapshot)));
@@ -120,6 +123,7 @@ impl SupervisedRun<'_> {
         &self,
         registry: &PlaceholderRegistry,
         placed: &ProtectedPaths,
+        watches: Option<DirectoryWatches>,
         caller: Option<MessageSocket>,
     ) -> Result<SandboxReport, SandboxError> {
         let Self { launch, protected_paths: guarded, group, requested_plan: wanted, progress } =
@@ -142,6 +146,7 @@ impl SupervisedRun<'_> {
             progress,
             terminal_lease: turn,
             published_listeners,
+            watches,
         };
         let report = match wanted {
             Some(plan) if plan.backend == SandboxBackend::Bubblewrap => {

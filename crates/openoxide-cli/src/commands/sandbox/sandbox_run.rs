@@ -204,16 +204,11 @@ fn unreadable_paths(
     create_state_directory(&environment);
     let program = args.command.first().and_then(|name| Path::new(name).file_name()?.to_str());
     let secrets = hidden_secret_paths(&environment.home_directories(), program);
-    let secrets = secrets.into_iter().filter_map(|path| resolve_existing(&path));
-    let own =
-        environment.openoxide_directories().into_iter().filter_map(|path| resolve_existing(&path));
+    let secrets = secrets.iter().filter_map(canonicalize_existing);
+    let own = environment.openoxide_directories();
+    let own = own.iter().filter_map(canonicalize_existing);
     let hidden = secrets.filter(|path| !needed(path)).chain(own);
     Ok(each(&args.deny_read)?.into_iter().chain(hidden).collect())
-}
-
-/// Returns the resolved path of an existing file.
-fn resolve_existing(path: &AbsPath) -> Option<AbsPath> {
-    to_absolute_path(&fs::canonicalize(path.as_str()).ok()?).ok()
 }
 
 /// Returns an unreadable path, and its target if it is a link.

@@ -20,8 +20,6 @@ pub(super) fn find_outward_links(directory: &Path, roots: &[PathBuf], since: i64
         is_relevant: &|_| true,
         is_skipped: &|path| path.ends_with("objects") && is_object_directory(path),
         make_accessible: &|_| false,
-        before_listing: &|_| {},
-        max_names: usize::MAX,
     };
     let _unsearched = walk.run([directory.to_owned()], |listing| {
         let paths = listing.names.iter().map(|name| listing.path.join(name));

@@ -315,7 +315,7 @@ fn pending_commands_of_a_rebase_are_found() {
 fn files_with_other_names_outside_are_found() {
     let place = Place::new("echo > ../outside; echo > in; echo > both");
     place.sh("ln ../outside linked; ln in in2; ln both both2; ln both ../both3");
-    let mut names: Vec<_> = find_hard_links(&place.before, &place.profile)
+    let mut names: Vec<_> = find_hard_links(&place.before, &place.profile, &|| false)
         .into_iter()
         .map(|found| match found {
             PostRunFinding::HardLink { path } => {

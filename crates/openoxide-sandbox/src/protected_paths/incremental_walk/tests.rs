@@ -138,9 +138,13 @@ fn walk(
 ) -> (BTreeMap<PathBuf, BTreeSet<std::ffi::OsString>>, DirectorySnapshot) {
     let mut found = BTreeMap::new();
     let walk = IncrementalWalk {
-        is_relevant: &is_relevant,
+        is_relevant: &|entry| is_relevant(entry.name),
+        is_leaf: &|_| false,
+        skips_objects: true,
         skipped_paths: &BTreeSet::new(),
         make_accessible: &|_| false,
+        before_reading: None,
+        is_cancelled: &|| false,
         newest_stamp,
     };
     let result = walk.run(root, known.tree(root), &mut |listing| {
