@@ -36,7 +36,7 @@ pub use grant_file::{GrantEntry, GrantFile, GrantFileError, GrantLimits};
 pub use grant_key::GrantKeyError;
 pub use loaded_policy::{BrokenFile, LoadedPolicy, UntrustedProject};
 pub use policy_file::{
-    ManagedSettings, MissingSandboxAction, NetworkSetting, PolicyFile, PolicyProblem,
+    ByteSize, ManagedSettings, MissingSandboxAction, NetworkSetting, PolicyFile, PolicyProblem,
     PolicyTestCase, SandboxLimits, SandboxRequirement, SandboxSettings,
     parse_policy as read_policy, read_cases,
 };

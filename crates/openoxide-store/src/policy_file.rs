@@ -1,6 +1,7 @@
 //! Parsing the native policy file, which is TOML. All errors are reported at once.
 
 mod audit;
+mod byte_size;
 mod directories;
 mod hooks;
 mod policy_file_parser;
@@ -18,6 +19,7 @@ use toml::de::{DeTable, DeValue};
 
 use policy_file_parser::{PolicyFileParser, TomlValue};
 
+pub use byte_size::ByteSize;
 pub use policy_problem::PolicyProblem;
 pub use sandbox_settings::{
     MissingSandboxAction, NetworkSetting, SandboxLimits, SandboxRequirement, SandboxSettings,

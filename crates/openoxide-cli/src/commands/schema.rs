@@ -104,6 +104,7 @@ fn sandbox_schema() -> Value {
             "unreadable": list(&["~/company"]),
             "protected": list(&["deploy/"]),
             "environment": list(&["DATABASE_URL"]),
+            "checkpoint_size": { "type": "string", "pattern": "^ *0*[1-9][0-9]* *([KkMmGgTt][Ii][Bb]) *$", "default": "1 GiB", "description": "The maximum size of the previous versions that all checkpoints keep. The smallest value of all files applies." },
             "limits": {
                 "type": "object",
                 "additionalProperties": false,

@@ -7,6 +7,7 @@ use openoxide_protocol::{AbsPath, SandboxAutoAllow};
 use toml::de::{DeTable, DeValue};
 
 use super::{
+    byte_size::ByteSize,
     policy_file_parser::{PolicyFileParser, TomlValue},
     sandbox_settings::{MissingSandboxAction, NetworkSetting, SandboxRequirement},
 };
@@ -19,6 +20,7 @@ const KEYS: &[&str] = &[
     "unreadable",
     "protected",
     "environment",
+    "checkpoint_size",
     "limits",
 ];
 
@@ -40,6 +42,9 @@ impl PolicyFileParser<'_> {
                 "unreadable" => self.sandbox.unreadable = self.parse_paths(value, "unreadable"),
                 "protected" => self.sandbox.protected = self.parse_paths(value, "protected"),
                 "environment" => self.parse_environment(value),
+                "checkpoint_size" => {
+                    self.sandbox.checkpoint_size = self.parse_checkpoint_size(value);
+                }
                 "limits" => match value.get_ref() {
                     DeValue::Table(table) => self.parse_limits(table),
                     _ => self.push_problem("`limits` must be a table", value.span(), None, true),
@@ -150,6 +155,16 @@ impl PolicyFileParser<'_> {
                 );
             }
         }
+    }
+
+    fn parse_checkpoint_size(&mut self, value: &TomlValue<'_>) -> Option<ByteSize> {
+        let size = value.get_ref().as_str().and_then(ByteSize::parse);
+        if size.is_none() {
+            let message = "`checkpoint_size` must be a size with a unit".to_owned();
+            let help = "write a whole number of KiB, MiB, GiB or TiB: `\"1 GiB\"`".to_owned();
+            self.push_problem(message, value.span(), Some(help), false);
+        }
+        size
     }
 
     fn parse_limits(&mut self, table: &DeTable<'_>) {

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use openoxide_protocol::{AbsPath, SandboxAutoAllow};
 use serde::{Deserialize, Serialize};
 
+use super::byte_size::ByteSize;
+
 /// The sandbox settings of one policy file, or of all files merged ([`Self::merge`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +26,8 @@ pub struct SandboxSettings {
     pub protected: BTreeSet<AbsPath>,
     /// The environment variables that are passed in addition to the usual ones.
     pub environment: BTreeSet<String>,
+    /// The maximum size of the previous versions that all checkpoints keep.
+    pub checkpoint_size: Option<ByteSize>,
     /// The resource limits of a command.
     pub limits: SandboxLimits,
 }
@@ -118,6 +122,7 @@ impl SandboxSettings {
             unreadable: &self.unreadable | &other.unreadable,
             protected: &self.protected | &other.protected,
             environment: &self.environment | &other.environment,
+            checkpoint_size: min_some(self.checkpoint_size, other.checkpoint_size),
             limits: SandboxLimits {
                 seconds: min_some(self.limits.seconds, other.limits.seconds),
                 memory: min_some(self.limits.memory, other.limits.memory),
@@ -132,17 +137,22 @@ impl SandboxSettings {
         let network = self.network.filter(|network| *network < NetworkSetting::Internet);
         let auto_allow = self.auto_allow.filter(|setting| *setting == SandboxAutoAllow::Off);
         let (writable, environment) = (BTreeSet::new(), BTreeSet::new());
-        Self { auto_allow, network, writable, environment, ..self }
+        // A smaller size would delete checkpoints.
+        let checkpoint_size = None;
+        Self { auto_allow, network, writable, environment, checkpoint_size, ..self }
     }
 
-    /// Returns a description of each permissive setting, except for directories.
+    /// Returns a description of each setting that [`Self::into_restrictions`] removes, except for
+    /// directories.
     pub(crate) fn describe_loosening(&self) -> impl Iterator<Item = String> {
         let on = self.network.filter(|network| *network >= NetworkSetting::Internet);
         let network = on.map(|network| format!("sandbox network {}", network.as_str()));
         let auto = self.auto_allow.filter(|setting| *setting != SandboxAutoAllow::Off);
         let auto = auto.map(|setting| format!("sandbox auto_allow {}", setting.as_str()));
         let variable = |name: &String| format!("sandbox environment {name}");
-        auto.into_iter().chain(network).chain(self.environment.iter().map(variable))
+        let size = self.checkpoint_size.map(|size| format!("sandbox checkpoint_size {size}"));
+        let variables = self.environment.iter().map(variable);
+        auto.into_iter().chain(network).chain(variables).chain(size)
     }
 }
 

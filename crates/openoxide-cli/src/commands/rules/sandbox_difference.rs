@@ -13,6 +13,7 @@ pub(super) fn find_missing_lines(from: &Engine, of: &Engine) -> Vec<String> {
 
 /// Returns all sandbox settings of a policy, one line each.
 fn settings_lines(engine: &Engine) -> BTreeSet<String> {
+    let settings = engine.sandbox_settings();
     let SandboxSettings {
         require,
         auto_allow,
@@ -22,7 +23,7 @@ fn settings_lines(engine: &Engine) -> BTreeSet<String> {
         environment,
         limits,
         ..
-    } = engine.sandbox_settings();
+    } = settings;
     let writable = engine.writable_directories().iter().map(|one| one.directory.path.to_string());
     let paths = [("unreadable", unreadable), ("protected", protected)];
     let paths = paths
@@ -33,6 +34,7 @@ fn settings_lines(engine: &Engine) -> BTreeSet<String> {
     let auto = auto_allow.iter().map(|one| format!("auto_allow {}", one.as_str()));
     let network = network.iter().map(|one| format!("network {}", one.as_str()));
     let writable = writable.map(|path| format!("writable {path}"));
+    let checkpoints = settings.checkpoint_size.iter().map(|size| format!("checkpoint_size {size}"));
     let limits = limit_values(*limits).map(|(key, number)| format!("limits.{key} {number}"));
     require
         .chain(auto)
@@ -40,6 +42,7 @@ fn settings_lines(engine: &Engine) -> BTreeSet<String> {
         .chain(writable)
         .chain(paths)
         .chain(environment)
+        .chain(checkpoints)
         .chain(limits)
         .collect()
 }

@@ -6,6 +6,8 @@ use openoxide_sandbox::{
     NewCheckpoint, StagingArea, list_checkpoints, recover_checkpoints, remove_excess_checkpoints,
 };
 
+use openoxide_store::ByteSize;
+
 use super::{confined_run::RunContext, quarantine_restore};
 use crate::{
     program_exit::ProgramExit,
@@ -13,8 +15,13 @@ use crate::{
     user_messages,
 };
 
-/// The maximum number of bytes that the previous versions of all checkpoints occupy.
-pub(super) const MAX_CHECKPOINT_BYTES: u64 = 1 << 30;
+/// The maximum size of the previous versions of all checkpoints, unless a policy sets another one.
+const DEFAULT_CHECKPOINT_SIZE: ByteSize = ByteSize(1 << 30);
+
+/// Returns the maximum size of the previous versions of all checkpoints.
+pub(super) fn checkpoint_size(engine: &Engine) -> ByteSize {
+    engine.sandbox_settings().checkpoint_size.unwrap_or(DEFAULT_CHECKPOINT_SIZE)
+}
 
 /// Makes the changes of a command. Returns the exit of `run` if it differs from that of the command.
 pub(super) fn commit_with_checkpoint(
@@ -45,21 +52,24 @@ fn try_commit(
     let registry = registry_directory(engine.environment()).map_err(std::io::Error::other)?;
     // From here on, the changes are not lost if this process is killed.
     stage.keep(&changes, command, engine.cwd())?;
-    let limit = MAX_CHECKPOINT_BYTES;
+    let limit = checkpoint_size(engine);
     let new =
-        NewCheckpoint { id: &id, command, cwd: engine.cwd(), max_bytes: limit, undo_of: None };
+        NewCheckpoint { id: &id, command, cwd: engine.cwd(), max_bytes: limit.0, undo_of: None };
     let done = stage.commit_with_checkpoint(&registry, &changes, &new)?;
     let count = done.changed_count;
     let words = if count == 1 { "file was" } else { "files were" };
     user_messages::print_line(&format!(
         "openoxide: {count} {words} changed; `openoxide undo {id}` restores the previous versions"
     ));
-    print_uncovered(done.uncovered_count);
+    print_uncovered(done.uncovered_count, limit);
     let whole = print_not_made(&changes, &done.commit);
     print_findings(&done.commit);
     quarantine_restore::offer_restore(context, &done.commit.findings);
-    for removed in remove_excess_checkpoints(&registry, limit)? {
-        user_messages::print_note(&format!("the older checkpoint {removed} was deleted"));
+    for removed in remove_excess_checkpoints(&registry, limit.0)? {
+        user_messages::print_note(&format!(
+            "the older checkpoint {removed} was deleted, because all checkpoints together are \
+             limited to {limit} (`[sandbox] checkpoint_size`) and to 100"
+        ));
     }
     if whole {
         stage.discard()?;
@@ -69,13 +79,17 @@ fn try_commit(
     Ok(Some(ProgramExit::RunFailed))
 }
 
-pub(super) fn print_uncovered(count: usize) {
-    if count > 0 {
-        user_messages::print_note(&format!(
-            "the previous versions of {count} files are not kept, because all checkpoints \
-             together are limited to 1 GiB; `openoxide undo` cannot restore these files"
-        ));
-    }
+/// Prints a note if the limit was exceeded.
+pub(super) fn print_uncovered(count: usize, limit: ByteSize) {
+    let (versions, files) = match count {
+        0 => return,
+        1 => ("the previous version of 1 file is".to_owned(), "this file"),
+        _ => (format!("the previous versions of {count} files are"), "these files"),
+    };
+    user_messages::print_note(&format!(
+        "{versions} not kept, because all checkpoints together are limited to {limit} (`[sandbox] \
+         checkpoint_size`); `openoxide undo` cannot restore {files}"
+    ));
 }
 
 /// Prints a line about each undo whose process was killed, and removes temporary files.

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::{
     change_review::ChangeReview,
-    checkpoint_commit::{MAX_CHECKPOINT_BYTES, print_uncovered},
+    checkpoint_commit::{checkpoint_size, print_uncovered},
     confined_run::RunContext,
     engine_opening::open_engine,
     waiting_stage::run_args,
@@ -107,11 +107,12 @@ fn undo_checkpoint(
         Err(refusal) => return Ok(refusal.exit),
     };
     let (id, command) = (new_stage_id(), format!("undo of {}", found.command));
+    let limit = checkpoint_size(&engine);
     let new = NewCheckpoint {
         id: &id,
         command: &command,
         cwd: &found.cwd,
-        max_bytes: MAX_CHECKPOINT_BYTES,
+        max_bytes: limit.0,
         undo_of: None,
     };
     let began = std::time::Instant::now();
@@ -122,8 +123,8 @@ fn undo_checkpoint(
         "openoxide: the changes of {} were undone; `openoxide undo {id}` makes them again",
         found.id
     ));
-    print_uncovered(done.uncovered_count);
-    remove_excess_checkpoints(registry, MAX_CHECKPOINT_BYTES).map_err(StageError::from)?;
+    print_uncovered(done.uncovered_count, limit);
+    remove_excess_checkpoints(registry, limit.0).map_err(StageError::from)?;
     Ok(if whole { ProgramExit::Success } else { ProgramExit::Failure })
 }
 

@@ -20,6 +20,7 @@ writable = ["~/.cache/pip"]
 unreadable = ["~/company", "keys"]
 protected = ["deploy/"]
 environment = ["DATABASE_URL"]
+checkpoint_size = "2 GiB"
 [sandbox.limits]
 seconds = 60
 memory = 2048
@@ -40,6 +41,7 @@ fn everything_is_read() {
     assert_eq!(names(&said.unreadable), ["/home/ann/company", "/w/project/keys"]);
     assert_eq!(names(&said.protected), ["/w/project/deploy"]);
     assert_eq!(said.environment, BTreeSet::from(["DATABASE_URL".to_owned()]));
+    assert_eq!(said.checkpoint_size, Some(ByteSize(2 << 30)));
     let limits = SandboxLimits { seconds: Some(60), memory: Some(2048), processes: Some(100) };
     assert_eq!(said.limits, limits);
     let [writable] = file.writable.as_slice() else { panic!("{:?}", file.writable) };

@@ -49,6 +49,7 @@ pub(crate) fn render_text(said: &SandboxSettings) -> Option<String> {
         .chain(paths("unreadable", &said.unreadable))
         .chain(paths("protected", &said.protected))
         .chain(format_list("variables", said.environment.iter().map(String::as_str)))
+        .chain(said.checkpoint_size.iter().map(|size| format!("checkpoints up to {size}")))
         .chain(limits)
         .chain(said.require.iter().map(|one| format!("never unconfined ({})", one.location)));
     let parts: Vec<_> = parts.collect();

@@ -174,6 +174,28 @@ fn undo_changes_nothing_if_files_were_changed_after_the_run() {
 }
 
 /// A program in the sandbox neither reads nor changes the previous versions.
+/// The policy sets the size of the previous versions. What does not fit is named.
+#[test]
+fn the_size_of_checkpoints_is_set_by_the_policy() {
+    let policy = format!("{ACCEPTS}[sandbox]\ncheckpoint_size = \"64 KiB\"\n");
+    let place = Place::new(&policy, None);
+    let big = [b'x'; 100 << 10];
+    fs::write(place.path("w/big"), big).unwrap();
+    fs::write(place.path("w/small"), "old\n").unwrap();
+    let output = place.run(&["--checkpoint"], "echo new > big; echo new > small");
+    let text = stderr(&output);
+    assert_eq!(code(&output), 0, "{text}");
+    let note = "the previous version of 1 file is not kept";
+    assert!(text.contains(note) && text.contains("limited to 64 KiB"), "{text}");
+    fs::write(place.path("w/half"), &big[..40 << 10]).unwrap();
+    place.run(&["--checkpoint"], "echo new > half");
+    fs::write(place.path("w/half"), &big[..40 << 10]).unwrap();
+    let output = place.run(&["--checkpoint"], "echo newer > half");
+    let note = "was deleted, because all checkpoints together are limited to 64 KiB";
+    assert_eq!(stderr(&output).matches(note).count(), 2, "{}", stderr(&output));
+    assert_eq!(place.checkpoints().len(), 1);
+}
+
 #[test]
 fn a_sandboxed_program_cannot_reach_the_checkpoints() {
     let place = Place::new(ACCEPTS, None);
