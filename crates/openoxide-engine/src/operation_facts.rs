@@ -7,8 +7,8 @@ use std::{
 };
 
 use openoxide_protocol::{
-    AbsPath, Access, AccessRoute, Action, CommandClass, ExecAccess, FileSearch, Operation,
-    OperationFacts, PathAccess, Span, VersionControl,
+    AbsPath, Access, AccessRoute, Action, CommandClass, CommandWord, ExecAccess, FileSearch,
+    Operation, OperationFacts, PathAccess, Span, VersionControl,
 };
 use openoxide_shell::{AnalysisContext, analyze_script, findings};
 use serde_json::Value;
@@ -299,10 +299,19 @@ fn changes_directory(exec: &ExecAccess) -> bool {
     matches!(exec.argv.known_word(0), Some("cd" | "pushd"))
 }
 
+/// Returns whether a script enters a directory whose name is not known.
+pub(crate) fn has_unknown_target(accesses: &[Access]) -> bool {
+    accesses.iter().any(|access| {
+        let Access::Exec(exec) = access else { return false };
+        changes_directory(exec)
+            && !exec.argv.iter().all(|word| matches!(word, CommandWord::Known(_)))
+    })
+}
+
 /// Returns the directories that the `cd`s of a script can lead to, as far as their words are known.
 /// A `cd` to a missing directory fails, unless the script can make the directory. Returns `None` if
 /// there are too many directories.
-fn collect_cd_targets(
+pub(crate) fn collect_cd_targets(
     accesses: &[Access],
     cwd: &AbsPath,
     may_make_directories: bool,

@@ -27,6 +27,7 @@ use openoxide_protocol::{
 };
 
 use crate::{
+    operation_facts::{collect_cd_targets, has_unknown_target},
     real_path::real_path,
     script_edits::{PriorEdits, ScriptEdits},
     settings_checks,
@@ -47,6 +48,7 @@ pub(crate) fn distrust_configured_programs(
     cwd: &AbsPath,
     home: Option<&AbsPath>,
 ) {
+    let known = CommandPlaces::collect(accesses, cwd);
     // Scripts often repeat commands.
     let mut last: Option<(Option<AbsPath>, CommandWords, bool)> = None;
     for access in accesses {
@@ -55,12 +57,12 @@ pub(crate) fn distrust_configured_programs(
             continue;
         }
         let before = edits.edits_before(exec);
-        let known = last.as_ref().filter(|(place, argv, _)| {
+        let repeated = last.as_ref().filter(|(place, argv, _)| {
             before.is_empty() && *place == exec.cwd && *argv == exec.argv
         });
-        let is_steered = match known {
+        let is_steered = match repeated {
             Some((.., is_steered)) => *is_steered,
-            None => has_steering_file(exec, &before, cwd, home),
+            None => has_steering_file(exec, &before, &known, cwd, home),
         };
         last = before.is_empty().then(|| (exec.cwd.clone(), exec.argv.clone(), is_steered));
         if is_steered {
@@ -72,6 +74,7 @@ pub(crate) fn distrust_configured_programs(
 fn has_steering_file(
     exec: &ExecAccess,
     before: &PriorEdits<'_>,
+    known: &CommandPlaces,
     cwd: &AbsPath,
     home: Option<&AbsPath>,
 ) -> bool {
@@ -92,9 +95,14 @@ fn has_steering_file(
     }
     // The root means that the directory is unknown, so any of these files could exist in it.
     if exec.cwd.as_ref() == Some(&AbsPath::root()) {
-        let mut known = settings.iter();
-        return known.any(|(file, _)| file.distrust != DistrustCondition::Never)
-            || !before.is_empty() && programs().any(is_steerable);
+        return settings.iter().any(|(file, _)| file.distrust != DistrustCondition::Never)
+            || !before.is_empty() && programs().any(is_steerable)
+            || known.entered.as_ref().is_none_or(|entered| {
+                entered.iter().filter(|place| **place != AbsPath::root()).any(|place| {
+                    let exec = ExecAccess { cwd: Some(place.clone()), ..exec.clone() };
+                    has_steering_file(&exec, before, known, cwd, home)
+                })
+            });
     }
     let places = path_spellings(exec.cwd.as_ref().unwrap_or(cwd));
     let first = exec.argv.known_word(0).and_then(|name| name.rsplit('/').next());
@@ -109,11 +117,52 @@ fn has_steering_file(
         home != Some(above) && distrusts_program(file, &above.join(file.pattern()), program, home)
     };
     let Some(below) = operand_directories(exec, &places, cwd) else { return !settings.is_empty() };
+    let matched = known.directories_of_files(exec);
     let above = || {
-        let below = below.iter().map(PathBuf::as_path);
+        let matched = matched.iter().flat_map(|directory| directory.ancestors());
+        let below = below.iter().map(PathBuf::as_path).chain(matched);
         places.iter().flat_map(|place| place.ancestors()).chain(below)
     };
     settings.iter().any(|(file, program)| above().any(|above| steered_from(above, file, program)))
+}
+
+/// The directories that the commands of a script can use.
+struct CommandPlaces {
+    /// The directories that a command can run in if its own is unknown. `None` if there are too
+    /// many, or if a word of a `cd` is unknown.
+    entered: Option<Vec<AbsPath>>,
+    /// The directories of the files that commands access, with the start of each access in the
+    /// script, sorted. The files that a pattern matches are among them.
+    accessed: Vec<(u32, PathBuf)>,
+}
+
+impl CommandPlaces {
+    fn collect(accesses: &[Access], cwd: &AbsPath) -> Self {
+        let is_lost = |access: &Access| matches!(access, Access::Exec(exec) if exec.cwd == Some(AbsPath::root()));
+        let entered = match accesses.iter().any(is_lost) {
+            true if has_unknown_target(accesses) => None,
+            true => collect_cd_targets(accesses, cwd, true),
+            false => Some(Vec::new()),
+        };
+        let directories = accesses.iter().filter_map(|access| {
+            let (Access::Read(file) | Access::Edit(file)) = access else { return None };
+            let directory = |path: &AbsPath| Path::new(path.as_str()).parent().map(Path::to_owned);
+            let places = file.paths().filter_map(directory);
+            Some(places.map(|place| (file.span.start, place)).collect::<Vec<_>>())
+        });
+        let mut accessed: Vec<_> = directories.flatten().collect();
+        accessed.sort_unstable();
+        accessed.dedup();
+        Self { entered, accessed }
+    }
+
+    /// Returns the directories of the files that a command accesses.
+    fn directories_of_files(&self, exec: &ExecAccess) -> BTreeSet<&Path> {
+        let from = self.accessed.partition_point(|(start, _)| *start < exec.span.start);
+        let rest = self.accessed.get(from..).unwrap_or_default();
+        let own = rest.iter().take_while(|(start, _)| *start < exec.span.end);
+        own.map(|(_, directory)| directory.as_path()).collect()
+    }
 }
 
 /// Returns the directories of the files that a command names, and their parents that are not
