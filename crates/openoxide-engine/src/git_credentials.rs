@@ -10,7 +10,10 @@ use std::{
 
 use openoxide_protocol::{AbsPath, Access, CauseCode, CommandClass, ExecAccess};
 
-use crate::project_settings::path_spellings;
+use crate::{
+    entered_places::EnteredPlaces, printed_settings::prints_credentials,
+    project_settings::path_spellings,
+};
 
 /// The maximum size of a configuration that is examined.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
@@ -29,6 +32,7 @@ pub(crate) fn check_credential_output(
     home: Option<&AbsPath>,
 ) {
     let mut shown = Vec::new();
+    let entered = EnteredPlaces::collect(accesses, cwd);
     for access in accesses.iter_mut() {
         if let Access::Read(path) = access
             && path.paths().any(|path| is_git_config(path) && has_credentials(path))
@@ -37,18 +41,27 @@ pub(crate) fn check_credential_output(
             shown.push(Access::Opaque { text, span: path.span });
         } else if let Access::Exec(exec) = access
             && exec.class != CommandClass::Unknown
-            && prints_git_settings(exec)
         {
-            let above = path_spellings(exec.cwd.as_ref().unwrap_or(cwd));
-            let mut above = above.iter().flat_map(|place| place.ancestors());
-            if above.any(|above| file_has_credentials(&above.join(".git/config")))
-                || prints_user_settings(exec) && user_configs_have_credentials(home)
-            {
+            let places = entered.possible_places(exec, cwd);
+            let prints_git = prints_git_settings(exec)
+                && (places.as_ref().is_none_or(|places| places.iter().any(has_secret_repository))
+                    || prints_user_settings(exec) && user_configs_have_credentials(home));
+            // Most of these settings are not those of a directory.
+            let mut places = places.unwrap_or_else(|| vec![cwd.clone()]).into_iter();
+            if prints_git || places.any(|place| prints_credentials(exec, &place, home)) {
                 exec.distrust(CauseCode::ReadsSecret, CREDENTIALS_CAUSE);
             }
         }
     }
     accesses.append(&mut shown);
+}
+
+/// Returns whether a directory is in a repository whose configuration contains credentials.
+fn has_secret_repository(place: &AbsPath) -> bool {
+    path_spellings(place)
+        .iter()
+        .flat_map(|place| place.ancestors())
+        .any(|above| file_has_credentials(&above.join(".git/config")))
 }
 
 /// Returns whether a git command prints URLs or other settings.

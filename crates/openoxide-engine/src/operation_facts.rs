@@ -1,21 +1,18 @@
 //! The facts about a tool call.
 
-use std::{
-    cell::LazyCell,
-    collections::{HashMap, HashSet},
-    path::Path,
-};
+use std::{cell::LazyCell, collections::HashMap};
 
 use openoxide_protocol::{
-    AbsPath, Access, AccessRoute, Action, CommandClass, CommandWord, ExecAccess, FileSearch,
-    Operation, OperationFacts, PathAccess, Span, VersionControl,
+    AbsPath, Access, AccessRoute, Action, CommandClass, FileSearch, Operation, OperationFacts,
+    PathAccess, Span, VersionControl,
 };
 use openoxide_shell::{AnalysisContext, analyze_script, findings};
 use serde_json::Value;
 
 use crate::{
-    command_input, copied_files, directory_changes, git_credentials, git_repository, hard_links,
-    locale, patches,
+    command_input, copied_files, directory_changes,
+    entered_places::{MAX_CD_TARGETS, collect_cd_targets},
+    git_credentials, git_repository, hard_links, locale, patches,
     path_resolution::resolve_path,
     pathname_expansion, piped_paths, program_paths, project_hosts, project_settings,
     sandbox_opt_out::sandbox_opt_out_access,
@@ -27,11 +24,6 @@ use crate::{
     subversion, symlink_moves, tracked_secrets, url_host,
     version_control::{self, started_version_control},
 };
-
-/// The maximum number of directories that the `cd`s of a script are followed to.
-const MAX_CD_TARGETS: usize = 64;
-/// The maximum number of directories that are looked up for this.
-const MAX_EXAMINED_TARGETS: usize = 4096;
 
 /// The location in which an operation would run.
 #[derive(Clone, Copy, Debug)]
@@ -293,50 +285,6 @@ fn add_embedded_repository_findings(
     let found: Vec<_> =
         embedded.map(|exec| findings::new_embedded_repository_finding(exec.span)).collect();
     facts.findings.extend(found);
-}
-
-fn changes_directory(exec: &ExecAccess) -> bool {
-    matches!(exec.argv.known_word(0), Some("cd" | "pushd"))
-}
-
-/// Returns whether a script enters a directory whose name is not known.
-pub(crate) fn has_unknown_target(accesses: &[Access]) -> bool {
-    accesses.iter().any(|access| {
-        let Access::Exec(exec) = access else { return false };
-        changes_directory(exec)
-            && !exec.argv.iter().all(|word| matches!(word, CommandWord::Known(_)))
-    })
-}
-
-/// Returns the directories that the `cd`s of a script can lead to, as far as their words are known.
-/// A `cd` to a missing directory fails, unless the script can make the directory. Returns `None` if
-/// there are too many directories.
-pub(crate) fn collect_cd_targets(
-    accesses: &[Access],
-    cwd: &AbsPath,
-    may_make_directories: bool,
-) -> Option<Vec<AbsPath>> {
-    let (mut entered, mut seen) = (vec![cwd.clone()], HashSet::from([cwd.clone()]));
-    for access in accesses {
-        let Access::Exec(exec) = access else { continue };
-        if !changes_directory(exec) {
-            continue;
-        }
-        // `cd -` leads to a directory that is known already.
-        let words = (1..exec.argv.len()).filter_map(|index| exec.argv.known_word(index));
-        let targets = words.filter(|word| *word != "-");
-        let from = entered.clone();
-        for place in targets.flat_map(|target| from.iter().map(move |from| from.join(target))) {
-            let is_new = seen.insert(place.clone());
-            if is_new && (may_make_directories || Path::new(place.as_str()).is_dir()) {
-                entered.push(place);
-            }
-        }
-        if entered.len() > MAX_CD_TARGETS || seen.len() > MAX_EXAMINED_TARGETS {
-            return None;
-        }
-    }
-    Some(entered)
 }
 
 /// Sets the host of a program's network access, and returns whether there is an access to check.

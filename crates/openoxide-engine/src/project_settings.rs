@@ -27,7 +27,7 @@ use openoxide_protocol::{
 };
 
 use crate::{
-    operation_facts::{collect_cd_targets, has_unknown_target},
+    entered_places::{EnteredPlaces, has_unknown_place},
     real_path::real_path,
     script_edits::{PriorEdits, ScriptEdits},
     settings_checks,
@@ -94,11 +94,11 @@ fn has_steering_file(
         return false;
     }
     // The root means that the directory is unknown, so any of these files could exist in it.
-    if exec.cwd.as_ref() == Some(&AbsPath::root()) {
+    if has_unknown_place(exec) {
         return settings.iter().any(|(file, _)| file.distrust != DistrustCondition::Never)
             || !before.is_empty() && programs().any(is_steerable)
-            || known.entered.as_ref().is_none_or(|entered| {
-                entered.iter().filter(|place| **place != AbsPath::root()).any(|place| {
+            || known.entered.possible_places(exec, cwd).is_none_or(|entered| {
+                entered.iter().any(|place| {
                     let exec = ExecAccess { cwd: Some(place.clone()), ..exec.clone() };
                     has_steering_file(&exec, before, known, cwd, home)
                 })
@@ -128,9 +128,7 @@ fn has_steering_file(
 
 /// The directories that the commands of a script can use.
 struct CommandPlaces {
-    /// The directories that a command can run in if its own is unknown. `None` if there are too
-    /// many, or if a word of a `cd` is unknown.
-    entered: Option<Vec<AbsPath>>,
+    entered: EnteredPlaces,
     /// The directories of the files that commands access, with the start of each access in the
     /// script, sorted. The files that a pattern matches are among them.
     accessed: Vec<(u32, PathBuf)>,
@@ -138,12 +136,7 @@ struct CommandPlaces {
 
 impl CommandPlaces {
     fn collect(accesses: &[Access], cwd: &AbsPath) -> Self {
-        let is_lost = |access: &Access| matches!(access, Access::Exec(exec) if exec.cwd == Some(AbsPath::root()));
-        let entered = match accesses.iter().any(is_lost) {
-            true if has_unknown_target(accesses) => None,
-            true => collect_cd_targets(accesses, cwd, true),
-            false => Some(Vec::new()),
-        };
+        let entered = EnteredPlaces::collect(accesses, cwd);
         let directories = accesses.iter().filter_map(|access| {
             let (Access::Read(file) | Access::Edit(file)) = access else { return None };
             let directory = |path: &AbsPath| Path::new(path.as_str()).parent().map(Path::to_owned);
