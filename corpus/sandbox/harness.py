@@ -80,7 +80,8 @@ def host(sib):
     r = tree(OUT); r.update(tree(HOME)); r.pop(HOME + "/.local", None)
     r = {k: v for k, v in r.items() if not k.startswith(HOME + "/.local")}
     for p in PROTECTED: r.update(tree(WS + "/" + p))
-    for p in ("hooks", "config", "commondir"): r.update(tree(WS + "/vendor/sub/.git/" + p))
+    # Names in quarantine are run by no program.
+    for p in ("hooks", "config", "commondir"): r.update({k: v for k, v in tree(WS + "/vendor/sub/.git/" + p).items() if ".held-by-openoxide" not in k})
     for p in (WS, *([] if BY else [WS + "/linked"]), WS + "/pp", WS + "/vendor", BASE): s = os.stat(p) if os.path.exists(p) else None; r["place " + p] = s and [s.st_ino, s.st_mode, s.st_uid]
     r["base"] = sorted(os.listdir(BASE)); r["armed"] = armed()
     for p in ("core_pattern", "modprobe", "hostname", "domainname", "sysrq", "randomize_va_space", "ns_last_pid_", "core_uses_pid"): r[p] = text("/proc/sys/kernel/" + p)

@@ -38,7 +38,13 @@ def op_create(p): w = at(p); os.close(os.open(p, os.O_WRONLY | os.O_CREAT | R.ch
 def op_tmpfile(p): fd = os.open(p, os.O_TMPFILE | os.O_WRONLY); q = path(); w = below(q); sc(265, -100, ctypes.c_char_p(b"/proc/self/fd/%d" % fd), -100, ctypes.c_char_p(os.fsencode(q)), 0x400); os.close(fd); return [w]
 def op_mkdir(p): w = below(p); os.mkdir(p); return [w]
 def op_unlink(p): w = below(p); os.unlink(p); return [w]
-def op_rmdir(p): w = below(p); os.rmdir(p); return [w]
+def is_gone(w):
+    try: os.lstat(os.path.join(*w))
+    except (FileNotFoundError, NotADirectoryError): return True
+    except OSError: pass
+    return False
+# An empty placeholder stays, although the call succeeds.
+def op_rmdir(p): w = below(p); os.rmdir(p); return [w] if is_gone(w) else []
 def op_rename(p): q = path(); w = [below(p), below(q)]; os.rename(p, q); return w
 def op_exchange(p): q = path(); w = [below(p), below(q)]; sc(316, -100, ctypes.c_char_p(os.fsencode(p)), -100, ctypes.c_char_p(os.fsencode(q)), 2); return w
 def op_link(p): q = path(); w = [below(q), below(p)]; os.link(p, q, follow_symlinks=False); return w

@@ -98,6 +98,12 @@ pub fn describe_finding(found: &PostRunFinding) -> String {
                 display_path(path)
             )
         }
+        PostRunFinding::ChangedHook { path, held } => {
+            let (path, held) = (display_path(path), display_path(held));
+            format!(
+                "the git hook `{path}` is unchanged; the version of the program is in `{held}`; replace the hook if you want it"
+            )
+        }
         PostRunFinding::GitSettings { path, held, names } => describe_settings(path, held, names),
         PostRunFinding::SteeringFile { path, quarantined: Some(held) } => {
             let (path, held) = (display_path(path), display_path(held));

@@ -16,11 +16,15 @@ mod hard_links;
 mod incremental_walk;
 mod linked_files;
 mod mount_aliases;
+#[cfg(target_os = "linux")]
+mod mount_plan;
 mod named_programs;
 mod path_finder;
 mod path_search;
 #[cfg(target_os = "linux")]
 mod placeholder_registry;
+#[cfg(target_os = "linux")]
+mod private_hooks;
 mod program_sources;
 mod quarantine_suffix;
 mod repository;
@@ -41,15 +45,19 @@ pub(crate) use git_config::{
     config_changes::find_risky_changes,
     private_config::{PrivateConfig, read_config_text},
 };
-pub(crate) use guarded_paths::{GuardKind, MountPlan, PlaceholderKind, ProtectedPaths};
+pub(crate) use guarded_paths::{GuardKind, PlaceholderKind, ProtectedPaths};
 pub(crate) use hard_links::with_aliases;
 pub(crate) use incremental_walk::IncrementalWalk;
 pub(crate) use linked_files::LinkedFileSearch;
+#[cfg(target_os = "linux")]
+pub(crate) use mount_plan::MountPlan;
 pub use path_finder::PathFinder;
 #[cfg(target_os = "linux")]
 pub(crate) use placeholder_registry::{
     PlaceholderRegistry, create_placeholder, is_placeholder_stat, lock_directory,
 };
+#[cfg(target_os = "linux")]
+pub(crate) use private_hooks::{HookTree, PrivateHooks};
 pub(crate) use program_sources::ProgramSource;
 pub(crate) use quarantine_suffix::QUARANTINE_SUFFIX;
 pub(crate) use repository::{

@@ -8,6 +8,7 @@ mod everyday_calls;
 mod explanations;
 mod git;
 mod git_clean;
+mod git_hooks;
 mod intranet;
 mod job_control;
 mod jobs;

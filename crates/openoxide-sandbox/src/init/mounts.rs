@@ -62,7 +62,7 @@ pub(super) fn mount_all(
     for path in &guards.guards {
         bind_read_only(path).with_step(|| format!("guarding `{}`", path.display()))?;
     }
-    let configs = private.configs.attach(&guards.private_configs)?;
+    let configs = private.configs.attach(guards)?;
     let own = launch.staging_directory.iter().chain(&launch.layer_directory);
     for path in launch.profile.unreadable.iter().chain(own) {
         hide_path(path).with_step(|| format!("hiding `{path}`"))?;
@@ -89,7 +89,7 @@ fn create_private_trees(launch: &LaunchConfig, guards: &MountPlan) -> io::Result
         (Vec::new(), Vec::new())
     };
     let shared_memory = memory.create_shared_directory("shm")?;
-    let configs = PrivateConfigLayer::create(&guards.private_configs, &memory)?;
+    let configs = PrivateConfigLayer::create(guards, &memory)?;
     memory.detach()?;
     Ok(PrivateTrees { temporary, tool_directories, shared_memory, configs })
 }

@@ -1,7 +1,8 @@
-//! Private copies of the configuration of repositories. The program changes the copies, and the
-//! supervisor applies what is harmless after the run.
+//! Private copies of the configuration and the hooks of repositories. The program changes the copies.
+//! After the run, the supervisor applies what is harmless and quarantines the rest.
 //!
-//! A symbolic link to the copy is mounted over each file. `git` follows the link, creates its lock
+//! A copy of a directory with hooks is mounted over it. A symbolic link to the copy is mounted over
+//! each configuration file. `git` follows the link, creates its lock
 //! next to the copy, and renames it there. The host never sees a copy.
 
 use std::{
@@ -20,7 +21,7 @@ use crate::{
         private_tmpfs::PrivateTmpfs,
     },
     interface::{SandboxError, SetupContext as _},
-    protected_paths::PrivateConfig,
+    protected_paths::MountPlan,
     sys::{MountAttributes, set_attributes},
 };
 
@@ -33,14 +34,16 @@ const LINKS: &str = "/dev/openoxide/git-links";
 pub(super) struct PrivateConfigLayer {
     copies: OwnedFd,
     links: OwnedFd,
+    /// Copies of directories with hooks.
+    hooks: Vec<OwnedFd>,
 }
 
 impl PrivateConfigLayer {
     /// Creates the copies and the links.
-    pub(super) fn create(configs: &[PrivateConfig], memory: &PrivateTmpfs) -> io::Result<Self> {
+    pub(super) fn create(plan: &MountPlan, memory: &PrivateTmpfs) -> io::Result<Self> {
         let copies = memory.create_private_directory("git")?;
         let links = memory.create_private_directory("git-links")?;
-        for (number, config) in configs.iter().enumerate() {
+        for (number, config) in plan.private_configs.iter().enumerate() {
             let name = config.path.file_name().unwrap_or_default();
             let directory = Path::new(&copies).join(number.to_string());
             fs::create_dir(&directory)?;
@@ -49,23 +52,36 @@ impl PrivateConfigLayer {
             let target = Path::new(COPIES).join(number.to_string()).join(name);
             symlink(target, Path::new(&links).join(number.to_string()))?;
         }
+        let mut hooks = Vec::new();
+        for (number, directory) in plan.private_hooks.iter().enumerate() {
+            let copy = format!("{copies}/hooks-{number}");
+            fs::create_dir(&copy)?;
+            directory.tree.write(Path::new(&copy))?;
+            hooks.push(clone_tree(&copy)?);
+        }
         let (copies, links) = (clone_tree(&copies)?, clone_tree(&links)?);
         let fixed =
             MountAttributes { set: MountAttributes::READ_ONLY, ..MountAttributes::default() };
         set_attributes(links.as_fd(), c"", fixed)?;
-        Ok(Self { copies, links })
+        Ok(Self { copies, links, hooks })
     }
 
     /// Attaches the copies, and covers each file with the link to its copy. Returns the directory
     /// with the copies.
-    pub(super) fn attach(self, configs: &[PrivateConfig]) -> Result<OwnedFd, SandboxError> {
+    pub(super) fn attach(self, plan: &MountPlan) -> Result<OwnedFd, SandboxError> {
         let place = |tree: &OwnedFd, path: &str| attach_tree_at(tree, open_without_links(path)?);
         place(&self.copies, COPIES)
             .and_then(|()| place(&self.links, LINKS))
             .with_step(|| "mounting the configuration of git".to_owned())?;
-        for (number, config) in configs.iter().enumerate() {
+        for (number, config) in plan.private_configs.iter().enumerate() {
             let path = &config.path;
             cover(path, number).with_step(|| format!("guarding `{}`", path.display()))?;
+        }
+        for (tree, directory) in self.hooks.iter().zip(&plan.private_hooks) {
+            let path = &directory.path;
+            open_without_links(path)
+                .and_then(|place| attach_tree_at(tree, place))
+                .with_step(|| format!("guarding `{}`", path.display()))?;
         }
         Ok(self.copies)
     }

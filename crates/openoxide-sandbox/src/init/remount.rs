@@ -51,7 +51,10 @@ impl RemountState {
         // A hidden path is hidden again, not shown read-only.
         let hidden =
             |path: &PathBuf| unreadable.iter().any(|one| path.as_path() == Path::new(one.as_str()));
-        let guards = plan.guards.iter().filter(|path| !hidden(path)).cloned().collect();
+        // If the host replaces a directory with hooks, the new one is read-only.
+        let hooks = plan.private_hooks.iter().map(|one| &one.path);
+        let guards = plan.guards.iter().chain(hooks);
+        let guards = guards.filter(|path| !hidden(path)).cloned().collect();
         Ok(Self {
             guards,
             private_configs: plan.private_configs.iter().map(|one| one.path.clone()).collect(),

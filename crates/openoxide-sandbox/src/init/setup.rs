@@ -44,7 +44,7 @@ fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, Sandbo
         .with_step(|| "keeping the user's identity in a user namespace".to_owned())?;
     namespace_limits::apply_limits(shares);
     let configs = mounts::mount_all(launch, guards)?;
-    if !guards.private_configs.is_empty() {
+    if !guards.private_configs.is_empty() || !guards.private_hooks.is_empty() {
         let sent = wire.send(&InitMessage::PrivateConfigs, &[configs]);
         sent.with_step(|| "reporting to the supervisor".to_owned())?;
     }

@@ -152,6 +152,13 @@ pub enum PostRunFinding {
         /// The path in quarantine, so that the file is not run before a person has looked at it.
         quarantined: Option<AbsPath>,
     },
+    /// The program changed a hook that exists on the host. The hook is unchanged.
+    ChangedHook {
+        /// The hook.
+        path: AbsPath,
+        /// The version of the program.
+        held: AbsPath,
+    },
     /// The program changed settings of a repository that can make `git` run something. The file is
     /// unchanged.
     GitSettings {

@@ -73,20 +73,29 @@ fn apply_or_hold(config: &PrivateConfig, new: &[u8]) -> Option<PostRunFinding> {
 fn replace_config(config: &PrivateConfig, new: &[u8]) -> io::Result<()> {
     let (directory, name) = with_access(&config.path, || open_parent(&config.path))?;
     let lock = LockedConfig::create(&directory, name)?;
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let now = read_config_text(File::from(openat(&directory, name, flags, Mode::empty())?));
+    let now = read_text_at(&directory, name);
     if now.as_deref() != Some(&config.text) {
         return Err(io::ErrorKind::ResourceBusy.into());
     }
     lock.commit(new, config.mode)
 }
 
-/// Writes the program's version next to the host's file. Returns its path.
+/// Reads a file of a directory on the host.
+fn read_text_at(directory: &OwnedFd, name: &OsStr) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    read_config_text(File::from(openat(directory, name, flags, Mode::empty()).ok()?))
+}
+
+/// Writes the program's version next to the host's file, unless it is there already. Returns its
+/// path.
 fn hold_config(config: &PrivateConfig, new: &[u8]) -> io::Result<PathBuf> {
     let (directory, name) = with_access(&config.path, || open_parent(&config.path))?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for aside in quarantine_names(name) {
         match openat(&directory, &aside, flags, Mode::from_raw_mode(config.mode & 0o666)) {
+            Err(Errno::EXIST) if read_text_at(&directory, &aside).as_deref() == Some(new) => {
+                return Ok(config.path.with_file_name(aside));
+            }
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
             Ok(file) => {

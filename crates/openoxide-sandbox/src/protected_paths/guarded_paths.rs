@@ -10,8 +10,7 @@ use crate::{
     interface::PostRunFinding,
     protected_paths::{
         directory_scan::FileStamp, directory_snapshot::DirectorySnapshot,
-        displayed_paths::unsearched_finding, git_config::private_config::PrivateConfig,
-        placeholder_registry::may_be_placeholder, program_sources::ProgramSource,
+        displayed_paths::unsearched_finding, program_sources::ProgramSource,
     },
 };
 
@@ -52,6 +51,8 @@ pub(crate) enum GuardKind {
     Link,
     /// A configuration file of `git`, of which the program changes a private copy.
     PrivateConfig,
+    /// A directory with hooks, of which the program changes a private copy.
+    PrivateHooks,
     /// A missing path. The placeholder that the placeholder registry creates there is covered like an
     /// existing path.
     Missing(PlaceholderKind),
@@ -66,68 +67,7 @@ pub(crate) enum PlaceholderKind {
     File(&'static str),
 }
 
-/// The mounts that are created for the protected paths, after the placeholders exist.
-#[derive(Clone, Debug)]
-pub(crate) struct MountPlan {
-    pub(crate) pins: Vec<PathBuf>,
-    /// The paths that are mounted read-only.
-    pub(crate) guards: Vec<PathBuf>,
-    /// Placeholders that are created only inside the sandbox, where nothing exists, before they are
-    /// covered.
-    pub(crate) placeholders: Vec<(PathBuf, PlaceholderKind)>,
-    /// The covered directories that are placeholders, also if another run has created them.
-    pub(crate) placeholder_directories: Vec<PathBuf>,
-    /// Configuration files of `git` that are covered with private copies.
-    pub(crate) private_configs: Vec<PrivateConfig>,
-}
-
 impl ProtectedPaths {
-    /// Returns the mount plan without these paths, which do not exist and cannot be created.
-    pub(crate) fn mount_plan_without(&self, missing: &[PathBuf]) -> MountPlan {
-        let private = self.guards.iter().filter(|(_, guard)| **guard == GuardKind::PrivateConfig);
-        // A file that cannot be copied is mounted read-only.
-        let private_configs: Vec<_> =
-            private.filter_map(|(path, _)| PrivateConfig::read(path)).collect();
-        let is_private = |path: &PathBuf| private_configs.iter().any(|one| one.path == *path);
-        let guards = self.guards.keys();
-        let guards = guards.filter(|path| !missing.contains(path) && !is_private(path));
-        MountPlan {
-            pins: self.pins.iter().cloned().collect(),
-            guards: guards.cloned().collect(),
-            placeholders: Vec::new(),
-            placeholder_directories: self.placeholder_directories(missing),
-            private_configs,
-        }
-    }
-
-    /// Returns the mount plan of a staged run, which creates nothing on the host.
-    pub(crate) fn staged_mount_plan(&self) -> MountPlan {
-        let missing = |(path, guard): (&PathBuf, &GuardKind)| match guard {
-            GuardKind::Missing(placeholder) => Some((path.clone(), *placeholder)),
-            GuardKind::Present | GuardKind::Link | GuardKind::PrivateConfig => None,
-        };
-        let placeholders = self.guards.iter().filter_map(missing).collect();
-        MountPlan {
-            pins: self.pins.iter().cloned().collect(),
-            guards: self.guards.keys().cloned().collect(),
-            placeholders,
-            placeholder_directories: self.placeholder_directories(&[]),
-            private_configs: Vec::new(),
-        }
-    }
-
-    /// Returns the guarded directories that are placeholders, without these paths.
-    fn placeholder_directories(&self, skipped: &[PathBuf]) -> Vec<PathBuf> {
-        let is_placeholder = |path: &Path, guard: GuardKind| match guard {
-            GuardKind::Missing(kind) => kind == PlaceholderKind::Directory,
-            GuardKind::Present => path.is_dir() && may_be_placeholder(path),
-            GuardKind::Link | GuardKind::PrivateConfig => false,
-        };
-        let guards = self.guards.iter();
-        let guards = guards.filter(|(path, guard)| is_placeholder(path, **guard));
-        guards.map(|(path, _)| path).filter(|path| !skipped.contains(path)).cloned().collect()
-    }
-
     /// Returns whether this directory could not be searched before the run.
     pub(crate) fn is_known_unsearched(&self, path: &Path) -> bool {
         let found = unsearched_finding(path);

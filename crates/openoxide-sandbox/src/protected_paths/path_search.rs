@@ -240,7 +240,11 @@ impl ProtectedPathSearch {
     /// Guards a steering file, unless a person has allowed changing it.
     fn protect_steering_file(&mut self, path: &Path, steering: &SteeringMatch) -> io::Result<()> {
         if !self.changeable_paths.contains(path) {
-            self.protect_path(path)?;
+            if is_hook_directory(path) {
+                self.protect_hooks(path)?;
+            } else {
+                self.protect_path(path)?;
+            }
         }
         if steering.is_executed {
             let bases = vec![steering.base_directory.clone()];
@@ -346,7 +350,7 @@ impl ProtectedPathSearch {
             self.protect_config(&directory.join("config.worktree"))?;
         }
         if common_directory(&directory).is_none() {
-            self.protect_path(&directory.join("hooks"))?;
+            self.protect_hooks(&directory.join("hooks"))?;
             self.protect_config(&directory.join("config"))?;
         }
         self.add_program_sources(&directory);
@@ -364,6 +368,17 @@ impl ProtectedPathSearch {
         Ok(())
     }
 
+    /// Guards a directory with hooks. The program changes a private copy, unless the profile protects
+    /// the directory or a link leads to it.
+    fn protect_hooks(&mut self, path: &Path) -> io::Result<()> {
+        let is_guarded = path.ancestors().any(|above| self.guards.contains_key(above));
+        let end = self.protect_path(path)?;
+        if !is_guarded && end.is_some_and(|end| end == path && end.is_dir()) {
+            self.insert_guard(path, GuardKind::PrivateHooks);
+        }
+        Ok(())
+    }
+
     /// Guards hooks and configuration outside of the git directory, if they are in a writable
     /// directory. A path that contains a whole root is left out, for example if hooks are kept at
     /// the top of a project. Guarding it would make the whole project read-only.
@@ -371,7 +386,7 @@ impl ProtectedPathSearch {
         for path in repository::find_external_paths(directory, &self.global_settings) {
             let end = path.canonicalize().unwrap_or_else(|_| path.clone());
             if !self.all_roots.iter().any(|root| root.starts_with(&end)) {
-                self.protect_path(&path)?;
+                self.protect_hooks(&path)?;
             }
         }
         Ok(())
@@ -409,6 +424,12 @@ impl ProtectedPathSearch {
             scan_time,
         }
     }
+}
+
+/// Returns whether a steering file is a directory with hooks of `git`, into which tools write when
+/// they install packages (husky).
+fn is_hook_directory(path: &Path) -> bool {
+    path.file_name() == Some(OsStr::new(".husky"))
 }
 
 /// Returns the current time in seconds since 1970.

@@ -143,10 +143,11 @@ impl PlaceholderRegistry {
         match guard {
             GuardKind::Missing(placeholder) => held.create(path, placeholder),
             // A run that has ended since the check has removed the placeholder.
-            GuardKind::Present | GuardKind::Link | GuardKind::PrivateConfig if is_missing(path) => {
-                held.create(path, PlaceholderKind::Directory)
-            }
-            GuardKind::Present | GuardKind::Link | GuardKind::PrivateConfig => Ok(()),
+            _ if is_missing(path) => held.create(path, PlaceholderKind::Directory),
+            GuardKind::Present
+            | GuardKind::Link
+            | GuardKind::PrivateConfig
+            | GuardKind::PrivateHooks => Ok(()),
         }
     }
 

@@ -70,7 +70,7 @@ impl Place {
         let guard = |(path, how): (&PathBuf, &GuardKind)| match how {
             GuardKind::Present => short(path),
             GuardKind::Link => format!("{} @", short(path)),
-            GuardKind::PrivateConfig => format!("{} =", short(path)),
+            GuardKind::PrivateConfig | GuardKind::PrivateHooks => format!("{} =", short(path)),
             GuardKind::Missing(PlaceholderKind::Directory) => format!("{} +", short(path)),
             GuardKind::Missing(PlaceholderKind::File(text)) => format!("{} +{text:?}", short(path)),
         };
@@ -186,7 +186,7 @@ fn a_linked_worktree_leads_to_the_repository() {
         "w/linked/.git",
         "w/main/.git/commondir +\".\\n\"",
         "w/main/.git/config =",
-        "w/main/.git/hooks",
+        "w/main/.git/hooks =",
         "w/main/.git/worktrees/linked/commondir",
     ];
     assert_eq!(guards, strings(&expected));
@@ -205,7 +205,7 @@ fn submodules_and_bare_repositories_are_found() {
         strings(&["w/.git", "w/.git/modules", "w/.git/modules/sub", "w/store", "w/sub"])
     );
     let parts = |base: &str| {
-        ["commondir +\".\\n\"", "config =", "hooks"].map(|part| format!("{base}/{part}"))
+        ["commondir +\".\\n\"", "config =", "hooks ="].map(|part| format!("{base}/{part}"))
     };
     let mut all = parts("w/.git").to_vec();
     all.extend(parts("w/.git/modules/sub"));
@@ -223,7 +223,7 @@ fn hooks_and_configuration_that_are_kept_elsewhere_are_guarded() {
     place.git("-C w config core.hooksPath .husky/_");
     place.git("-C w config include.path ../shared.conf");
     let guards = place.found(&["w"], &["w/.git"]).1;
-    assert_eq!(guards, strings(&["w/.git", "w/.husky", "w/more.conf +\"\"", "w/shared.conf"]));
+    assert_eq!(guards, strings(&["w/.git", "w/.husky =", "w/more.conf +\"\"", "w/shared.conf"]));
 }
 
 /// Data files that settings name: those that determine whom git trusts are guarded. The others do
@@ -294,7 +294,7 @@ fn steering_files_in_any_directory_are_guarded_but_for_those_that_were_allowed()
     }
     symlink("../b/plain.txt", place.path("w/a/GEMINI.md")).unwrap();
     let guards = place.found(&["w"], &[]).1;
-    let deep = format!("w/{}.husky", "d/".repeat(30));
+    let deep = format!("w/{}.husky =", "d/".repeat(30));
     let expected = [
         "w/.vscode",
         "w/CLAUDE.md",

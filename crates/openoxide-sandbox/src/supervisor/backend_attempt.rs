@@ -11,7 +11,7 @@ use crate::{
     interface::{LaunchConfig, PostRunFinding, SandboxError, SandboxReport, SetupContext as _},
     ipc::{MessageSocket, ProgressWriter},
     network::PublishedListener,
-    post_run::apply_private_configs,
+    post_run::{apply_private_configs, hold_private_hooks, limit_findings},
     protected_paths::{MountPlan, ProtectedPaths},
     resource_limits::{ControlGroup, ResourceShares},
     supervisor::{
@@ -148,6 +148,10 @@ impl BackendAttempt<'_> {
             let mut found = aftermath.collect_findings();
             if let Some(copies) = attendant.private_configs() {
                 found.extend(apply_private_configs(copies, &self.mount_plan.private_configs));
+                found.extend(limit_findings(hold_private_hooks(
+                    copies,
+                    &self.mount_plan.private_hooks,
+                )));
             }
             // A staged run does not change files through other hard links.
             found.retain(|one| !(staged && matches!(one, PostRunFinding::HardLink { .. })));

@@ -66,7 +66,8 @@ fn held_file(found: &PostRunFinding) -> Option<HeldFile<'_>> {
         | PostRunFinding::SteeringFile { path, quarantined: Some(held) } => {
             Some(HeldFile { path, held, restore: restore_quarantined_file })
         }
-        PostRunFinding::GitSettings { path, held, .. } => {
+        PostRunFinding::GitSettings { path, held, .. }
+        | PostRunFinding::ChangedHook { path, held } => {
             Some(HeldFile { path, held, restore: restore_git_settings })
         }
         _ => None,

@@ -202,8 +202,9 @@ fn push_protected_binds(
     words: &mut BwrapArguments,
 ) -> Result<(), UnmountablePath> {
     let pins = mounted.pins.iter().map(|path| ("--bind", path));
-    // `bwrap` cannot mount a link, so there is no private copy of configuration.
-    let private = mounted.private_configs.iter().map(|one| &one.path);
+    // `bwrap` cannot mount a link, so there is no private copy of configuration and hooks.
+    let hooks = mounted.private_hooks.iter().map(|one| &one.path);
+    let private = mounted.private_configs.iter().map(|one| &one.path).chain(hooks);
     let guards = mounted.guards.iter().chain(private).map(|path| ("--ro-bind", path));
     for (option, path) in pins.chain(guards) {
         match kind(path) {
