@@ -183,7 +183,7 @@ pub(crate) struct TrustArgs {
 pub(crate) struct ApproveArgs {
     /// The request id or a unique prefix of it.
     pub(crate) id: String,
-    /// The scope of the approval: once, for the session, or as saved rules for the project.
+    /// The scope of the approval: once, session, directory (the changes in the directory that the request offers, until the command ends), or project (saved rules).
     #[arg(long, value_name = "SCOPE", value_parser = parse_scope, default_value = "once")]
     pub(crate) scope: GrantScope,
     /// The request's digest as shown by `pending`, at least eight digits. Required for explicit approvals.

@@ -1,6 +1,7 @@
 //! The changes of files that a confined program requests while it runs (`--live`), as operations.
 
 use openoxide_engine::ProfileContext;
+use openoxide_permission::forbidden_root_reason;
 use openoxide_protocol::{AbsPath, Action, Operation};
 use openoxide_sandbox::{FileOperation, RequestedChange};
 use openoxide_store::UserEnvironment;
@@ -29,6 +30,24 @@ pub(crate) fn edit_operation(change: &RequestedChange, cwd: &AbsPath) -> Operati
 /// Returns the paths that a change concerns.
 pub(crate) fn changed_paths(change: &RequestedChange) -> Vec<AbsPath> {
     [change.path.clone()].into_iter().chain(change.target.clone()).collect()
+}
+
+/// Returns the directory whose changes can be approved together with this one: that of the changed
+/// files, or the new directory itself. A directory that is too large to be approved, such as the home
+/// directory, is not offered.
+pub(crate) fn offered_directory(
+    change: &RequestedChange,
+    home: Option<&AbsPath>,
+) -> Option<AbsPath> {
+    let directory = match change.operation {
+        FileOperation::MakeDirectory => change.path.clone(),
+        _ => change.path.parent()?,
+    };
+    // The target of a new symbolic link is not changed.
+    let other = change.target.as_ref().filter(|_| change.operation != FileOperation::MakeSymlink);
+    let is_common = other.is_none_or(|other| other.parent().as_ref() == Some(&directory));
+    let is_wide = forbidden_root_reason(&directory, home).is_some();
+    (is_common && !is_wide).then_some(directory)
 }
 
 /// Returns the input of the operation, as it is shown to a person and recorded.

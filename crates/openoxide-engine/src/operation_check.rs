@@ -44,6 +44,10 @@ pub struct CheckOptions {
     pub requires_explicit_approval: bool,
     /// The confinement of the operation if it is allowed, for the audit record.
     pub confinement: RequestedConfinement,
+    /// The directories whose changes a reviewer has approved for the session.
+    pub approved_directories: Vec<AbsPath>,
+    /// The directory whose changes a reviewer can approve for the session.
+    pub offered_directory: Option<AbsPath>,
 }
 
 impl CheckOptions {
@@ -58,6 +62,8 @@ impl CheckOptions {
             presentation,
             requires_explicit_approval: false,
             confinement,
+            approved_directories: Vec::new(),
+            offered_directory: None,
         }
     }
 }
@@ -293,6 +299,7 @@ impl<'e> PreparedCall<'e> {
         let mut gate = PermissionGate::new(policy, self.engine.mode, roots)
             .with_policy_error(problem)
             .with_auto_allow(self.engine.auto_allow(self.engine.mode));
+        gate.approve_directories(self.operation.session, &self.options.approved_directories);
         let step = gate.check(self.check_request(audit_violation.is_some()));
         GateVerdict { outcome: step, gate }
     }
@@ -385,6 +392,7 @@ impl<'e> PreparedCall<'e> {
                 || options.requires_explicit_approval,
             hooks: self.hook_answers.clone(),
             coverage: Default::default(),
+            offered_directory: options.offered_directory.clone(),
             operation,
         }
     }

@@ -106,6 +106,9 @@ pub enum AnswerProblem {
     /// The request offers no rule.
     #[error("no rule can be saved for this request")]
     NoRules,
+    /// The request offers no directory.
+    #[error("this request offers no directory")]
+    NoDirectory,
     /// The rules would be limited to a task, and the request belongs to none.
     #[error("this request belongs to no task")]
     NoTask,
@@ -217,15 +220,20 @@ impl RequestAnswer {
         let request = &pending.request;
         if request.requires_explicit_approval {
             return match (*scope, &self.digest) {
-                (GrantScope::Session | GrantScope::Project, _) => Err(AnswerProblem::ExplicitOnce),
+                (GrantScope::Session | GrantScope::Directory | GrantScope::Project, _) => {
+                    Err(AnswerProblem::ExplicitOnce)
+                }
                 (GrantScope::Once, None) => {
                     Err(AnswerProblem::DigestRequired(pending.shown_digest))
                 }
                 (GrantScope::Once, Some(_)) => Ok(()),
             };
         }
-        if *scope != GrantScope::Project {
-            return Ok(());
+        match scope {
+            GrantScope::Once | GrantScope::Session => return Ok(()),
+            GrantScope::Directory if request.directory.is_some() => return Ok(()),
+            GrantScope::Directory => return Err(AnswerProblem::NoDirectory),
+            GrantScope::Project => {}
         }
         let until_task_end = terms.as_ref().is_some_and(|terms| terms.until_task_end);
         if request.decision.suggested_rules.is_empty() {

@@ -340,6 +340,7 @@ impl ToolContext {
             requires_explicit_approval: asking.requires_explicit_approval,
             hooks: Vec::new(),
             coverage: asking.grant_coverage,
+            offered_directory: None,
         }
     }
 

@@ -66,6 +66,12 @@ impl PermissionGate {
         Self { policy_error: doubt, ..self }
     }
 
+    /// Approves changes in these directories for a session, instead of those that were approved
+    /// before.
+    pub fn approve_directories(&mut self, session: SessionId, directories: &[AbsPath]) {
+        self.sessions.grants_mut(session).set_directories(directories);
+    }
+
     /// Decides on an operation.
     pub fn check(&mut self, question: CheckRequest) -> GateOutcome {
         let decision = self.evaluate(&question);
@@ -267,11 +273,13 @@ impl PermissionGate {
         let keyed = grants().any(|grants| grants.allows_keys(&question.coverage.keys));
         let cover =
             |access: &Access| grants().any(|grants| grants.granted_rules_allow(context, access));
+        let in_directory =
+            |part: &AccessDecision| grants().any(|grants| grants.directories_allow(context, part));
         let covered = |part: &AccessDecision| {
             let repeats = matches!(part.access, Access::Repetition { .. });
             part.decision == Effect::Allow
                 || ((exactly || keyed) && !repeats)
-                || ((exactly || lasting) && cover(&part.access))
+                || ((exactly || lasting) && (cover(&part.access) || in_directory(part)))
         };
         (exactly || lasting) && decision.parts.iter().all(covered)
     }
@@ -308,6 +316,10 @@ impl PermissionGate {
             return self.pending.find_by_session(session).map(request_id).collect();
         }
         let grants = self.sessions.grants_mut(session);
+        if *scope == GrantScope::Directory {
+            grants.set_directories(request.directory.as_slice());
+            return self.pending.find_by_session(session).map(request_id).collect();
+        }
         let (keys, repeated) = (session_keys(question, request), repetition_rules(request));
         grants.add_keys(&keys);
         if repeated.is_empty() {

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
-use openoxide_protocol::{Access, Effect, GrantScope, OperationDigest};
+use openoxide_protocol::{AbsPath, Access, AccessDecision, Effect, GrantScope, OperationDigest};
 
 use crate::{
     combining_algorithm::CombiningAlgorithm,
     evaluation::{EvaluationContext, decide_access},
     layer::{Layer, LayerKind},
+    pattern::path,
     policy_stack::PolicyStack,
     rule::{PathAnchors, Rule},
     rule_syntax, suggested_rules,
@@ -30,6 +31,8 @@ pub struct SessionGrants {
     keys: HashSet<GrantKey>,
     rules: Vec<Rule>,
     compiled: Option<PolicyStack>,
+    /// The rules for directories whose changes are approved.
+    directory_rules: Option<PolicyStack>,
 }
 
 impl SessionGrants {
@@ -44,6 +47,17 @@ impl SessionGrants {
         self.keys.extend(keys.iter().cloned());
     }
 
+    /// Remembers approvals of changes in these directories and below them, instead of the earlier
+    /// ones.
+    pub(crate) fn set_directories(&mut self, directories: &[AbsPath]) {
+        let anchors = PathAnchors { home: None, base: &AbsPath::root() };
+        let rule = |directory: &AbsPath| {
+            let text = format!("Edit({}/**)", path::quote(directory));
+            rule_syntax::parse_rule(&text, Effect::Allow, anchors).ok()
+        };
+        self.directory_rules = compile_rules(directories.iter().filter_map(rule).collect());
+    }
+
     /// Remembers the rules that "always" displayed. A text that is not a valid rule is ignored and
     /// grants nothing.
     pub fn add_rules(&mut self, texts: &[String], context: &EvaluationContext<'_>) {
@@ -54,14 +68,7 @@ impl SessionGrants {
                 Ok(_) | Err(_) => {}
             }
         }
-        let layer = Layer {
-            kind: LayerKind::Local,
-            file: None,
-            combining_algorithm: CombiningAlgorithm::Strictest,
-            rules: self.rules.clone(),
-            mode: None,
-        };
-        self.compiled = PolicyStack::compile(&[layer]).ok();
+        self.compiled = compile_rules(self.rules.clone());
     }
 
     /// Returns whether exactly this operation was granted.
@@ -79,18 +86,46 @@ impl SessionGrants {
     /// Returns whether a granted rule allows this access.
     #[must_use]
     pub fn granted_rules_allow(&self, context: &EvaluationContext<'_>, access: &Access) -> bool {
-        self.compiled.as_ref().is_some_and(|policy| {
-            let outcome = decide_access(policy, context, access);
-            outcome.effect == Effect::Allow && outcome.rule_match.is_some()
-        })
+        self.compiled.as_ref().is_some_and(|policy| is_allowed_by_rule(policy, context, access))
     }
+
+    /// Returns whether an access is a change in an approved directory. It is not if a rule asks
+    /// about it, because the approval was not about that rule.
+    pub(crate) fn directories_allow(
+        &self,
+        context: &EvaluationContext<'_>,
+        part: &AccessDecision,
+    ) -> bool {
+        let policy = self.directory_rules.as_ref().filter(|_| part.rule.is_none());
+        policy.is_some_and(|policy| is_allowed_by_rule(policy, context, &part.access))
+    }
+}
+
+fn compile_rules(rules: Vec<Rule>) -> Option<PolicyStack> {
+    let layer = Layer {
+        kind: LayerKind::Local,
+        file: None,
+        combining_algorithm: CombiningAlgorithm::Strictest,
+        rules,
+        mode: None,
+    };
+    PolicyStack::compile(&[layer]).ok()
+}
+
+fn is_allowed_by_rule(
+    policy: &PolicyStack,
+    context: &EvaluationContext<'_>,
+    access: &Access,
+) -> bool {
+    let outcome = decide_access(policy, context, access);
+    outcome.effect == Effect::Allow && outcome.rule_match.is_some()
 }
 
 /// Returns the rules that an approval of this scope saves, for display.
 #[must_use]
 pub fn granted_rules(scope: GrantScope, always: &[String], accesses: &[Access]) -> Vec<String> {
     match scope {
-        GrantScope::Once => Vec::new(),
+        GrantScope::Once | GrantScope::Directory => Vec::new(),
         GrantScope::Project => always.to_vec(),
         GrantScope::Session => accesses.iter().filter_map(session_rule).collect(),
     }
@@ -106,7 +141,7 @@ fn session_rule(access: &Access) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use openoxide_protocol::{AbsPath, CommandClass, ExecAccess, PathAccess, PermissionMode};
+    use openoxide_protocol::{CommandClass, ExecAccess, PathAccess, PermissionMode};
 
     use super::*;
 

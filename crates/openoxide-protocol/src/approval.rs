@@ -78,6 +78,9 @@ pub struct ApprovalRequest {
     /// The task that the call belongs to, if the end of the task can be detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// The directory that an approval with [`GrantScope::Directory`] covers, if that is offered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<AbsPath>,
 }
 
 /// The time for which an approval is remembered.
@@ -90,6 +93,9 @@ pub enum GrantScope {
     Once,
     /// An approval of exactly this operation, until the session ends.
     Session,
+    /// An approval of changes in [`ApprovalRequest::directory`] and below it, until the session ends.
+    /// It does not cover files that a rule or the safety floor asks about.
+    Directory,
     /// An approval for the project, of the suggested rules or of one of the alternatives.
     Project,
 }
@@ -147,7 +153,9 @@ impl ApprovalResponse {
     pub const fn review_decision(&self) -> ReviewDecision {
         match self {
             Self::Approved { scope: GrantScope::Once, .. } => ReviewDecision::Approved,
-            Self::Approved { scope: GrantScope::Session, .. } => ReviewDecision::ApprovedForSession,
+            Self::Approved { scope: GrantScope::Session | GrantScope::Directory, .. } => {
+                ReviewDecision::ApprovedForSession
+            }
             Self::Approved { scope: GrantScope::Project, .. } => {
                 ReviewDecision::ApprovedExecpolicyAmendment
             }
@@ -239,7 +247,7 @@ mod tests {
     /// The JSON of responses without terms is the same as before terms were introduced.
     #[test]
     fn an_approval_without_terms_keeps_its_json_form() {
-        for scope in ["once", "session", "project"] {
+        for scope in ["once", "session", "directory", "project"] {
             let text = format!(r#"{{"response":"approved","scope":"{scope}"}}"#);
             let response: ApprovalResponse = serde_json::from_str(&text).unwrap();
             assert!(matches!(response, ApprovalResponse::Approved { terms: None, .. }), "{text}");

@@ -105,6 +105,7 @@ fn build_request(
         requires_explicit_approval: false,
         alternatives: Vec::new(),
         task: None,
+        directory: None,
     }
 }
 

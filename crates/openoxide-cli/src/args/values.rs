@@ -52,6 +52,7 @@ pub(super) fn parse_scope(word: &str) -> Result<GrantScope, ValueError> {
     match word {
         "once" => Ok(GrantScope::Once),
         "session" => Ok(GrantScope::Session),
+        "directory" => Ok(GrantScope::Directory),
         "project" => Ok(GrantScope::Project),
         _ => Err(ValueError::UnknownScope),
     }

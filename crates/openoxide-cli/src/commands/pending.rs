@@ -71,6 +71,7 @@ pub(crate) fn render_json(waiting: &PendingRequest, history: &ApprovalHistory) -
         "findings": request.decision.findings,
         "always": request.decision.suggested_rules,
         "choices": choices_to_json(request, history),
+        "directory": request.directory,
         "explicit": request.requires_explicit_approval,
         "digest": shown,
         "asked_at": waiting.asked_at.to_string(),

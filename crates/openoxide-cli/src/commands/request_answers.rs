@@ -74,6 +74,9 @@ fn describe_problem(problem: &AnswerProblem) -> String {
         AnswerProblem::NoRules => {
             "no rule can be saved for this request; remove `--scope`".to_owned()
         }
+        AnswerProblem::NoDirectory => {
+            "this request offers no directory; remove `--scope`".to_owned()
+        }
         AnswerProblem::NoTask => "this request belongs to no task; remove `--task`".to_owned(),
         AnswerProblem::NotOffered(rules) => {
             let rules: Vec<_> =

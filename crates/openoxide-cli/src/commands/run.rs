@@ -65,7 +65,14 @@ pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramE
     }
     let environment = confined_run::build_environment(engine.sandbox_settings(), &args.env)?;
     let (session, refusals) = (operation.session, RefCell::default());
-    let context = RunContext { engine: &engine, args, global, session, refused_paths: refusals };
+    let context = RunContext {
+        engine: &engine,
+        args,
+        global,
+        session,
+        refused_paths: refusals,
+        approved_directories: RefCell::default(),
+    };
     let options = CheckOptions::new(RecordOrigin::RUN, requested_confinement(args));
     let Ok(ApprovalResult { verdict, review }) = context.check_operation(&operation, options, None)
     else {

@@ -228,6 +228,7 @@ fn new_approval_request(trust: &TrustStore, untrusted: &UntrustedProject) -> App
         requires_explicit_approval: true,
         alternatives: Vec::new(),
         task: None,
+        directory: None,
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) enum ValueError {
     #[error("expected one of {}", PermissionMode::ALL.map(PermissionMode::as_str).join(", "))]
     UnknownMode,
     /// The value is not a scope.
-    #[error("expected once, session or project")]
+    #[error("expected once, session, directory or project")]
     UnknownScope,
     /// The value is not a duration.
     #[error("expected a duration, such as `30m`, `12h` or `7d`")]

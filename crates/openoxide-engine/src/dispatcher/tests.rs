@@ -27,6 +27,7 @@ fn question(session: SessionId, script: &str) -> CheckRequest {
         requires_explicit_approval: false,
         hooks: Vec::new(),
         coverage: Default::default(),
+        offered_directory: None,
         operation,
     }
 }

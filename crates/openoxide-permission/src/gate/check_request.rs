@@ -1,8 +1,8 @@
 //! The input and the result of a check by the gate.
 
 use openoxide_protocol::{
-    ApprovalId, ApprovalRequest, Decision, HookAnswer, Operation, OperationDigest, OperationFacts,
-    RequestPresentation, Resolution,
+    AbsPath, ApprovalId, ApprovalRequest, Decision, HookAnswer, Operation, OperationDigest,
+    OperationFacts, RequestPresentation, Resolution,
 };
 
 use crate::session_grants::GrantKey;
@@ -31,6 +31,8 @@ pub struct CheckRequest {
     pub hooks: Vec<HookAnswer>,
     /// The coverage of a grant, if the tool defines one.
     pub coverage: GrantCoverage,
+    /// The directory whose changes can be approved for the session, if that is offered.
+    pub offered_directory: Option<AbsPath>,
 }
 
 /// The coverage of a grant in addition to the exact operation. It is shown to the reviewer.

@@ -71,6 +71,7 @@ pub(super) fn build_request(
         group: question.group.clone(),
         alternatives,
         task,
+        directory: question.offered_directory.clone(),
     }
 }
 

@@ -65,6 +65,7 @@ fn question(of: SessionId, number: u8, access: Access) -> CheckRequest {
         requires_explicit_approval: false,
         hooks: Vec::new(),
         coverage: Default::default(),
+        offered_directory: None,
     }
 }
 

@@ -127,6 +127,7 @@ fn question(call: &Call) -> CheckRequest {
         group: call.group.map(str::to_owned),
         requires_explicit_approval: call.explicit,
         hooks: Vec::new(),
+        offered_directory: None,
         coverage: GrantCoverage {
             keys: call.keys.iter().map(|key| (*key).to_owned()).collect(),
             rules: vec![],

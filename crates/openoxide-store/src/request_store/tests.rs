@@ -57,6 +57,7 @@ fn request(number: u32, session: u8, script: &str) -> ApprovalRequest {
         requires_explicit_approval: script.contains('!'),
         alternatives: Vec::new(),
         task: None,
+        directory: None,
     }
 }
 

@@ -105,6 +105,7 @@ fn describe_approval(scope: GrantScope, terms: Option<&GrantTerms>) -> Cow<'stat
     let text = match scope {
         GrantScope::Once => "yes, once",
         GrantScope::Session => "yes, for the session",
+        GrantScope::Directory => "yes, in this directory",
         GrantScope::Project => "yes, for the project",
     };
     let Some(terms) = terms else { return Cow::Borrowed(text) };

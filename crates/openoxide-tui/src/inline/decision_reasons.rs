@@ -22,6 +22,7 @@ const INDENT: &str = "         ";
 /// The number of rows of the description and of the reason of a part that is allowed. Such parts
 /// must not push those that ask off the screen.
 const MAX_ALLOWED_ROWS: usize = 1;
+const DIRECTORY_LABEL: &str = "  [d]    ";
 const REASON_LABEL: &str = "  why    ";
 
 /// Adds the reason, each part with its decision, and the effects of the keys that approve more than
@@ -53,6 +54,10 @@ pub(crate) fn show_reasons(
     let offers = PromptOptions::from_request(request, options.batch);
     if offers.lists_coverage {
         show_session_coverage(request, page);
+    }
+    if let Some(directory) = request.directory.as_ref().filter(|_| offers.directory) {
+        let text = format!("changes in {directory} and below it, until the command ends");
+        page.push_marked_block((TextTone::Strong, DIRECTORY_LABEL), INDENT, TextTone::Body, &text);
     }
     if offers.always {
         show_grant_rules(request, options.show_all, page);

@@ -258,6 +258,9 @@ fn parse_reply(line: &str, offers: PromptOptions) -> Option<LineReply> {
             reply_with(ApprovalResponse::Rejected { message: None })
         }
         _ if is_abbreviation("always", word) && offers.session => approve(GrantScope::Session),
+        _ if is_abbreviation("directory", word) && offers.directory => {
+            approve(GrantScope::Directory)
+        }
         _ if is_abbreviation("prefix", word) && offers.always => approve(GrantScope::Project),
         _ if is_abbreviation("skip", word) && offers.skip => {
             Some(LineReply::Choice(PromptAnswer::Skip))

@@ -21,6 +21,8 @@ pub(crate) const COVERS_KEY: &str = "covers";
 pub(crate) struct PromptOptions {
     /// True if the request can be approved for the rest of the session.
     pub(crate) session: bool,
+    /// True if changes in a directory can be approved for the rest of the session.
+    pub(crate) directory: bool,
     /// True if an approval can save the rules that are shown.
     pub(crate) always: bool,
     /// True if the other requests can be approved, too.
@@ -41,6 +43,7 @@ impl PromptOptions {
         let lasting = !request.requires_explicit_approval;
         Self {
             session: lasting,
+            directory: lasting && request.directory.is_some(),
             always: lasting && !request.decision.suggested_rules.is_empty(),
             all: lasting && batch.is_some_and(|batch| batch.covered_requests().next().is_some()),
             skip: batch.is_some_and(|batch| !batch.remaining.is_empty()),
@@ -58,6 +61,7 @@ impl PromptOptions {
             (true, "y", "yes, once"),
             (self.session && !self.lists_coverage, "a", "yes, this exact action for the session"),
             (self.session && self.lists_coverage, "a", "yes, everything listed for the session"),
+            (self.directory, "d", "yes, in this directory"),
             (self.always, "p", as_above),
             (self.always && input == InputMode::Lines, "p?", "what that allows"),
             (self.all, input.approve_all_key(), "yes to all"),

@@ -141,6 +141,7 @@ impl PromptState {
         let approves = match c {
             'y' => true,
             'a' => self.options.session,
+            'd' => self.options.directory,
             'p' => self.options.always,
             _ => false,
         };
@@ -151,6 +152,7 @@ impl PromptState {
             'y' => approve(GrantScope::Once),
             'n' => answer_with(ApprovalResponse::Rejected { message: None }),
             'a' if self.options.session => approve(GrantScope::Session),
+            'd' if self.options.directory => approve(GrantScope::Directory),
             'p' if self.options.always => {
                 self.grant_menu = Some(self.initial_grant_menu.clone());
                 PromptStep::GrantMenu
@@ -161,7 +163,7 @@ impl PromptState {
                 PromptStep::Message
             }
             'v' => PromptStep::ShowAll,
-            'a' | 'p' | 's' => self.build_hint(&format!("{c} is not an answer here")),
+            'a' | 'd' | 'p' | 's' => self.build_hint(&format!("{c} is not an answer here")),
             _ => self.build_hint("unknown key"),
         }
     }

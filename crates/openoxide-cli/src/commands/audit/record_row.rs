@@ -57,8 +57,13 @@ fn saved_grant_line(entry: &AuditEvent) -> Option<String> {
     let answer = decided.answer.as_ref()?;
     let line = |text: &str| escape_text(text, LineMode::SingleLine);
     let Some(grant) = &answer.grant else {
-        let session = answer.scope == Some(GrantScope::Session);
-        return session.then(|| "saved for the session: this exact action".to_owned());
+        return match answer.scope? {
+            GrantScope::Session => Some("saved for the session: this exact action".to_owned()),
+            GrantScope::Directory => {
+                Some("saved for the session: changes in the directory".to_owned())
+            }
+            GrantScope::Once | GrantScope::Project => None,
+        };
     };
     let breadth = match grant.breadth {
         Some(RuleBreadth::Narrower) => " (narrower)",

@@ -90,8 +90,14 @@ fn undo_checkpoint(
     let args = run_args(&found.cwd);
     let engine = open_engine(&args, global)?;
     let (session, refusals) = (new_session_id(), RefCell::default());
-    let context =
-        RunContext { engine: &engine, args: &args, global, session, refused_paths: refusals };
+    let context = RunContext {
+        engine: &engine,
+        args: &args,
+        global,
+        session,
+        refused_paths: refusals,
+        approved_directories: RefCell::default(),
+    };
     let title = format!("Undo the changes of `{}`", found.command);
     let words = ["openoxide", "undo", &found.id].map(str::to_owned);
     let review = ChangeReview {

@@ -31,8 +31,14 @@ pub(crate) fn commit_waiting_stage(
         return Err(StageError::NoSuchChange.into());
     }
     let (session, refusals) = (new_session_id(), RefCell::default());
-    let context =
-        RunContext { engine: &engine, args: &args, global, session, refused_paths: refusals };
+    let context = RunContext {
+        engine: &engine,
+        args: &args,
+        global,
+        session,
+        refused_paths: refusals,
+        approved_directories: RefCell::default(),
+    };
     let review = StageReview::new(stage, &found.command, &context).with_paths(paths);
     Ok(review.review_and_commit().unwrap_or(ProgramExit::Success))
 }

@@ -1,6 +1,7 @@
 //! `sandbox run --live`: questions to the person at the terminal about changes. No policy applies.
 
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -21,7 +22,7 @@ use openoxide_tui::{AskError, AskOptions, ask, can_ask};
 
 use crate::{
     args::GlobalArgs,
-    live_edits::{changed_paths, edit_operation, is_always_unchangeable},
+    live_edits::{changed_paths, edit_operation, is_always_unchangeable, offered_directory},
     prompt_options::ask_options,
     user_messages,
 };
@@ -29,10 +30,12 @@ use crate::{
 /// The interval between two checks whether the program still waits.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Answers a request of the program. If no person can be asked, it is denied.
+/// Answers a request of the program. If no person can be asked, it is denied. Directories that the
+/// person approves are added to `approved_directories`.
 pub(super) fn answer_request(
     question: &RuntimeRequest,
     launch: &LaunchConfig,
+    approved_directories: &mut BTreeSet<AbsPath>,
     global: GlobalArgs,
     gone: &dyn Fn() -> bool,
 ) -> RuntimeDecision {
@@ -43,7 +46,18 @@ pub(super) fn answer_request(
     {
         return RuntimeDecision::DeniedByRule;
     }
-    match ask_person(&new_approval_request(change, &launch.cwd), global, gone) {
+    let is_approved = |path: &AbsPath| {
+        approved_directories.iter().any(|directory| path.strip_prefix(directory).is_some())
+    };
+    if changed_paths(change).iter().all(is_approved) {
+        return RuntimeDecision::AllowedByRule;
+    }
+    let request = new_approval_request(change, &launch.cwd);
+    match ask_person(&request, global, gone) {
+        Ok(ApprovalResponse::Approved { scope: GrantScope::Directory, .. }) => {
+            approved_directories.extend(request.directory);
+            RuntimeDecision::Session
+        }
         Ok(ApprovalResponse::Approved { scope: GrantScope::Once, .. }) => RuntimeDecision::Once,
         Ok(ApprovalResponse::Approved { .. }) => RuntimeDecision::Session,
         Ok(_) => RuntimeDecision::Rejected,
@@ -104,5 +118,6 @@ fn new_approval_request(change: &RequestedChange, cwd: &AbsPath) -> ApprovalRequ
         requires_explicit_approval: false,
         alternatives: Vec::new(),
         task: None,
+        directory: offered_directory(change, UserEnvironment::from_process().home.as_ref()),
     }
 }

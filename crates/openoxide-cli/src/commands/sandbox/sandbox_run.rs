@@ -51,10 +51,11 @@ pub(crate) fn run_in_sandbox(
     if let Some(note) = withheld_variables_note(&launch.environment) {
         user_messages::print_note(&note);
     }
+    let mut approved = BTreeSet::new();
     let report = match args.backend {
         // Asking needs additional threads, so this process cannot supervise.
         _ if args.live => run_confined(&launch, &SUPERVISOR_ARGS, &mut |question, gone| {
-            answer_request(&question, &launch, global, gone)
+            answer_request(&question, &launch, &mut approved, global, gone)
         }),
         None => supervise(&launch),
         Some(by) => supervise_with_backend(&launch, by.into()),

@@ -85,6 +85,7 @@ fn new_approval_request(
         requires_explicit_approval: true,
         alternatives: Vec::new(),
         task: None,
+        directory: None,
     }
 }
 

@@ -1,6 +1,13 @@
 //! Tests of `--live`: who answers for a change, the effect of the answer, and its record.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::PathBuf,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
 
 use super::is_root;
 use crate::{
@@ -124,6 +131,77 @@ fn without_a_policy_a_person_at_the_terminal_answers() {
         !outside.path(".env").exists() && text.matches("OpenOxide asks").count() == 1,
         "{text}"
     );
+}
+
+/// One answer approves the changes in a directory until the command ends, but not what is protected
+/// in it, or what a rule denies or asks about.
+const MANY_FILES: &str = "for n in $(seq 40); do echo $n > OUT/many/$n || exit 1; done; mkdir OUT/many/d; \
+    mv OUT/many/1 OUT/many/d/one; rm OUT/many/2; \
+    echo x > OUT/many/.bashrc; echo x > OUT/many/.env; echo x > OUT/many/denied; exit 0";
+
+fn check_many(outside: &Outside, text: &str) {
+    assert_eq!(outside.read("many/40"), "40\n", "{text}");
+    assert_eq!(outside.read("many/d/one"), "1\n", "{text}");
+    for name in ["many/1", "many/2", "many/.bashrc", "many/.env", "many/denied"] {
+        assert!(!outside.path(name).exists(), "{name} {text}");
+    }
+}
+
+fn many_files() -> Outside {
+    let outside = Outside::new(MANY_FILES, "deny = [\"Edit(/OUT/many/denied)\"]");
+    fs::create_dir(outside.path("many")).unwrap();
+    outside
+}
+
+#[test]
+fn a_person_approves_a_directory_until_the_command_ends() {
+    let outside = many_files();
+    let mut terminal = Terminal::run(&outside.world, &["run", "--live", "-c", "./write"]);
+    terminal.wait_for("[d] yes, in this directory");
+    terminal.press("d");
+    let (code, text) = terminal.end();
+    assert_eq!((code, text.matches("OpenOxide asks").count()), (0, 1), "{text}");
+    let shown = format!(
+        "changes in {} and below it, until the command ends",
+        outside.path("many").display()
+    );
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(&shown), "{text}");
+    check_many(&outside, &text);
+    let log = outside.log();
+    let edits = log.lines().filter(|line| line.contains(r#""tool":"Edit""#));
+    assert!(edits.count() > 40, "each change is recorded: {log}");
+    // The next command asks again.
+    let mut terminal = Terminal::run(&outside.world, &["run", "--live", "-c", "./write"]);
+    terminal.wait_for("[d]");
+    terminal.press("n");
+    terminal.end();
+}
+
+/// The same answer from another terminal.
+#[test]
+fn a_directory_is_approved_from_another_terminal() {
+    let outside = many_files();
+    let waiting = ["run", "--live", "--wait=50", "-c", "./write"];
+    let run = outside.world.command(&waiting).stderr(Stdio::piped()).spawn().unwrap();
+    let find = || {
+        let list = outside.world.run(&["pending", "--json"], b"");
+        serde_json::from_slice::<serde_json::Value>(
+            list.stdout.split(|byte| *byte == b'\n').next()?,
+        )
+        .ok()
+    };
+    let request = (0..200).find_map(|_| {
+        thread::sleep(Duration::from_millis(100));
+        find()
+    });
+    let request = request.expect("a request waits");
+    let id = request["id"].as_str().or(request["request"]["id"].as_str()).unwrap();
+    let answered = outside.world.run(&["approve", id, "--scope", "directory"], b"");
+    assert_eq!(code(&answered), 0, "{}", stderr(&answered));
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    check_many(&outside, &stderr(&output));
 }
 
 #[test]

@@ -174,6 +174,37 @@ fn a_tool_offers_its_own_rules_but_none_about_commands() {
     assert_eq!(always(gate.check(offer(2, &["Bash"]))), ["Bash(npm install *)"]);
 }
 
+/// An approval of a directory answers questions about changes in it, but neither a deny nor an ask of
+/// a rule, and no question about a protected file.
+#[test]
+fn an_approved_directory_covers_changes_that_no_rule_asks_about() {
+    let edit = |number, path: &str| {
+        let access = Access::Edit(PathAccess::new(AbsPath::new(path).unwrap()));
+        let offered_directory = Some(AbsPath::new("/out").unwrap());
+        CheckRequest { offered_directory, ..question(session(1), number, access) }
+    };
+    let rules = [(Effect::Deny, "Edit(//out/denied)"), (Effect::Ask, "Edit(//out/asked)")];
+    let directory = ApprovalResponse::new_approval(GrantScope::Directory);
+    let mut gate = gate(&rules);
+    let request = asked(gate.check(edit(1, "/out/a")));
+    assert_eq!(request.directory, Some(AbsPath::new("/out").unwrap()));
+    asked(gate.check(edit(2, "/out/sub/b")));
+    asked(gate.check(edit(3, "/other/c")));
+    let settled = gate.answer(id(1), &directory).unwrap();
+    let settled: Vec<_> = settled.iter().map(|one| one.resolution.id).collect();
+    assert_eq!(settled, [id(1), id(2)], "the other one waits");
+    assert!(matches!(gate.check(edit(4, "/out/x/y")), GateOutcome::Proceed(_)));
+    for (number, path) in [(5, "/outer/x"), (6, "/out/asked"), (7, "/out/.git/config")] {
+        assert!(matches!(gate.check(edit(number, path)), GateOutcome::Ask(_)), "{path}");
+    }
+    assert!(matches!(gate.check(edit(8, "/out/denied")), GateOutcome::Refuse(_)));
+    // Without an offer, the answer applies once.
+    let mut gate = self::gate(&rules);
+    asked(gate.check(CheckRequest { offered_directory: None, ..edit(1, "/out/a") }));
+    drop(gate.answer(id(1), &directory).unwrap());
+    asked(gate.check(edit(2, "/out/b")));
+}
+
 #[test]
 fn a_grant_does_not_cover_repetitions() {
     let mut gate = gate(&[(Effect::Allow, "Bash(make *)")]);

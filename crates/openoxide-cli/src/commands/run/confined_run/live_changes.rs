@@ -2,12 +2,12 @@
 
 use std::{fs, path::Path};
 
-use openoxide_engine::ProfileContext;
+use openoxide_engine::{CheckOptions, ProfileContext};
 use openoxide_protocol::{AbsPath, Operation, SandboxRestrictions};
 use openoxide_sandbox::{RequestedChange, RuntimeDecision};
 
 use super::run_context::RunContext;
-use crate::live_edits::{changed_paths, edit_operation, is_always_unchangeable};
+use crate::live_edits::{changed_paths, edit_operation, is_always_unchangeable, offered_directory};
 
 impl RunContext<'_> {
     /// Decides whether a file may be changed. Changes of protected files, secret files and
@@ -23,7 +23,13 @@ impl RunContext<'_> {
             RuntimeDecision::DeniedByRule
         } else {
             let operation = edit_operation(change, self.engine.cwd());
-            self.decide_operation(&Operation { session: self.session, ..operation }, gone)
+            let operation = Operation { session: self.session, ..operation };
+            let options = CheckOptions {
+                approved_directories: self.approved_directories.borrow().iter().cloned().collect(),
+                offered_directory: offered_directory(change, self.engine.home()),
+                ..self.check_options()
+            };
+            self.decide_with_options(&operation, options, gone)
         };
         if matches!(answer, RuntimeDecision::Rejected | RuntimeDecision::DeniedByRule) {
             self.refused_paths.borrow_mut().extend(paths);

@@ -16,6 +16,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) session: SessionId,
     /// The paths whose change was denied while the command ran.
     pub(crate) refused_paths: RefCell<BTreeSet<AbsPath>>,
+    /// The directories whose changes a person has approved until the command ends.
+    pub(crate) approved_directories: RefCell<BTreeSet<AbsPath>>,
 }
 
 /// Returns the confinement for the record of a decision.

@@ -35,10 +35,32 @@ impl RunContext<'_> {
         operation: &Operation,
         gone: &dyn Fn() -> bool,
     ) -> RuntimeDecision {
-        let options = CheckOptions::new(RecordOrigin::RUN, requested_confinement(self.args));
+        self.decide_with_options(operation, self.check_options(), gone)
+    }
+
+    /// Returns the options for a request of the command.
+    pub(super) fn check_options(&self) -> CheckOptions {
+        CheckOptions::new(RecordOrigin::RUN, requested_confinement(self.args))
+    }
+
+    /// Decides about an operation. If a person approves the offered directory, later operations can
+    /// use that approval.
+    pub(super) fn decide_with_options(
+        &self,
+        operation: &Operation,
+        options: CheckOptions,
+        gone: &dyn Fn() -> bool,
+    ) -> RuntimeDecision {
+        let offered = options.offered_directory.clone();
         let Ok(approval) = self.check_operation(operation, options, Some(gone)) else {
             return RuntimeDecision::Rejected;
         };
+        let response = approval.review.as_ref().map(ReviewRecord::response);
+        if let (ApprovalVerdict::Allowed(_), Some(response)) = (&approval.verdict, response)
+            && matches!(response, ApprovalResponse::Approved { scope: GrantScope::Directory, .. })
+        {
+            self.approved_directories.borrow_mut().extend(offered);
+        }
         match (approval.verdict, approval.review) {
             (ApprovalVerdict::Allowed(_), review) => decision_from_review(review.as_ref()),
             (_, None) => RuntimeDecision::DeniedByRule,
