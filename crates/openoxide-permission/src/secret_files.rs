@@ -86,7 +86,8 @@ impl SecretFileIndex {
         static INDEX: OnceLock<SecretFileIndex> = OnceLock::new();
         INDEX.get_or_init(|| {
             let mut by_first_letter = vec![Vec::new(); 256];
-            let places = KNOWN_SECRET_FILES.iter().map(|place| place.path.trim_start_matches('/'));
+            let anywhere = KNOWN_SECRET_FILES.iter().filter(|place| !place.in_home_only);
+            let places = anywhere.map(|place| place.path.trim_start_matches('/'));
             for place in places.chain(SECRET_PATH_ENDINGS.iter().copied()) {
                 if let Some(bucket) = by_first_letter.get_mut(first_letter(place)) {
                     bucket.push(place);

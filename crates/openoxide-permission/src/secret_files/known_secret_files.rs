@@ -7,6 +7,9 @@ pub struct SecretFile {
     pub path: &'static str,
     /// The programs that own the file and do not work without it. It is not hidden from them.
     pub programs: &'static [&'static str],
+    /// True if only the file in a home directory usually contains secrets. Projects contain files of
+    /// this name without secrets.
+    pub in_home_only: bool,
     /// The source that documents the location.
     pub source: &'static str,
 }
@@ -61,12 +64,19 @@ pub(super) const KNOWN_SECRET_FILES: &[SecretFile] = &[
     secret_file(".snowflake", "snowflake CLI and SnowSQL, configuration"),
     secret_file(".config/snowflake", "snowflake CLI and SnowSQL, configuration"),
     secret_file(".kaggle", "kaggle API credentials"),
+    secret_file(".ovh.conf", "python-ovh, configuration").with_programs(&["ovh"]),
+    secret_file(".okta", "Okta SDK, configuration"),
+    secret_file(".tsh", "Teleport, tsh profiles and keys").with_programs(&["tsh"]),
+    secret_file(".config/fabric/.env", "fabric, setup"),
     secret_file(".config/wandb", "W&B and netrc"),
     secret_file(".dbt/profiles.yml", "dbt, profiles.yml").with_programs(&["dbt"]),
     secret_file(".config/gh", "gh help environment"),
     secret_file(".config/hub", "hub(1)"),
     secret_file(".config/glab-cli", "glab, configuration").with_programs(&["glab"]),
     secret_file(".config/tea", "tea, configuration").with_programs(&["tea"]),
+    secret_file(".config/lab", "lab, configuration").with_programs(&["lab"]),
+    secret_file(".arcrc", "Arcanist, install-certificate").with_programs(&["arc"]),
+    secret_file(".hgrc", "hgrc(5), auth").with_programs(&["hg"]).in_home_only(),
     secret_file(".config/git/credentials", "git-credential-store(1)").with_programs(&["git"]),
     secret_file(".cache/git/credential", "git-credential-cache(1)").with_programs(&["git"]),
     secret_file(".git-credential-cache", "git-credential-cache(1)").with_programs(&["git"]),
@@ -138,7 +148,12 @@ pub(super) const KNOWN_SECRET_FILES: &[SecretFile] = &[
         .with_programs(&["gradle", "gradlew"]),
     secret_file(".sbt/.credentials", "sbt, credentials").with_programs(&["sbt"]),
     secret_file(".sbt/credentials", "sbt, credentials").with_programs(&["sbt"]),
+    secret_file(".sbt/0.13/credentials.sbt", "sbt, credentials").with_programs(&["sbt"]),
+    secret_file(".sbt/1.0/credentials.sbt", "sbt, credentials").with_programs(&["sbt"]),
+    secret_file(".sbt/1.0/plugins/credentials.sbt", "sbt, credentials").with_programs(&["sbt"]),
     secret_file(".ivy2/.credentials", "sbt, credentials").with_programs(&["sbt"]),
+    secret_file(".lein/credentials.clj", "Leiningen, deploy").with_programs(&["lein"]),
+    secret_file(".lein/credentials.clj.gpg", "Leiningen, deploy").with_programs(&["lein"]),
     secret_file(".config/coursier/credentials.properties", "Coursier, credentials"),
     secret_file(".composer/auth.json", "Composer, authentication").with_programs(&["composer"]),
     secret_file(".config/composer/auth.json", "Composer, authentication")
@@ -148,9 +163,12 @@ pub(super) const KNOWN_SECRET_FILES: &[SecretFile] = &[
     secret_file(".config/NuGet/NuGet.Config", "NuGet.Config reference")
         .with_programs(&["dotnet", "nuget"]),
     secret_file(".hex", "Hex, user authentication").with_programs(&["mix", "rebar3"]),
+    secret_file(".config/dart/pub-credentials.json", "pub, tokens")
+        .with_programs(&["dart", "flutter"]),
     secret_file(".config/dart/pub-tokens.json", "pub, tokens").with_programs(&["dart", "flutter"]),
     secret_file(".pub-cache/credentials.json", "pub, tokens").with_programs(&["dart", "flutter"]),
     secret_file(".config/yarn/global/.npmrc", "Yarn, settings"),
+    secret_file(".yarnrc.yml", "Yarn, npmAuthToken").with_programs(&["yarn"]).in_home_only(),
     secret_file(".bunfig.toml", "Bun, bunfig.toml").with_programs(&["bun", "bunx"]),
     secret_file(".condarc", "conda, authentication").with_programs(&["conda", "mamba"]),
     secret_file(".continuum", "conda, authentication").with_programs(&["conda", "mamba"]),
@@ -173,6 +191,7 @@ pub(super) const KNOWN_SECRET_FILES: &[SecretFile] = &[
     secret_file(".config/k3d", "k3d, kubeconfig"),
     secret_file(".config/k9s", "k9s"),
     secret_file(".config/argocd", "Argo CD CLI"),
+    secret_file(".argocd", "Argo CD CLI").with_programs(&["argocd"]),
     secret_file(".talos", "talosctl, configuration"),
     secret_file(".rancher", "Rancher CLI"),
     secret_file(".vault-token", "Vault, token helper"),
@@ -185,9 +204,14 @@ pub(super) const KNOWN_SECRET_FILES: &[SecretFile] = &[
     secret_file(".ansible/vault_password", "Ansible, vault password file"),
     secret_file(".vault_pass", "Ansible, vault password file"),
     secret_file(".vault_pass.txt", "Ansible, vault password file"),
+    secret_file(".ansible_vault_pass", "Ansible, vault password file"),
+    secret_file(".ansible_vault_password", "Ansible, vault password file"),
     secret_file(".chef", "knife, Chef"),
     secret_file(".puppetlabs/etc/puppet/ssl", "Puppet"),
     secret_file(".ssh", "ssh(1)"),
+    secret_file(".putty", "PuTTY, sessions, keys and host keys"),
+    secret_file(".curlrc", "curl(1), user and header").with_programs(&["curl"]).in_home_only(),
+    secret_file(".wgetrc", "wget(1), user and password").with_programs(&["wget"]).in_home_only(),
     secret_file(".gnupg", "gpg(1)"),
     secret_file(".password-store", "pass(1)"),
     secret_file(".pki", "PKCS #12, NSS databases"),
@@ -224,6 +248,10 @@ pub(super) const KNOWN_SECRET_FILES: &[SecretFile] = &[
     secret_file(".Xauthority", "xauth(1), ICEauthority"),
     secret_file(".ICEauthority", "xauth(1), ICEauthority"),
     secret_file(".config/pulse/cookie", "PulseAudio cookie"),
+    secret_file(".jupyter/jupyter_server_config.json", "Jupyter Server, security")
+        .with_programs(&["jupyter", "jupyter-lab", "jupyter-notebook", "jupyter-server"]),
+    secret_file(".jupyter/jupyter_notebook_config.json", "Jupyter Server, security")
+        .with_programs(&["jupyter", "jupyter-lab", "jupyter-notebook", "jupyter-server"]),
     secret_file(".pgpass", "PostgreSQL, password file"),
     secret_file(".config/pgcli", "PostgreSQL, password file"),
     secret_file(".pg_service.conf", "PostgreSQL, password file"),
@@ -509,11 +537,15 @@ pub(super) const KNOWN_SECRET_FILES: &[SecretFile] = &[
 ];
 
 const fn secret_file(path: &'static str, source: &'static str) -> SecretFile {
-    SecretFile { path, programs: &[], source }
+    SecretFile { path, programs: &[], in_home_only: false, source }
 }
 
 impl SecretFile {
     const fn with_programs(self, programs: &'static [&'static str]) -> Self {
         Self { programs, ..self }
+    }
+
+    const fn in_home_only(self) -> Self {
+        Self { in_home_only: true, ..self }
     }
 }

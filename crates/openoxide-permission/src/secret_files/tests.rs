@@ -46,6 +46,38 @@ fn secrets_are_known_in_any_directory() {
     }
 }
 
+/// An attacker read these in the sandbox: the names that the documentation of the programs gives.
+#[test]
+fn files_with_credentials_of_less_common_programs_are_hidden() {
+    let hidden = hidden_secret_paths(&user(&path("/home/ann")), None);
+    for file in [
+        ".yarnrc.yml",
+        ".argocd/config",
+        ".tsh/keys/proxy.example/ann",
+        ".ovh.conf",
+        ".config/dart/pub-credentials.json",
+        ".okta/okta.yaml",
+        ".sbt/1.0/credentials.sbt",
+        ".arcrc",
+        ".config/lab/lab.toml",
+        ".putty/sessions/x",
+        ".ansible_vault_pass",
+        ".lein/credentials.clj.gpg",
+        ".jupyter/jupyter_server_config.json",
+        ".hgrc",
+        ".wgetrc",
+        ".curlrc",
+        ".config/fabric/.env",
+    ] {
+        let file = path("/home/ann").join(file);
+        assert!(hidden.iter().any(|place| file.strip_prefix(place).is_some()), "{file}");
+    }
+    for other in ["/p/.yarnrc.yml", "/p/.curlrc", "/p/.wgetrc", "/p/.hgrc"] {
+        assert!(!is_secret(&path(other)), "{other}");
+    }
+    assert!(is_secret(&path("/h/.tsh/keys/x")) && is_secret(&path("/h/.arcrc")));
+}
+
 fn user(home: &AbsPath) -> HomeDirectories {
     HomeDirectories { homes: vec![home.clone()], relocated: Vec::new() }
 }
@@ -72,8 +104,11 @@ fn secrets_of_both_homes_and_of_named_directories_are_hidden() {
 #[test]
 fn every_hidden_path_is_a_secret() {
     let home = path("/home/ann");
+    let in_home_only = |path: &AbsPath| {
+        KNOWN_SECRET_FILES.iter().any(|file| file.in_home_only && home.join(file.path) == *path)
+    };
     for hidden in hidden_secret_paths(&user(&home), None) {
-        assert!(is_secret(&hidden), "{hidden}");
+        assert!(is_secret(&hidden) || in_home_only(&hidden), "{hidden}");
         assert!(is_secret(&hidden.join("x")) || hidden.parent() == Some(home.clone()), "{hidden}");
     }
 }
