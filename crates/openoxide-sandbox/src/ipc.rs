@@ -10,7 +10,7 @@ mod progress;
 mod readiness;
 
 pub(crate) use caller_message::{CallerMessage, SupervisorMessage};
-pub(crate) use init_message::InitMessage;
+pub(crate) use init_message::{InitMessage, ListenRequest};
 pub(crate) use message_socket::MessageSocket;
 pub(crate) use progress::{ProgressEvent, ProgressReader, ProgressWriter, create_pipe};
 pub(crate) use readiness::is_readable;

@@ -33,11 +33,12 @@ mod socket_diag;
 pub(crate) mod tests;
 mod verdict;
 
+pub(crate) use address_pool::is_own_address;
 pub(crate) use broker::ConnectionBroker;
 pub(crate) use concurrency_limit::ConcurrencyLimit;
 pub(crate) use connection::ReachableHosts;
 pub(crate) use listening_ports::ListeningPorts;
-pub(crate) use namespace_setup::is_allowed_stream;
+pub(crate) use namespace_setup::{FIRST_UNPRIVILEGED_PORT, is_allowed_stream};
 pub(crate) use port_forwarder::{InnerSockets, PortForwarder};
 pub(crate) use published_listeners::PublishedListener;
 pub(crate) use reviewer::{NetworkReviewer, ReviewedConnection};

@@ -15,6 +15,7 @@ mod host_placeholders;
 mod limit_report;
 mod output_tail;
 mod placeholder_directories;
+mod port_capture;
 mod post_run_scan;
 mod refused_calls;
 mod repeated_hooks;
@@ -34,7 +35,9 @@ mod terminal_relay;
 #[cfg(test)]
 pub(crate) use placeholder_directories::PlaceholderDirectories;
 #[cfg(test)]
-pub(crate) use seccomp_notify::{PortCapture, SyscallContext};
+pub(crate) use port_capture::PortCapture;
+#[cfg(test)]
+pub(crate) use seccomp_notify::SyscallContext;
 pub use supervision::{supervise, supervise_with_backend};
 pub use supervisor_process::{
     ConfinedRun, RunCanceller, RuntimeReviewer, run_confined, supervisor_main,

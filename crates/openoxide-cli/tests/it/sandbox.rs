@@ -16,6 +16,7 @@ mod large_projects;
 mod leftovers;
 mod limits;
 mod live;
+mod localhost;
 mod nested;
 mod ports;
 mod private_caches;

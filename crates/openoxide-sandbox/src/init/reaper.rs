@@ -15,7 +15,7 @@ use rustix::{
 use crate::{
     init::remount::RemountState,
     interface::CommandOutcome,
-    ipc::{InitMessage, MessageSocket, ProgressEvent, ProgressWriter},
+    ipc::{InitMessage, ListenRequest, MessageSocket, ProgressEvent, ProgressWriter},
     network::namespace_setup,
     sys,
 };
@@ -116,8 +116,8 @@ impl InitProcess<'_> {
                 }
                 true
             }
-            Ok(Some((InitMessage::Listen(port), _))) => {
-                listen_on_port(port, self.socket);
+            Ok(Some((InitMessage::Listen(request), _))) => {
+                listen(request, self.socket);
                 true
             }
             Ok(Some((InitMessage::CreateSocketPair, _))) => {
@@ -144,12 +144,18 @@ fn outcome_from_status(status: WaitStatus) -> CommandOutcome {
     }
 }
 
-/// Listens on another port, and sends the sockets to the supervisor. The list is empty if that is
-/// not possible.
-fn listen_on_port(port: u16, wire: &MessageSocket) {
-    let listeners: Vec<OwnedFd> = namespace_setup::listen(port).unwrap_or_default();
+/// Listens as requested, and sends the sockets to the supervisor. The list is empty if that is not
+/// possible.
+fn listen(request: ListenRequest, wire: &MessageSocket) {
+    let listeners = match request {
+        ListenRequest::Port(port) => namespace_setup::listen(port),
+        ListenRequest::Address(address) => {
+            namespace_setup::listen_for_redirects(address).map(|one| vec![one])
+        }
+    };
+    let message = InitMessage::Listeners { request: Some(request) };
     // If the supervisor is gone, this is noticed next.
-    drop(wire.send(&InitMessage::Listeners { port: Some(port) }, &listeners));
+    drop(wire.send(&message, &listeners.unwrap_or_default()));
 }
 
 /// Creates two connected sockets that keep the boundaries of messages, and sends them to the

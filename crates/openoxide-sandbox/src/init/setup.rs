@@ -81,12 +81,11 @@ fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, Sandbo
 /// Sets up the network, and sends the supervisor the descriptors that it needs.
 fn set_up_network(launch: &LaunchConfig, wire: &MessageSocket) -> io::Result<()> {
     wire.send(&InitMessage::Diagnostics, &[open_diagnostics()?])?;
-    let reserved = launch.published_ports.iter().map(|published| published.port()).collect();
     let network = &launch.profile.network;
-    let listeners = namespace_setup::prepare(network, launch.has_reviewer, &reserved)?;
+    let listeners = namespace_setup::prepare(network, launch.has_reviewer)?;
     if listeners.is_empty() {
         return Ok(());
     }
     namespace_setup::mount_resolv_conf()?;
-    wire.send(&InitMessage::Listeners { port: None }, &listeners)
+    wire.send(&InitMessage::Listeners { request: None }, &listeners)
 }

@@ -18,8 +18,8 @@ use rustix::{
 use crate::{
     init::{init_context::InitContext, landlock, program_terminal},
     interface::{CommandOutcome, LaunchConfig, ResourceLimits, SandboxError, SetupContext as _},
-    ipc::{InitMessage, ProgressEvent, ProgressWriter},
-    network::is_allowed_stream,
+    ipc::{InitMessage, MessageSocket, ProgressEvent, ProgressWriter},
+    network::{is_allowed_stream, namespace_setup},
     resource_limits::ResourceShares,
     seccomp::{self, FilterOptions, NotifiedChanges},
     sys,
@@ -72,9 +72,26 @@ fn prepare(world: &InitContext<'_>, terminal: Option<&CStr>) -> Result<(), Sandb
     let has_placeholders = !mount_plan.placeholder_directories.is_empty();
     let listener = install_filter(launch.reviews_file_changes, has_placeholders)
         .with_step(|| describe_filter_step(launch.reviews_file_changes))?;
+    if listener.is_none() {
+        listen_without_notifications(launch, wire).with_step(|| "making a network".to_owned())?;
+    }
     let listener: Vec<_> = listener.into_iter().collect();
     let said = wire.send(&InitMessage::RestrictionsApplied { landlock }, &listener);
     said.with_step(|| "reporting to the supervisor".to_owned())
+}
+
+/// Listens on the ports that rules name, if no listener can be added later.
+fn listen_without_notifications(launch: &LaunchConfig, wire: &MessageSocket) -> io::Result<()> {
+    let reserved = launch.published_ports.iter().map(|published| published.port()).collect();
+    let listeners = namespace_setup::listen_without_notifications(
+        &launch.profile.network,
+        launch.has_reviewer,
+        &reserved,
+    )?;
+    if listeners.is_empty() {
+        return Ok(());
+    }
+    wire.send(&InitMessage::Listeners { request: None }, &listeners)
 }
 
 /// Checks that the program may have the standard streams. It gets them as they were outside of the

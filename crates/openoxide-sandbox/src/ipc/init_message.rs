@@ -1,10 +1,19 @@
 //! The messages between the supervisor and the first process inside.
 
-use std::path::PathBuf;
+use std::{net::IpAddr, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::interface::CommandOutcome;
+
+/// A request to listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ListenRequest {
+    /// On this port of all addresses.
+    Port(u16),
+    /// At this address, on a port that programs rarely use.
+    Address(IpAddr),
+}
 
 /// A message between the supervisor and the init process. Descriptors are sent with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,8 +27,8 @@ pub(crate) enum InitMessage {
     },
     /// From inside: the sockets that accept connections.
     Listeners {
-        /// The requested port, or `None` for the listeners that always exist.
-        port: Option<u16>,
+        /// The request, or `None` for the listeners that always exist.
+        request: Option<ListenRequest>,
     },
     /// From inside: a socket to the kernel's list of the sockets inside.
     Diagnostics,
@@ -35,8 +44,8 @@ pub(crate) enum InitMessage {
     },
     /// From inside: an empty directory was created where a protected path had disappeared.
     PlaceholderCreated(PathBuf),
-    /// From outside: programs want to connect to this port. The answer is `Listeners`.
-    Listen(u16),
+    /// From outside: programs want to connect to another host. The answer is `Listeners`.
+    Listen(ListenRequest),
     /// From outside: create two connected sockets. The answer is `SocketPair`.
     CreateSocketPair,
     /// From inside: two connected sockets, or none if they could not be created.

@@ -62,6 +62,11 @@ pub(super) fn device_addresses() -> (Ipv4Addr, Ipv6Addr) {
     addresses_from_number(DEVICE_NUMBER)
 }
 
+/// Returns whether an address is one of the sandbox itself: of the loopback, or of its device.
+pub(crate) fn is_own_address(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback() || number_from_address(address) == Some(DEVICE_NUMBER)
+}
+
 /// Returns whether an address belongs to the pool. Such an address represents a name or nothing,
 /// and is never a target itself.
 pub(super) fn is_pool_address(address: IpAddr) -> bool {

@@ -2,10 +2,10 @@
 //! it.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     io::{self, Read as _, Write as _},
-    net::{TcpListener, TcpStream, UdpSocket},
+    net::{SocketAddr, TcpListener, TcpStream, UdpSocket},
     os::fd::OwnedFd,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
@@ -22,7 +22,7 @@ use crate::{
         connection::{ConnectionHandler, ReachableHosts},
         dns,
         host_network::{HostNetwork, SystemNetwork},
-        listener_set::ListenerSet,
+        listener_set::{BrokerListener, ListenerSet},
         namespace_setup::DNS_PORT,
         reviewer::{NetworkReviewer, ReviewedConnection},
     },
@@ -49,7 +49,7 @@ const STACK_BYTES: usize = 512 * 1024;
 pub(crate) struct ConnectionBroker {
     listeners: Arc<ListenerSet>,
     ports: Mutex<BTreeSet<u16>>,
-    reserved_ports: Mutex<BTreeSet<u16>>,
+    redirects: Mutex<BTreeMap<SocketAddr, SocketAddr>>,
     handler: Arc<ConnectionHandler>,
 }
 
@@ -89,14 +89,18 @@ impl ConnectionBroker {
         let broker = Self {
             listeners: listening,
             ports: Mutex::default(),
-            reserved_ports: Mutex::default(),
+            redirects: Mutex::default(),
             handler: rules,
         };
         broker.add_listeners(listeners)?;
         let (listening, rules) = (Arc::clone(&broker.listeners), Arc::clone(&broker.handler));
         let slots = ConcurrencyLimit::new(MAX_CONNECTIONS);
         spawn_thread(move || {
-            listening.accept(|stream| serve_connection(&rules, stream, slots.acquire()));
+            listening.accept(|stream, to| {
+                if let Some(to) = to {
+                    serve_connection(&rules, stream, to, slots.acquire());
+                }
+            });
         })?;
         Ok(broker)
     }
@@ -110,7 +114,7 @@ impl ConnectionBroker {
             if socket_type(&socket)? == SocketType::STREAM {
                 let listener = TcpListener::from(socket);
                 self.lock_ports().insert(listener.local_addr()?.port());
-                self.listeners.add(listener);
+                self.listeners.add(BrokerListener { listener, target: None });
             } else {
                 let rules = Arc::clone(&self.handler);
                 spawn_thread(move || serve_dns_packets(&UdpSocket::from(socket), &rules.pool))?;
@@ -119,28 +123,50 @@ impl ConnectionBroker {
         Ok(())
     }
 
-    /// Leaves a port to the programs inside, so that they can listen there. Connections to other
-    /// hosts at this port do not arrive here.
-    pub(crate) fn reserve_port(&self, port: u16) {
-        self.lock_reserved_ports().insert(port);
+    /// Adds a socket that [`listen_for_redirects`](super::namespace_setup::listen_for_redirects)
+    /// created inside. Its connections are meant for `target`. Returns its address.
+    ///
+    /// # Errors
+    /// Returns an error if it is not a socket with an address.
+    pub(crate) fn add_redirect(
+        &self,
+        target: SocketAddr,
+        listener: OwnedFd,
+    ) -> io::Result<SocketAddr> {
+        let listener = TcpListener::from(listener);
+        let address = listener.local_addr()?;
+        self.listeners.add(BrokerListener { listener, target: Some(target) });
+        self.lock_redirects().insert(target, address);
+        Ok(address)
     }
 
-    /// Returns whether a port is left to the programs inside.
-    pub(crate) fn is_reserved(&self, port: u16) -> bool {
-        self.lock_reserved_ports().contains(&port)
+    /// Returns the address at which connections for `target` arrive here, if there is one.
+    pub(crate) fn redirect(&self, target: SocketAddr) -> Option<SocketAddr> {
+        self.lock_redirects().get(&target).copied()
     }
 
-    /// Returns whether connections to a port arrive here.
+    /// Returns whether connections to a port of any address arrive here.
     pub(crate) fn is_listening_on(&self, port: u16) -> bool {
         self.lock_ports().contains(&port)
+    }
+
+    /// Returns whether connections to a port of some address arrive here.
+    pub(crate) fn uses_port(&self, port: u16) -> bool {
+        self.is_listening_on(port) || self.lock_redirects().values().any(|to| to.port() == port)
+    }
+
+    /// Returns whether a rule allows connections to an address of the host's loopback, and a
+    /// program of the host accepts them.
+    pub(crate) fn leads_to_host(&self, to: SocketAddr) -> bool {
+        self.handler.leads_to_host(to)
     }
 
     fn lock_ports(&self) -> MutexGuard<'_, BTreeSet<u16>> {
         self.ports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_reserved_ports(&self) -> MutexGuard<'_, BTreeSet<u16>> {
-        self.reserved_ports.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_redirects(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, SocketAddr>> {
+        self.redirects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the denials so far, in order and without duplicates.
@@ -161,14 +187,19 @@ impl Drop for ConnectionBroker {
     }
 }
 
-/// Serves one connection on a separate thread.
-fn serve_connection(rules: &Arc<ConnectionHandler>, stream: TcpStream, slot: ConcurrencySlot) {
+/// Serves one connection to this address on a separate thread.
+fn serve_connection(
+    rules: &Arc<ConnectionHandler>,
+    stream: TcpStream,
+    to: SocketAddr,
+    slot: ConcurrencySlot,
+) {
     let rules = Arc::clone(rules);
     let serving = move || {
-        if stream.local_addr().is_ok_and(|to| to.port() == DNS_PORT) {
+        if to.port() == DNS_PORT {
             drop(serve_dns_stream(&stream, &rules.pool));
         } else {
-            rules.handle(&stream);
+            rules.handle(&stream, to);
         }
         drop(slot);
     };

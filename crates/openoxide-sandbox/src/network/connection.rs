@@ -53,13 +53,23 @@ pub(super) struct ConnectionHandler {
 struct ForbiddenAddress(Option<RefusedAddress>);
 
 impl ConnectionHandler {
-    /// Makes the connection that `inside` is meant for and forwards it until its end, or resets it.
-    pub(super) fn handle(&self, inside: &TcpStream) {
-        let made = inside.local_addr().ok().and_then(|to| self.connect_if_allowed(to));
-        match made {
+    /// Connects to the address that `inside` is meant for and forwards the connection until its
+    /// end, or resets it.
+    pub(super) fn handle(&self, inside: &TcpStream, to: SocketAddr) {
+        match self.connect_if_allowed(to) {
             Some(outside) => forward_both_ways(inside, &outside),
             None => set_reset_on_close(inside),
         }
+    }
+
+    /// Returns whether a rule allows connections to this address of the host's loopback, and a
+    /// program of the host accepts them.
+    pub(super) fn leads_to_host(&self, to: SocketAddr) -> bool {
+        let address = canonical_address(to.ip());
+        let accepts = |one| self.host_network.is_listening(SocketAddr::new(one, to.port()));
+        address.is_loopback()
+            && has_address_rule(&self.hosts.network, address, to.port())
+            && loopback_addresses(address).into_iter().any(accepts)
     }
 
     fn connect_if_allowed(&self, to: SocketAddr) -> Option<TcpStream> {

@@ -34,9 +34,15 @@ const NAME_SERVERS: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 0, 53), Ipv4Addr::LOC
 /// The content of `resolv.conf`, without a search list and with `ndots:0`. A name is used
 /// unchanged, and no domain is appended first.
 const RESOLV_CONF: &str = "nameserver 127.0.0.53\noptions ndots:0\n";
-/// The ports of ssh, DNS, http, https and git. Confined programs rarely need to listen on these,
-/// and could not listen below 1024.
-const COMMON_PORTS: [u16; 5] = [22, DNS_PORT, 80, 443, 9418];
+/// The first port that confined programs can listen on.
+pub(crate) const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
+/// The ports of ssh, DNS, http and https. Confined programs cannot listen on these.
+const COMMON_PORTS: [u16; 4] = [22, DNS_PORT, 80, 443];
+/// The port of git, which is one of the ports with a listener if there are no notifications.
+const GIT_PORT: u16 = 9418;
+/// The first port of those that redirected connections lead to. The kernel assigns none of them,
+/// and few programs listen there.
+const FIRST_REDIRECT_PORT: u16 = 61_000;
 /// The maximum number of ports of rules that have a listener from the start. The sockets are sent
 /// to the supervisor in one message.
 const MAX_RULE_PORTS: usize = 24;
@@ -48,31 +54,66 @@ const BACKLOG: i32 = 256;
 ///
 /// The loopback works. If any host can be reached, every address becomes local, and the sockets for
 /// the [`ConnectionBroker`](super::ConnectionBroker) are returned: the name service, and a listener
-/// for every port that is common or that a rule names, except for ports that are left to programs
-/// inside (`reserved`). These sockets are the only way out of this namespace.
+/// for every privileged port that is common or that a rule names. These sockets and those that the
+/// supervisor requests later are the only way out of this namespace.
 ///
 /// # Errors
 /// Returns an error if the kernel refused a request. Anything that was set up until then disappears
 /// with the namespace.
-pub(crate) fn prepare(
+pub(crate) fn prepare(network: &NetworkAccess, ask: bool) -> io::Result<Vec<OwnedFd>> {
+    if *network == NetworkAccess::On {
+        return Ok(Vec::new());
+    }
+    let route = RouteSocket::open()?;
+    route.set_loopback_up()?;
+    if !has_other_hosts(network, ask) {
+        return Ok(Vec::new());
+    }
+    make_addresses_local(&route)?;
+    let mut sockets = Vec::new();
+    for address in NAME_SERVERS {
+        sockets.push(bind_socket(SocketType::DGRAM, SocketAddr::new(address.into(), DNS_PORT))?);
+    }
+    let named = named_ports(network).filter(|port| *port < FIRST_UNPRIVILEGED_PORT);
+    sockets.extend(listen_on_ports(named.chain(COMMON_PORTS).collect())?);
+    Ok(sockets)
+}
+
+/// Listens on the other ports that rules name, except for those that are left to programs inside
+/// (`reserved`). This is needed if connections cause no notifications, because no listener can be
+/// added then.
+///
+/// # Errors
+/// Returns an error if the kernel refused a request.
+pub(crate) fn listen_without_notifications(
     network: &NetworkAccess,
     ask: bool,
     reserved: &BTreeSet<u16>,
 ) -> io::Result<Vec<OwnedFd>> {
-    let (hosts, any) = match network {
-        NetworkAccess::On => return Ok(Vec::new()),
-        NetworkAccess::Off => (None, false),
-        NetworkAccess::Internet => (None, true),
-        NetworkAccess::Hosts(hosts) => (Some(hosts), !hosts.is_empty()),
-    };
-    let route = RouteSocket::open()?;
-    route.set_loopback_up()?;
-    if !ask && !any {
+    if *network == NetworkAccess::On || !has_other_hosts(network, ask) {
         return Ok(Vec::new());
     }
-    make_addresses_local(&route)?;
-    let named = hosts.into_iter().flatten().filter_map(HostPort::port);
-    open_sockets(named, reserved)
+    let named = named_ports(network).chain([GIT_PORT]);
+    let named = named.filter(|port| *port >= FIRST_UNPRIVILEGED_PORT && !reserved.contains(port));
+    listen_on_ports(named.collect())
+}
+
+/// Returns whether a program can connect to any host, or can wait for an answer about one.
+fn has_other_hosts(network: &NetworkAccess, ask: bool) -> bool {
+    match network {
+        NetworkAccess::On | NetworkAccess::Internet => true,
+        NetworkAccess::Off => ask,
+        NetworkAccess::Hosts(hosts) => ask || !hosts.is_empty(),
+    }
+}
+
+/// Returns the ports that rules name.
+fn named_ports(network: &NetworkAccess) -> impl Iterator<Item = u16> {
+    let hosts = match network {
+        NetworkAccess::Hosts(hosts) => Some(hosts),
+        _ => None,
+    };
+    hosts.into_iter().flatten().filter_map(HostPort::port).filter(|port| *port != 0)
 }
 
 /// Makes every address local to this machine. A machine without IPv6 gets only IPv4.
@@ -85,19 +126,10 @@ fn make_addresses_local(route: &RouteSocket) -> io::Result<()> {
     Ok(())
 }
 
-fn open_sockets(
-    named: impl Iterator<Item = u16>,
-    reserved: &BTreeSet<u16>,
-) -> io::Result<Vec<OwnedFd>> {
-    let named =
-        named.filter(|port| *port != 0).collect::<BTreeSet<_>>().into_iter().take(MAX_RULE_PORTS);
-    let ports: BTreeSet<_> = COMMON_PORTS.into_iter().chain(named).collect();
+fn listen_on_ports(ports: BTreeSet<u16>) -> io::Result<Vec<OwnedFd>> {
     let mut sockets = Vec::new();
-    for address in NAME_SERVERS {
-        sockets.push(bind_socket(SocketType::DGRAM, SocketAddr::new(address.into(), DNS_PORT))?);
-    }
-    for port in ports.difference(reserved) {
-        sockets.extend(listen(*port)?);
+    for port in ports.into_iter().take(MAX_RULE_PORTS) {
+        sockets.extend(listen(port)?);
     }
     Ok(sockets)
 }
@@ -118,6 +150,32 @@ pub(crate) fn listen(port: u16) -> io::Result<Vec<OwnedFd>> {
         start_listening(socket, BACKLOG)?;
     }
     Ok(sockets)
+}
+
+/// Listens at one address, on a port that programs rarely use. The supervisor connects the sockets
+/// of programs to it in place of another port of this address, so that programs can listen there.
+///
+/// # Errors
+/// Returns the error of the kernel.
+pub(crate) fn listen_for_redirects(address: IpAddr) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, true)?;
+        // Without it, the address must be one of a device.
+        sockopt::set_ipv6_freebind(&socket, true)?;
+    }
+    for port in (FIRST_REDIRECT_PORT..=u16::MAX).rev() {
+        match bind(&socket, &SocketAddr::new(address, port)) {
+            Err(Errno::ADDRINUSE) => {}
+            bound => {
+                bound?;
+                start_listening(&socket, BACKLOG)?;
+                return Ok(socket);
+            }
+        }
+    }
+    Err(io::ErrorKind::AddrInUse.into())
 }
 
 /// Opens sockets that can be connected to programs inside: one of each address family, if this

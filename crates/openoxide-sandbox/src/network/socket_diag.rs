@@ -1,8 +1,9 @@
-//! The Unix sockets in the file system that belong to the sandbox: those that were bound in its
-//! network namespace.
+//! The sockets that belong to the sandbox: Unix sockets in the file system that were bound in its
+//! network namespace, and TCP sockets that listen there.
 
 use std::{
     fs, io,
+    net::{IpAddr, SocketAddr},
     os::fd::{AsFd as _, AsRawFd as _, OwnedFd},
     sync::{Mutex, PoisonError},
 };
@@ -19,8 +20,10 @@ use rustix::{
 use crate::{network::netlink::build_message, seccomp::PendingSyscall, sys};
 
 const BY_FAMILY: u16 = 20;
+const ERROR: u16 = 2;
 const DONE: u16 = 3;
-/// The flags of a request for all sockets.
+/// The flags of a request for one socket, and for all.
+const REQUEST_ONE: u16 = 0x1;
 const REQUEST_ALL: u16 = 0x301;
 /// The maximum size of one answer of the kernel.
 const ANSWER_BUFFER_BYTES: usize = 64 * 1024;
@@ -81,6 +84,12 @@ impl SandboxSockets {
         let identity = read_file_id(file, call).ok_or(Errno::ACCESS)?;
         Ok(self.sandbox_list.has_listener(identity)? && !self.host_list.has_listener(identity)?)
     }
+
+    /// Returns whether a socket inside would accept a TCP connection to this address. It can also be
+    /// one of the supervisor.
+    pub(crate) fn has_tcp_listener(&self, at: SocketAddr) -> Result<bool, Errno> {
+        self.sandbox_list.has_tcp_listener(at)
+    }
 }
 
 /// Returns the identity that the diagnostics use for a file. The device from stat(2) is different
@@ -105,11 +114,19 @@ fn mount_device(mounts: &str, mount: &str) -> Option<u32> {
 
 /// The kernel's list of one network namespace, and the number of requests so far.
 #[derive(Debug)]
-struct SocketDiagnostics(Mutex<(OwnedFd, u32)>);
+pub(super) struct SocketDiagnostics(Mutex<(OwnedFd, u32)>);
 
 impl SocketDiagnostics {
     fn new(socket: OwnedFd) -> Self {
         Self(Mutex::new((socket, 0)))
+    }
+
+    /// Opens the list of this process's network namespace.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`open_diagnostics`].
+    pub(super) fn open() -> io::Result<Self> {
+        Ok(Self::new(open_diagnostics()?))
     }
 
     /// Requests all listening Unix sockets, and returns whether one of them is bound at this file.
@@ -117,25 +134,80 @@ impl SocketDiagnostics {
         const UNIX: u32 = 1;
         const LISTENING: u32 = 1 << 10;
         const FILES: u32 = 2;
+        let body = [UNIX, LISTENING, 0, FILES, 0, 0].map(u32::to_ne_bytes).concat();
+        let mut found = false;
+        self.request(REQUEST_ALL, &body, |kind, body| match kind {
+            BY_FAMILY => {
+                found |= is_bound_at(body, identity);
+                None
+            }
+            DONE => Some(Ok(())),
+            _ => Some(Err(Errno::ACCESS)),
+        })?;
+        Ok(found)
+    }
+
+    /// Requests the socket that would receive the first segment of a TCP connection to this
+    /// address, and returns whether there is one. The kernel searches for it as for a real segment.
+    pub(super) fn has_tcp_listener(&self, at: SocketAddr) -> Result<bool, Errno> {
+        const NO_SUCH_SOCKET: i32 = -libc::ENOENT;
+        self.request(REQUEST_ONE, &tcp_request(at), |kind, body| match kind {
+            BY_FAMILY => Some(Ok(true)),
+            ERROR if read_u32(body, 0) == Some(NO_SUCH_SOCKET.cast_unsigned()) => Some(Ok(false)),
+            _ => Some(Err(Errno::ACCESS)),
+        })
+    }
+
+    /// Sends a request, and passes each message of the answer to `each`, with its kind and its body,
+    /// until that returns the result.
+    fn request<T>(
+        &self,
+        flags: u16,
+        body: &[u8],
+        mut each: impl FnMut(u16, &[u8]) -> Option<Result<T, Errno>>,
+    ) -> Result<T, Errno> {
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (socket, asked) = &mut *list;
         *asked = asked.wrapping_add(1);
-        let body = [UNIX, LISTENING, 0, FILES, 0, 0].map(u32::to_ne_bytes).concat();
-        send(&*socket, &build_message(BY_FAMILY, REQUEST_ALL, *asked, &body), SendFlags::empty())?;
-        let (mut found, mut answer) = (false, vec![0; ANSWER_BUFFER_BYTES]);
+        send(&*socket, &build_message(BY_FAMILY, flags, *asked, body), SendFlags::empty())?;
+        let mut answer = vec![0; ANSWER_BUFFER_BYTES];
         loop {
             let (length, _) = recv(&*socket, answer.as_mut_slice(), RecvFlags::empty())?;
             let messages = NetlinkMessages(answer.get(..length).unwrap_or_default());
             // The rest of the answer to an earlier request that failed is ignored.
             for (kind, _, body) in messages.filter(|(_, number, _)| number == asked) {
-                match kind {
-                    BY_FAMILY => found |= is_bound_at(body, identity),
-                    DONE => return Ok(found),
-                    _ => return Err(Errno::ACCESS),
+                if let Some(result) = each(kind, body) {
+                    return result;
                 }
             }
         }
     }
+}
+
+/// Builds a `struct inet_diag_req_v2` for the socket that accepts connections to this address, over
+/// the loopback device and from no address in particular.
+fn tcp_request(to: SocketAddr) -> Vec<u8> {
+    const TCP: u8 = 6;
+    const LOOPBACK: u32 = 1;
+    const ANY_COOKIE: [u8; 8] = [0xff; 8];
+    let address = to.ip().to_canonical();
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let mut octets = [0; 16];
+    let own = match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    };
+    octets.iter_mut().zip(own).for_each(|(octet, own)| *octet = own);
+    let family = u8::try_from(family.as_raw()).unwrap_or_default();
+    let mut body = vec![family, TCP, 0, 0];
+    body.extend(u32::MAX.to_ne_bytes());
+    body.extend(to.port().to_be_bytes());
+    body.extend([0; 2]);
+    body.extend(octets);
+    body.extend([0; 16]);
+    body.extend(LOOPBACK.to_ne_bytes());
+    body.extend(ANY_COOKIE);
+    body
 }
 
 /// Returns whether a socket (`struct unix_diag_msg` and its attributes) is bound at this file.

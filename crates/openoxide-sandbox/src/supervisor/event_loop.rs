@@ -18,7 +18,7 @@ use rustix::{
 use crate::{
     backend::{EnforcementPlan, HostFeatures, LandlockVersion, MissingFeature, SandboxBackend},
     interface::{CommandOutcome, LaunchConfig, SandboxError, SandboxReport, SetupContext as _},
-    ipc::{InitMessage, MessageSocket, is_readable},
+    ipc::{InitMessage, ListenRequest, MessageSocket, is_readable},
     network::{
         ConnectionBroker, InnerSockets, ListeningPorts, NetworkReviewer, PortForwarder,
         PublishedListener, ReachableHosts, SandboxSockets,
@@ -28,9 +28,10 @@ use crate::{
         denial::{self, DenialChecker, DetectedDenials, resolve_accessible},
         output_tail::OutputTail,
         placeholder_directories::PlaceholderDirectories,
+        port_capture::PortCapture,
         request_handler,
         review_relay::ReviewRelay,
-        seccomp_notify::{self, PortCapture, SyscallContext},
+        seccomp_notify::{self, SyscallContext},
         socket_pairs::SocketPairs,
         terminal_relay::TerminalRelay,
     },
@@ -69,7 +70,7 @@ pub(super) struct SupervisorLoop<'a> {
     diagnostics: Option<OwnedFd>,
     private_configs: Option<OwnedFd>,
     broker: Option<Arc<ConnectionBroker>>,
-    listener_sender: Option<mpsc::Sender<(u16, Vec<OwnedFd>)>>,
+    listener_sender: Option<mpsc::Sender<(ListenRequest, Vec<OwnedFd>)>>,
     pair_sender: Option<mpsc::Sender<Vec<OwnedFd>>>,
     denials: Arc<DenialLog>,
     listening_ports: Arc<ListeningPorts>,
@@ -95,7 +96,7 @@ impl InnerSockets for SocketRequester {
     }
 
     fn is_forwardable(&self, port: u16) -> bool {
-        !self.broker.as_ref().is_some_and(|broker| broker.is_listening_on(port))
+        !self.broker.as_ref().is_some_and(|broker| broker.uses_port(port))
     }
 }
 
@@ -272,10 +273,10 @@ impl<'a> SupervisorLoop<'a> {
             }
             InitMessage::Diagnostics => self.diagnostics = first.last(),
             InitMessage::PrivateConfigs => self.private_configs = first.last(),
-            InitMessage::Listeners { port: Some(port) } => {
-                self.deliver_listeners(port, first.collect());
+            InitMessage::Listeners { request: Some(request) } => {
+                self.deliver_listeners(request, first.collect());
             }
-            InitMessage::Listeners { port: None } => {
+            InitMessage::Listeners { request: None } => {
                 self.start_broker(first.collect())
                     .with_step(|| "accepting connections".to_owned())?;
             }
@@ -307,8 +308,8 @@ impl<'a> SupervisorLoop<'a> {
     }
 
     /// Delivers the requested listeners. The thread that requested them may have given up by now.
-    fn deliver_listeners(&self, port: u16, listeners: Vec<OwnedFd>) {
-        drop(self.listener_sender.as_ref().map(|more| more.send((port, listeners))));
+    fn deliver_listeners(&self, request: ListenRequest, listeners: Vec<OwnedFd>) {
+        drop(self.listener_sender.as_ref().map(|more| more.send((request, listeners))));
     }
 
     /// Delivers the requested pair of sockets.
@@ -316,8 +317,11 @@ impl<'a> SupervisorLoop<'a> {
         drop(self.pair_sender.as_ref().map(|more| more.send(pair)));
     }
 
-    /// Starts the broker with the permanent listeners.
+    /// Starts the broker with the permanent listeners, or adds further ones to it.
     fn start_broker(&mut self, listeners: Vec<OwnedFd>) -> io::Result<()> {
+        if let Some(broker) = &self.broker {
+            return broker.add_listeners(listeners);
+        }
         let questions = self.reviews.as_ref().filter(|_| self.launch.has_reviewer);
         let reviewer = questions.map(|questions| {
             let reviewer: Box<dyn NetworkReviewer> = Box::new(questions.create_client());
@@ -328,7 +332,6 @@ impl<'a> SupervisorLoop<'a> {
             private_hosts: self.launch.private_hosts.clone(),
         };
         let broker = ConnectionBroker::start(listeners, hosts, reviewer)?;
-        self.launch.published_ports.iter().for_each(|one| broker.reserve_port(one.port()));
         self.broker = Some(Arc::new(broker));
         Ok(())
     }
@@ -382,22 +385,21 @@ impl<'a> SupervisorLoop<'a> {
             .map(drop)
     }
 
-    /// Creates a capture that makes the first process listen on the ports that programs want to
-    /// connect to.
+    /// Creates a capture that makes the first process listen where programs want to connect to.
     fn create_capture(&mut self, broker: Arc<ConnectionBroker>) -> PortCapture {
         let (more, asked) = mpsc::channel();
         self.listener_sender = Some(more);
         let (wire, asked) = (Arc::clone(&self.socket), Mutex::new(asked));
-        PortCapture::new(broker, move |port| {
+        PortCapture::new(broker, move |request| {
             let asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
-            wire.send(&InitMessage::Listen(port), &[])?;
+            wire.send(&InitMessage::Listen(request), &[])?;
             // Late answers to earlier requests are ignored.
             loop {
                 match asked.recv_timeout(LISTEN_TIMEOUT).map_err(io::Error::other)? {
-                    (of, none) if of == port && none.is_empty() => {
+                    (of, none) if of == request && none.is_empty() => {
                         return Err(io::ErrorKind::AddrInUse.into());
                     }
-                    (of, listeners) if of == port => return Ok(listeners),
+                    (of, listeners) if of == request => return Ok(listeners),
                     _ => {}
                 }
             }

@@ -8,10 +8,9 @@
 //! the host can be reached through a socket of any network namespace.
 
 use std::{
-    io,
     net::SocketAddr,
     os::fd::{AsFd as _, OwnedFd},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     thread,
 };
 
@@ -28,12 +27,13 @@ use crate::{
     file_requests::{FileRequest, FileRequestHandler, ResolvedEntry},
     host_sockets::HostSocketHandler,
     interface::{RefusedOperation, SandboxDenial},
-    network::{ConcurrencyLimit, ConnectionBroker, ListeningPorts, SandboxSockets},
+    network::{ConcurrencyLimit, ListeningPorts, SandboxSockets},
     runtime_reviews::DenialLog,
     seccomp::{self, PendingSyscall, RemovedDirectory, SocketAddress, descriptor_path},
     supervisor::{
         directory_modes::{self, ModeError},
         placeholder_directories::PlaceholderDirectories,
+        port_capture::PortCapture,
         refused_calls,
         socket_pairs::SocketPairs,
     },
@@ -42,8 +42,6 @@ use crate::{
 
 /// The number of calls that are handled at the same time. Further calls wait to be received.
 const MAX_CONCURRENT_CALLS: usize = 128;
-/// The number of ports that are listened on because a program wanted to connect to them.
-const MAX_CAPTURED_PORTS: usize = 64;
 const STACK_BYTES: usize = 128 * 1024;
 
 /// The data that is needed to decide about calls.
@@ -79,13 +77,6 @@ enum SyscallTask {
     /// Answer the removal of a directory that may be a placeholder.
     RemoveDirectory(RemovedDirectory),
     Change(FileRequest<ResolvedEntry>),
-}
-
-/// The capture of connections at ports that have no listener yet.
-pub(crate) struct PortCapture {
-    broker: Arc<ConnectionBroker>,
-    listen: Box<dyn Fn(u16) -> io::Result<Vec<OwnedFd>> + Send + Sync>,
-    added: Mutex<usize>,
 }
 
 /// Answers calls until no process is left that could make one.
@@ -196,8 +187,7 @@ impl SyscallContext {
         }
         match (family, address) {
             (AddressFamily::INET | AddressFamily::INET6, SocketAddress::Internet(to)) => {
-                self.capture_connection(&socket, to)?;
-                connect(&socket, &to)
+                connect(&socket, &self.captured_address(&socket, to)?)
             }
             (AddressFamily::UNIX, SocketAddress::UnixPath(path)) => {
                 self.connect_path(call, &socket, &path)
@@ -215,29 +205,26 @@ impl SyscallContext {
         }
     }
 
-    /// Makes sure that a connection to another host reaches a listener, or records a denial if
-    /// there are no other hosts.
-    fn capture_connection(&self, socket: &OwnedFd, to: SocketAddr) -> Result<(), Errno> {
+    /// Returns the address to connect to: that of a listener if the connection leads out of the
+    /// sandbox, or the same address. Records a denial if there are no other hosts.
+    fn captured_address(&self, socket: &OwnedFd, to: SocketAddr) -> Result<SocketAddr, Errno> {
         let address = to.ip().to_canonical();
-        let elsewhere = !address.is_loopback() && !address.is_unspecified() && to.port() != 0;
-        match &self.capture {
-            _ if !elsewhere => Ok(()),
-            Some(capture) if socket_type(socket)? == SocketType::STREAM => {
-                capture.ensure_listener(to.port())
+        match (&self.capture, &self.sandbox_sockets) {
+            _ if to.port() == 0 => {}
+            (Some(capture), Some(sockets)) if socket_type(socket)? == SocketType::STREAM => {
+                return capture.captured_address(to, sockets);
             }
-            Some(_) => Ok(()),
-            None => {
-                // In a separate network namespace, the kernel refuses it.
-                if self.sandbox_sockets.is_some() {
-                    self.record_denial(SandboxDenial::Connect {
-                        host: address.to_string(),
-                        port: to.port(),
-                        address: None,
-                    });
-                }
-                Ok(())
+            // In a separate network namespace, the kernel refuses it.
+            (None, Some(_)) if !address.is_loopback() && !address.is_unspecified() => {
+                self.record_denial(SandboxDenial::Connect {
+                    host: address.to_string(),
+                    port: to.port(),
+                    address: None,
+                });
             }
+            _ => {}
         }
+        Ok(to)
     }
 
     /// Connects to a socket in the file system: one that a process of the same sandbox has bound, or
@@ -268,33 +255,6 @@ impl SyscallContext {
 
     fn record_denial(&self, denial: SandboxDenial) {
         self.denials.record(denial);
-    }
-}
-
-impl PortCapture {
-    /// Creates a capture. `listen` makes the process inside listen on a port.
-    pub(crate) fn new(
-        broker: Arc<ConnectionBroker>,
-        listen: impl Fn(u16) -> io::Result<Vec<OwnedFd>> + Send + Sync + 'static,
-    ) -> Self {
-        Self { broker, listen: Box::new(listen), added: Mutex::default() }
-    }
-
-    /// Makes sure that the supervisor listens on a port. If it cannot, the connection ends inside
-    /// the sandbox: a program of the sandbox listens there, or no program does.
-    fn ensure_listener(&self, port: u16) -> Result<(), Errno> {
-        if self.broker.is_listening_on(port) || self.broker.is_reserved(port) {
-            return Ok(());
-        }
-        let mut added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
-        if *added >= MAX_CAPTURED_PORTS || self.broker.is_listening_on(port) {
-            return Ok(());
-        }
-        if let Ok(listeners) = (self.listen)(port) {
-            *added += 1;
-            self.broker.add_listeners(listeners).map_err(|_| Errno::NOMEM)?;
-        }
-        Ok(())
     }
 }
 

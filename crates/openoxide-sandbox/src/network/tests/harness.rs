@@ -21,12 +21,14 @@ use serde::{Deserialize, Serialize};
 use crate::{
     host_sockets::HostSocketHandler,
     interface::{RefusedAddress, RuntimeDecision, SandboxDenial},
-    ipc::{InitMessage, MessageSocket},
+    ipc::{InitMessage, ListenRequest, MessageSocket},
     network::{
         broker::ConnectionBroker,
         connection::ReachableHosts,
         host_network::HostNetwork,
-        namespace_setup::{listen, mount_resolv_conf, prepare},
+        namespace_setup::{
+            listen, listen_for_redirects, listen_without_notifications, mount_resolv_conf, prepare,
+        },
         reviewer::{NetworkReviewer, ReviewedConnection},
         socket_diag::{SandboxSockets, open_diagnostics},
     },
@@ -203,8 +205,8 @@ fn supervise(world: World, wire: MessageSocket) -> Option<Arc<ConnectionBroker>>
             return None;
         };
         let (own, listener) = (own.pop().unwrap(), listener.pop().unwrap());
-        let ask = move |port| {
-            wire.send(&InitMessage::Listen(port), &[])?;
+        let ask = move |request| {
+            wire.send(&InitMessage::Listen(request), &[])?;
             let answer: Option<(InitMessage, _)> = wire.receive()?;
             Ok(answer.map(|(_, sockets)| sockets).unwrap_or_default())
         };
@@ -233,9 +235,14 @@ fn inside() {
     let Ok(said) = std::env::var(VARIABLE) else { return };
     let inside: Inside = serde_json::from_str(&said).unwrap();
     let wire = MessageSocket::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
-    let sockets = prepare(&inside.network, inside.ask, &BTreeSet::new()).unwrap();
+    let mut sockets = prepare(&inside.network, inside.ask).unwrap();
+    if inside.filter != Some(true) {
+        let reserved = BTreeSet::new();
+        sockets
+            .extend(listen_without_notifications(&inside.network, inside.ask, &reserved).unwrap());
+    }
     mount_resolv_conf().unwrap();
-    wire.send(&InitMessage::Listeners { port: None }, &sockets).unwrap();
+    wire.send(&InitMessage::Listeners { request: None }, &sockets).unwrap();
     let own = open_diagnostics().unwrap();
     let input = inside.input.then(|| {
         let given: Option<(InitMessage, Vec<OwnedFd>)> = wire.receive().unwrap();
@@ -270,12 +277,15 @@ fn inside() {
 
 fn serve(wire: &MessageSocket) {
     while let Ok(Some((message, _))) = wire.receive() {
-        if let InitMessage::Listen(port) = message {
-            wire.send(
-                &InitMessage::Listeners { port: Some(port) },
-                &listen(port).unwrap_or_default(),
-            )
-            .unwrap();
+        if let InitMessage::Listen(request) = message {
+            let listeners = match request {
+                ListenRequest::Port(port) => listen(port),
+                ListenRequest::Address(address) => {
+                    listen_for_redirects(address).map(|one| vec![one])
+                }
+            };
+            let answer = InitMessage::Listeners { request: Some(request) };
+            wire.send(&answer, &listeners.unwrap_or_default()).unwrap();
         }
     }
 }
@@ -294,6 +304,10 @@ impl HostNetwork for Arc<Internet> {
 
     fn is_local_address(&self, address: IpAddr) -> bool {
         self.own.contains(&address)
+    }
+
+    fn is_listening(&self, at: SocketAddr) -> bool {
+        self.servers.lock().unwrap().contains_key(&at)
     }
 }
 
