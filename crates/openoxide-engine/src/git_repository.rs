@@ -308,13 +308,27 @@ pub(crate) struct IndexEntry {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnreadableIndex;
 
+/// Returns the closest directory at or above another one that has a `.git`.
+fn working_tree_above(place: &AbsPath) -> Option<&Path> {
+    let mut places = Path::new(place.as_str()).ancestors();
+    places.find(|above| above.join(".git").symlink_metadata().is_ok())
+}
+
+/// Returns whether the repository that git would find from a directory also contains the objects of
+/// another repository (gitrepository-layout(5), `objects/info/alternates`).
+pub(crate) fn borrows_objects(place: &AbsPath) -> bool {
+    let Some(git) = working_tree_above(place).map(|tree| tree.join(".git")) else { return false };
+    let found = find_git_directories(&git, git.is_dir());
+    found.is_some_and(|found| {
+        let list = found.common_dir.join("objects/info/alternates");
+        list.symlink_metadata().is_ok_and(|list| !list.is_file() || list.len() > 0)
+    })
+}
+
 /// Returns the index of the repository that git would find from a directory, or `None` if there is
 /// no repository, or nothing in its index.
 pub(crate) fn index_above(place: &AbsPath) -> Result<Option<Index>, UnreadableIndex> {
-    let mut places = Path::new(place.as_str()).ancestors();
-    let Some(tree) = places.find(|above| above.join(".git").symlink_metadata().is_ok()) else {
-        return Ok(None);
-    };
+    let Some(tree) = working_tree_above(place) else { return Ok(None) };
     let git = tree.join(".git");
     if git.is_dir() && !may_be_git_dir(&git) {
         return Ok(None);

@@ -9,7 +9,7 @@ use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{AbsPath, Access, AccessRoute, CommandWords, ExecAccess, PathAccess};
 
 use crate::{
-    git_repository::{Index, IndexEntry, UnreadableIndex, index_above},
+    git_repository::{Index, IndexEntry, UnreadableIndex, borrows_objects, index_above},
     step_budget::StepBudget,
 };
 
@@ -40,6 +40,11 @@ pub(crate) fn check(accesses: &mut Vec<Access>, cwd: &AbsPath, steps: &StepBudge
         let words = exec.normalized_argv.as_ref().unwrap_or(&exec.argv);
         let place = exec.cwd.as_ref().unwrap_or(cwd);
         let Some(prints) = printed_files(words, place) else { continue };
+        if prints == PrintedFiles::Any && borrows_objects(place) {
+            let text = format!("{}: it can print objects of another repository", exec.text);
+            added.push(Access::Opaque { text, span: exec.span });
+            continue;
+        }
         if last.as_ref().is_none_or(|(known, _)| known != place) {
             last = Some((place.clone(), index_above(place)));
         }
@@ -129,6 +134,10 @@ fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> 
             (options().any(prints) || words.known_word(2) == Some("blob"))
                 .then_some(PrintedFiles::Any)
                 .filter(|_| !names_commit_or_path(words))
+        }
+        // `%(raw)` and `%(*raw)` print the object of a reference, which can be a file.
+        ("for-each-ref" | "tag" | "branch", _) => {
+            options().any(|word| word.contains("raw)")).then_some(PrintedFiles::Any)
         }
         ("fast-export", _) => (!begins("--no-d")).then_some(PrintedFiles::Any),
         ("merge-tree", _) => {
@@ -397,6 +406,11 @@ mod tests {
             ("git grep -n -A 3 S src", vec![]),
             ("git grep S src", vec![]),
             ("git grep -n -e S -- src", vec![]),
+            ("git for-each-ref --format='%(raw)'", all.clone()),
+            ("git tag -l --format='%(refname) %(*raw)'", all.clone()),
+            ("git branch --format '%(raw)'", all.clone()),
+            ("git for-each-ref --format='%(refname) %(raw:size) %(contents)'", vec![]),
+            ("git tag -l -n3", vec![]),
             ("git cat-file -p HEAD", vec![]),
             ("git cat-file -p 'HEAD^{tree}'", vec![]),
             ("git cat-file -t 1234567", vec![]),
@@ -407,6 +421,18 @@ mod tests {
         ] {
             assert_eq!(read_by(&project, script), expected, "{script}");
         }
+        let is_opaque = |script: &str| {
+            let action = Action::Command { script: script.to_owned() };
+            let place = CallLocation { cwd: &project, home: None };
+            let facts = collect_action_facts(&action, "Bash", place);
+            facts.accesses.iter().any(|access| matches!(access, Access::Opaque { .. }))
+        };
+        let alternates = root.join(".git/objects/info/alternates");
+        assert!(!is_opaque("git show 1234567"));
+        fs::write(&alternates, "/srv/other/.git/objects\n").unwrap();
+        assert!(is_opaque("git show 1234567") && is_opaque("git cat-file -p 1234567"));
+        assert!(!is_opaque("git status") && !is_opaque("git log") && !is_opaque("git diff"));
+        fs::remove_file(&alternates).unwrap();
         // `git hash-object .env` prints it.
         let id = Command::new("git").args(["hash-object", ".env"]).current_dir(&root).output();
         let id = String::from_utf8(id.unwrap().stdout).unwrap();
