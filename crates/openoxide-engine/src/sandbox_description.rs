@@ -104,7 +104,9 @@ pub fn describe_finding(found: &PostRunFinding) -> String {
                 "the git hook `{path}` is unchanged; the version of the program is in `{held}`; replace the hook if you want it"
             )
         }
-        PostRunFinding::GitSettings { path, held, names } => describe_settings(path, held, names),
+        PostRunFinding::GitSettings { path, held, names, conflicts } => {
+            describe_settings(path, held, names, conflicts)
+        }
         PostRunFinding::SteeringFile { path, quarantined: Some(held) } => {
             let (path, held) = (display_path(path), display_path(held));
             format!(
@@ -136,21 +138,32 @@ pub fn describe_finding(found: &PostRunFinding) -> String {
     }
 }
 
-/// Describes changed settings of `git` that were not applied. `names` is empty if the file is not
-/// understood.
-fn describe_settings(path: &AbsPath, held: &AbsPath, names: &[String]) -> String {
+/// Describes changed settings of `git` that were not applied. Both lists are empty if the file is
+/// not understood.
+fn describe_settings(
+    path: &AbsPath,
+    held: &AbsPath,
+    names: &[String],
+    conflicts: &[String],
+) -> String {
     let (path, held) = (display_path(path), display_path(held));
-    let names: Vec<_> = names
-        .iter()
-        .take(MAX_NAMED_SETTINGS)
-        .map(|name| format!("`{}`", escape_text(name, LineMode::SingleLine)))
-        .collect();
-    let what = if names.is_empty() {
+    let risky = (!names.is_empty())
+        .then(|| format!("{} can make git run programs", display_settings(names)));
+    let conflicting = (!conflicts.is_empty())
+        .then(|| format!("{}: changed by another program, too", display_settings(conflicts)));
+    let why: Vec<_> = risky.into_iter().chain(conflicting).collect();
+    let what = if why.is_empty() {
         "the changes".to_owned()
     } else {
-        format!("{} can make git run programs; the changes", names.join(", "))
+        format!("{}; the changes", why.join("; "))
     };
     format!("git configuration `{path}`: {what} are in `{held}`; replace the file if you want them")
+}
+
+fn display_settings(names: &[String]) -> String {
+    let names = names.iter().take(MAX_NAMED_SETTINGS);
+    let names = names.map(|name| format!("`{}`", escape_text(name, LineMode::SingleLine)));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// The maximum number of settings of `git` that are named.

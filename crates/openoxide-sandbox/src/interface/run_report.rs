@@ -168,6 +168,9 @@ pub enum PostRunFinding {
         held: AbsPath,
         /// The names of these settings. They are unknown if the file is not understood.
         names: Vec<String>,
+        /// The names of harmless settings that another program has changed in the meantime.
+        #[serde(default)]
+        conflicts: Vec<String>,
     },
     /// A new file that a program of the host executes or follows without being asked to: settings
     /// of an agent or an editor, configuration of a tool, a program that configuration names; or a

@@ -2,6 +2,7 @@
 //! applied, and others wait for a person.
 
 use std::{
+    collections::BTreeSet,
     ffi::OsStr,
     fs::{File, Permissions},
     io::{self, Write as _},
@@ -21,7 +22,8 @@ use crate::{
     interface::PostRunFinding,
     post_run::quarantine::{open_parent, quarantine_names},
     protected_paths::{
-        PrivateConfig, find_risky_changes, read_config_text, to_display_path, with_access,
+        PrivateConfig, find_risky_changes, merge_changes, read_config_text, to_display_path,
+        with_access,
     },
 };
 
@@ -53,31 +55,68 @@ fn read_copy(copies: &OwnedFd, number: usize, path: &Path) -> Option<Vec<u8>> {
     read_config_text(File::from(openat2(copies, name, flags, Mode::empty(), resolve).ok()?))
 }
 
-/// Writes the new content to the host's file, or next to it if a person has to decide.
+/// Applies the harmless changes to the host's file. If there are others, writes the new content next
+/// to it, so that a person can decide.
 fn apply_or_hold(config: &PrivateConfig, new: &[u8]) -> Option<PostRunFinding> {
-    let directory = config.path.parent()?;
-    let risky = find_risky_changes(&config.text, new, directory);
-    if risky.as_ref().is_some_and(|names| names.is_empty()) && replace_config(config, new).is_ok() {
+    let risky = find_risky_changes(&config.text, new, config.path.parent()?);
+    let is_harmless = risky.as_ref().is_some_and(BTreeSet::is_empty);
+    let update = update_config(config, new, is_harmless).unwrap_or_else(|_| ConfigUpdate {
+        all: new.to_vec(),
+        conflicts: BTreeSet::new(),
+        is_complete: false,
+    });
+    if update.is_complete {
         return None;
     }
-    let held = hold_config(config, new).ok()?;
+    let held = hold_config(config, &update.all).ok()?;
     Some(PostRunFinding::GitSettings {
         path: to_display_path(&config.path)?,
         held: to_display_path(&held)?,
         names: risky.unwrap_or_default().into_iter().collect(),
+        conflicts: update.conflicts.into_iter().collect(),
     })
 }
 
-/// Replaces the host's file, if it is unchanged since the run began. Uses the lock of `git`,
-/// so that no `git` of the host writes it at the same time.
-fn replace_config(config: &PrivateConfig, new: &[u8]) -> io::Result<()> {
+/// The result of an update of the host's file.
+struct ConfigUpdate {
+    /// The content with all changes.
+    all: Vec<u8>,
+    /// The names of settings that another program has changed in the meantime.
+    conflicts: BTreeSet<String>,
+    /// True if all changes were applied.
+    is_complete: bool,
+}
+
+/// Applies the harmless changes to the host's file, which another program may have changed since the
+/// run began. Uses the lock of `git`, so that no `git` of the host writes it at the same time.
+fn update_config(
+    config: &PrivateConfig,
+    new: &[u8],
+    is_harmless: bool,
+) -> io::Result<ConfigUpdate> {
     let (directory, name) = with_access(&config.path, || open_parent(&config.path))?;
     let lock = LockedConfig::create(&directory, name)?;
-    let now = read_text_at(&directory, name);
-    if now.as_deref() != Some(&config.text) {
-        return Err(io::ErrorKind::ResourceBusy.into());
+    let now = read_text_at(&directory, name).ok_or(io::ErrorKind::InvalidData)?;
+    let is_unchanged = now == config.text;
+    if is_harmless && is_unchanged {
+        lock.commit(new, config.mode)?;
+        return Ok(ConfigUpdate {
+            all: new.to_vec(),
+            conflicts: BTreeSet::new(),
+            is_complete: true,
+        });
     }
-    lock.commit(new, config.mode)
+    let parent = config.path.parent().unwrap_or(Path::new("/"));
+    let merged =
+        merge_changes(&config.text, new, &now, parent).ok_or(io::ErrorKind::InvalidData)?;
+    if merged.harmless != now {
+        lock.commit(&merged.harmless, config.mode)?;
+    }
+    Ok(ConfigUpdate {
+        all: if is_unchanged { new.to_vec() } else { merged.all },
+        is_complete: is_harmless && merged.conflicts.is_empty(),
+        conflicts: merged.conflicts,
+    })
 }
 
 /// Reads a file of a directory on the host.

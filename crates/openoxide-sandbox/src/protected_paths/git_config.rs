@@ -3,6 +3,7 @@
 
 pub(crate) mod config_changes;
 pub(crate) mod config_levels;
+pub(crate) mod config_merge;
 pub(crate) mod private_config;
 
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};

@@ -164,7 +164,7 @@ fn settings_that_run_programs_are_held() {
         "git config remote.origin.url 'ext::sh -c ./evil/x'",
         "git config filter.x.clean ./evil/x",
         "git config url.ext::sh.insteadOf https://",
-        "git config user.name x; git config core.pager ./evil/x",
+        "git config core.pager ./evil/x",
         "printf '[CORE]\\n\\tHOOKSPATH = evil\\n' >> .git/config",
         "printf '[core]\\r\\n\\thooksPath = evil\\r\\n' >> .git/config",
         "printf '[core]\\n\\thooks\\\\\\nPath = evil\\n' >> .git/config",
@@ -333,4 +333,32 @@ fn nothing_is_applied_if_the_supervisor_is_killed() {
     thread::sleep(Duration::from_secs(1));
     assert_eq!(fs::read(arena.path("w/.git/config")).unwrap(), before);
     host_succeeds(&arena, "git status --porcelain; git config user.name A");
+}
+
+/// Of the changes of one run, the harmless ones are applied, also if the host has changed the file
+/// in the meantime.
+#[test]
+fn mixed_changes_are_split() {
+    let arena = repository();
+    let script = "git remote add origin https://example.org/x.git; git config user.name B; git config alias.x '!./evil'";
+    let (success, said) = inside(&arena, script);
+    assert!(success && said.contains("`alias.x` can make git run programs"), "{said}");
+    let settings =
+        host_succeeds(&arena, "git config --local --list; git fetch --dry-run -v 2>&1 || true");
+    assert!(settings.contains("remote.origin.url=https://example.org/x.git"), "{settings}");
+    assert!(settings.contains("user.name=B") && !settings.contains("alias.x"), "{settings}");
+    let held = fs::read_to_string(arena.path("w/.git/config.held-by-openoxide")).unwrap();
+    assert!(held.contains("!./evil") && held.contains("name = B"), "{held}");
+    // Both change the file, and one setting.
+    let script = "touch begun; while ! test -e go; do sleep 0.05; done; git config user.name inside; git config pull.rebase true";
+    let mut run = arena.run(&[], &["sh", "-ec", script]);
+    let run = run.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    wait_for(&arena.path("w/begun"));
+    host_succeeds(&arena, "git config user.name outside; git config core.pager cat; touch go");
+    let said = text(&run.wait_with_output().unwrap());
+    assert!(said.contains("`user.name`: changed by another program, too"), "{said}");
+    let settings = host_succeeds(&arena, "git config --local --list");
+    for setting in ["user.name=outside", "core.pager=cat", "pull.rebase=true"] {
+        assert!(settings.contains(setting), "{setting}: {settings}");
+    }
 }

@@ -41,13 +41,13 @@ pub(crate) fn find_risky_changes(
 }
 
 /// Returns whether a setting may be added, changed and removed.
-fn is_harmless_change(setting: &GitSetting, directory: &Path) -> bool {
+pub(super) fn is_harmless_change(setting: &GitSetting, directory: &Path) -> bool {
     setting.is_harmless(directory) && !PROTECTIVE_SETTINGS.contains(&setting.name().as_str())
 }
 
 /// Parses a text that contains nothing that versions of `git` and other programs read in different
 /// ways: other encodings than UTF-8, a byte order mark, carriage returns and other control characters.
-fn parse_strictly(text: &[u8]) -> Option<Vec<GitSetting>> {
+pub(super) fn parse_strictly(text: &[u8]) -> Option<Vec<GitSetting>> {
     let text = str::from_utf8(text).ok()?;
     let is_odd = |character: char| match character {
         '\n' | '\t' | ' ' => false,
@@ -59,7 +59,7 @@ fn parse_strictly(text: &[u8]) -> Option<Vec<GitSetting>> {
 
 impl GitSetting {
     /// Returns the name of the setting as `git config` accepts it.
-    fn display_name(&self) -> String {
+    pub(super) fn display_name(&self) -> String {
         let Self { section, subsection, key, .. } = self;
         match subsection {
             Some(subsection) => format!("{section}.{subsection}.{key}"),
