@@ -102,6 +102,7 @@ pub(crate) fn plan_launch(
         layer_directory: project_directory(&profile, &cwd)
             .and_then(|project| project_layer_directory(&registry, &project)),
         visible_paths: visible_paths(policy, home),
+        saved_files: BTreeSet::new(),
         changeable_paths: BTreeSet::new(),
         staging_directory: None,
         argv: options.argv.into_iter().map(OsString::from).collect(),

@@ -111,6 +111,11 @@ fn describe_finding(finding: &PostRunFinding) -> String {
             "`{}` is a hard link to a file outside the writable directories",
             display_path(path)
         ),
+        PostRunFinding::UnsavedFile { path, reason } => format!(
+            "`{}` exists in the private `/tmp` only, and was not copied: {}",
+            display_path(path),
+            escape_text(reason, LineMode::SingleLine)
+        ),
         PostRunFinding::UnsearchedDirectory { path } => {
             format!("`{}` could not be searched for files that run programs", display_path(path))
         }

@@ -3,7 +3,9 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use openoxide_protocol::{AbsPath, Access, AccessDecision, Decision, Effect, PathAccess};
+use openoxide_protocol::{
+    AbsPath, Access, AccessDecision, Decision, Effect, PathAccess, SandboxRestrictions,
+};
 use openoxide_sandbox::is_temporary;
 
 use crate::sandbox_profile::canonicalize_or_keep;
@@ -34,10 +36,46 @@ pub fn visible_temporary_paths(
         .collect()
 }
 
-/// Returns the paths below a temporary directory that the decision changes by name and that do not
-/// exist yet. They are lost when the run ends.
+/// Returns the new files below a temporary directory that the decision allows by name and that are
+/// lost when the run ends, because the profile does not permit to save them.
 #[must_use]
-pub fn discarded_temporary_paths(decision: &Decision, roots: &[AbsPath]) -> BTreeSet<AbsPath> {
+pub fn discarded_temporary_paths(
+    decision: &Decision,
+    profile: &SandboxRestrictions,
+    roots: &[AbsPath],
+    home: Option<&AbsPath>,
+) -> BTreeSet<AbsPath> {
+    let saved = saved_temporary_files(decision, profile, roots, home);
+    new_temporary_paths(decision, roots).difference(&saved).cloned().collect()
+}
+
+/// Returns the new files below a temporary directory that the decision allows by name. The sandbox
+/// copies them to the host when the run has ended.
+pub(crate) fn saved_temporary_files(
+    decision: &Decision,
+    profile: &SandboxRestrictions,
+    roots: &[AbsPath],
+    home: Option<&AbsPath>,
+) -> BTreeSet<AbsPath> {
+    if profile.writable.is_empty() {
+        return BTreeSet::new();
+    }
+    let is_within = |path: &AbsPath, of: &BTreeSet<AbsPath>| {
+        of.iter().any(|one| path.strip_prefix(one).is_some())
+    };
+    let mut files = new_temporary_paths(decision, roots);
+    files.retain(|path| {
+        !is_within(path, &profile.writable)
+            && !is_within(path, &profile.protected)
+            && !is_within(path, &profile.unreadable)
+            && home.is_none_or(|home| path.strip_prefix(home).is_none())
+    });
+    files
+}
+
+/// Returns the paths below a temporary directory that the decision changes by name and that do not
+/// exist yet.
+fn new_temporary_paths(decision: &Decision, roots: &[AbsPath]) -> BTreeSet<AbsPath> {
     let missing = |path: &AbsPath| {
         let inside = roots.iter().any(|root| path.strip_prefix(root).is_some());
         let nothing = fs::symlink_metadata(path.as_str()).is_err();

@@ -28,7 +28,9 @@ use crate::{
     error::ProfileError,
     operation_check::ExecutionPermit,
     private_directories::{private_directories, project_directory},
-    private_temp::{edited_paths, explicitly_granted, visible_temporary_paths},
+    private_temp::{
+        edited_paths, explicitly_granted, saved_temporary_files, visible_temporary_paths,
+    },
     retry::{Attempt, Retries},
     run_host::{RunHost, RunOptions},
     sandbox_directories::registry_directory,
@@ -224,6 +226,12 @@ impl Launcher<'_> {
             layer_directory: project_directory(held, &cwd)
                 .and_then(|project| project_layer_directory(&registry, &project)),
             visible_paths: places.shown.clone(),
+            saved_files: saved_temporary_files(
+                places.decision,
+                held,
+                self.engine.roots(),
+                self.engine.home(),
+            ),
             profile: held.clone(),
             changeable_paths: places.changeable.clone(),
             argv: options.argv.iter().map(Into::into).collect(),

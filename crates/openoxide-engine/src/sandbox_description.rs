@@ -125,6 +125,11 @@ pub fn describe_finding(found: &PostRunFinding) -> String {
                 display_path(path)
             )
         }
+        PostRunFinding::UnsavedFile { path, reason } => format!(
+            "`{}` was not copied from the private directory for temporary files: {}; write it inside the project to keep it",
+            display_path(path),
+            escape_text(reason, LineMode::SingleLine)
+        ),
         PostRunFinding::TooManyQuestions { count, per_minute } => format!(
             "{count} requests were refused without a question, because at most {per_minute} questions are asked in a minute; rules (`Edit(…)`, `WebFetch(…)`) answer without a question"
         ),

@@ -38,6 +38,7 @@ pub use checkpoint::{
 pub use checkpoint_writer::{CheckpointedCommit, NewCheckpoint};
 pub use commit_result::CommitResult;
 pub use entry_state::{EntryKind, EntryState};
+pub(crate) use file_copy::copy_content;
 pub use stage_directory::new_stage_id;
 pub(crate) use stage_directory::{OverlayLayer, remove_stale};
 pub use staged_change::{SkippedChange, StagedChange, StagedChanges};

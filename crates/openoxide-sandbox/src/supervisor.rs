@@ -23,6 +23,7 @@ mod repository_watch;
 mod request_handler;
 mod review_relay;
 mod run_killer;
+mod saved_files;
 pub(crate) mod seccomp_notify;
 mod socket_pairs;
 mod stale_runs;

@@ -221,20 +221,6 @@ fn a_project_grant_is_kept_until_it_is_revoked() {
 }
 
 #[test]
-fn a_result_that_will_be_lost_with_the_temporary_directory_is_named() {
-    let world = World::new();
-    let name = format!("/tmp/openoxide-lost-{}", std::process::id());
-    let script = format!("echo hi > {name}");
-    let rules = ["--allow", "Bash(echo *)", "--allow", "Edit(//tmp/**)"];
-    let args = [&["run", "--no-input"][..], &rules, &["-c", &script]].concat();
-    let output = world.run(&args, b"");
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let note = format!("are private to this run: `{name}` will not exist");
-    assert!(stderr(&output).contains(&note), "{}", stderr(&output));
-    assert!(!std::path::Path::new(&name).exists());
-}
-
-#[test]
 fn a_grant_of_every_command_is_warned_about() {
     let world = World::new();
     for rule in ["Bash", "Bash(*)"] {

@@ -27,6 +27,7 @@ mod sockets;
 mod staged;
 mod steering;
 mod streams;
+mod temporary_results;
 mod tracing;
 mod weaker;
 

@@ -79,6 +79,7 @@ impl Arena {
             changeable_paths: std::collections::BTreeSet::new(),
             staging_directory: None,
             visible_paths: BTreeSet::new(),
+            saved_files: BTreeSet::new(),
             profile: SandboxRestrictions {
                 writable: all(&["w"]),
                 protected: all(&["w/.git"]),

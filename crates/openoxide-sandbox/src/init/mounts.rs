@@ -29,12 +29,19 @@ use crate::{
     sys::{MountAttributes, set_attributes},
 };
 
-/// Creates all mounts. Returns the directory with the private copies of configuration, for the
-/// supervisor.
+/// The private trees that the supervisor reads after the run.
+pub(super) struct ReportedTrees {
+    /// The directory with the private copies of configuration.
+    pub(super) configs: OwnedFd,
+    /// The directories for temporary files.
+    pub(super) temporary: Vec<(&'static str, OwnedFd)>,
+}
+
+/// Creates all mounts.
 pub(super) fn mount_all(
     launch: &LaunchConfig,
     guards: &MountPlan,
-) -> Result<OwnedFd, SandboxError> {
+) -> Result<ReportedTrees, SandboxError> {
     set_path_attributes(
         "/",
         MountAttributes { private: true, recursive: true, ..MountAttributes::default() },
@@ -67,7 +74,7 @@ pub(super) fn mount_all(
     for path in launch.profile.unreadable.iter().chain(own) {
         hide_path(path).with_step(|| format!("hiding `{path}`"))?;
     }
-    Ok(configs)
+    Ok(ReportedTrees { configs, temporary: private.temporary })
 }
 
 /// The trees that are private to the run.

@@ -9,7 +9,8 @@ use crate::{
     init::{
         identity,
         init_context::{InitContext, failure_message},
-        mounts, namespace_limits,
+        mounts::{self, ReportedTrees},
+        namespace_limits,
         program_terminal::{self, send_terminal},
         reaper,
         remount::RemountState,
@@ -43,11 +44,8 @@ fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, Sandbo
         .map_identity()
         .with_step(|| "keeping the user's identity in a user namespace".to_owned())?;
     namespace_limits::apply_limits(shares);
-    let configs = mounts::mount_all(launch, guards)?;
-    if !guards.private_configs.is_empty() || !guards.private_hooks.is_empty() {
-        let sent = wire.send(&InitMessage::PrivateConfigs, &[configs]);
-        sent.with_step(|| "reporting to the supervisor".to_owned())?;
-    }
+    let trees = mounts::mount_all(launch, guards)?;
+    send_trees(world, trees).with_step(|| "reporting to the supervisor".to_owned())?;
     if !matches!(launch.profile.network, NetworkAccess::On) {
         set_up_network(launch, wire).with_step(|| "making a network".to_owned())?;
     }
@@ -76,6 +74,20 @@ fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, Sandbo
         }),
         None => worker::exec_program(world, terminal.as_deref()),
     }
+}
+
+/// Sends the supervisor the private trees that it reads after the run.
+fn send_trees(world: &InitContext<'_>, trees: ReportedTrees) -> io::Result<()> {
+    let plan = world.mount_plan;
+    if !plan.private_configs.is_empty() || !plan.private_hooks.is_empty() {
+        world.socket.send(&InitMessage::PrivateConfigs, &[trees.configs])?;
+    }
+    if !world.launch.saved_files.is_empty() {
+        let (paths, directories): (Vec<_>, Vec<_>) =
+            trees.temporary.into_iter().map(|(path, tree)| (path.into(), tree)).unzip();
+        world.socket.send(&InitMessage::TemporaryDirectories(paths), &directories)?;
+    }
+    Ok(())
 }
 
 /// Sets up the network, and sends the supervisor the descriptors that it needs.

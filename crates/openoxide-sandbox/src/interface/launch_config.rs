@@ -35,6 +35,9 @@ pub struct LaunchConfig {
     /// rest of these directories is private to the run. The paths are resolved. Missing ones are
     /// ignored.
     pub visible_paths: BTreeSet<AbsPath>,
+    /// Files below the directories for temporary files that do not exist, and that are copied to the
+    /// host if the program has created them. Their directories exist, and the paths are resolved.
+    pub saved_files: BTreeSet<AbsPath>,
     /// The directory that stores changes to the writable directories: the directory of a
     /// `StagingArea`. If it is `None`, the program changes them directly.
     pub staging_directory: Option<AbsPath>,

@@ -187,6 +187,13 @@ pub enum PostRunFinding {
         /// The file.
         path: AbsPath,
     },
+    /// A new temporary file whose name was permitted, and that could not be copied to the host.
+    UnsavedFile {
+        /// The file.
+        path: AbsPath,
+        /// The reason.
+        reason: String,
+    },
     /// A directory that could not be searched completely.
     UnsearchedDirectory {
         /// The directory.

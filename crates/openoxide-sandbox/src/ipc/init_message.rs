@@ -36,6 +36,8 @@ pub(crate) enum InitMessage {
     Terminal,
     /// From inside: the directory with the private copies of configuration of `git`.
     PrivateConfigs,
+    /// From inside: the private directories for temporary files, with their paths.
+    TemporaryDirectories(Vec<PathBuf>),
     /// From inside: the program is about to start. The seccomp listener for connect(2) is sent with
     /// it, if there is one.
     RestrictionsApplied {

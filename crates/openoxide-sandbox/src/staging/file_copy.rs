@@ -14,7 +14,7 @@ const MAX_STEP: u64 = 1 << 30;
 ///
 /// # Errors
 /// Returns an error if a file cannot be read or written.
-pub(super) fn copy_content(from: &File, to: &File) -> io::Result<()> {
+pub(crate) fn copy_content(from: &File, to: &File) -> io::Result<()> {
     let size = u64::try_from(fstat(from)?.st_size).unwrap_or(0);
     if size == 0 || ioctl_ficlone(to, from).is_ok() {
         return Ok(());

@@ -82,7 +82,11 @@ impl BackendAttempt<'_> {
         let namespaces = sys::NamespaceFlags::NONE;
         // The first process makes sure that all the others end before it does.
         let first = FirstProcess { namespaces, run: bwrap_init::run, end_signal: Signal::TERM };
-        let report = self.run(first)??;
+        let mut report = self.run(first)??;
+        report.findings.extend(self.launch.saved_files.iter().map(|path| {
+            let reason = "the backend `bubblewrap` does not save temporary files".to_owned();
+            PostRunFinding::UnsavedFile { path: path.clone(), reason }
+        }));
         Ok(SandboxReport { plan: plan.clone(), ..report })
     }
 
@@ -153,6 +157,7 @@ impl BackendAttempt<'_> {
                     &self.mount_plan.private_hooks,
                 )));
             }
+            found.extend(attendant.save_files());
             // A staged run does not change files through other hard links.
             found.retain(|one| !(staged && matches!(one, PostRunFinding::HardLink { .. })));
             let report = attendant.build_report(end, tail.as_ref());

@@ -17,7 +17,10 @@ use rustix::{
 
 use crate::{
     backend::{EnforcementPlan, HostFeatures, LandlockVersion, MissingFeature, SandboxBackend},
-    interface::{CommandOutcome, LaunchConfig, SandboxError, SandboxReport, SetupContext as _},
+    interface::{
+        CommandOutcome, LaunchConfig, PostRunFinding, SandboxError, SandboxReport,
+        SetupContext as _,
+    },
     ipc::{InitMessage, ListenRequest, MessageSocket, is_readable},
     network::{
         ConnectionBroker, InnerSockets, ListeningPorts, NetworkReviewer, PortForwarder,
@@ -31,6 +34,7 @@ use crate::{
         port_capture::PortCapture,
         request_handler,
         review_relay::ReviewRelay,
+        saved_files::save_files,
         seccomp_notify::{self, SyscallContext},
         socket_pairs::SocketPairs,
         terminal_relay::TerminalRelay,
@@ -69,6 +73,7 @@ pub(super) struct SupervisorLoop<'a> {
     reviews: &'a mut Option<ReviewRelay>,
     diagnostics: Option<OwnedFd>,
     private_configs: Option<OwnedFd>,
+    temporary_directories: Vec<(PathBuf, OwnedFd)>,
     broker: Option<Arc<ConnectionBroker>>,
     listener_sender: Option<mpsc::Sender<(ListenRequest, Vec<OwnedFd>)>>,
     pair_sender: Option<mpsc::Sender<Vec<OwnedFd>>>,
@@ -117,6 +122,7 @@ impl<'a> SupervisorLoop<'a> {
             reviews,
             diagnostics: None,
             private_configs: None,
+            temporary_directories: Vec::new(),
             broker: None,
             listener_sender: None,
             pair_sender: None,
@@ -273,6 +279,9 @@ impl<'a> SupervisorLoop<'a> {
             }
             InitMessage::Diagnostics => self.diagnostics = first.last(),
             InitMessage::PrivateConfigs => self.private_configs = first.last(),
+            InitMessage::TemporaryDirectories(paths) => {
+                self.temporary_directories = paths.into_iter().zip(first).collect();
+            }
             InitMessage::Listeners { request: Some(request) } => {
                 self.deliver_listeners(request, first.collect());
             }
@@ -409,6 +418,12 @@ impl<'a> SupervisorLoop<'a> {
     /// Returns the directory with the private copies of configuration, if there is one.
     pub(super) const fn private_configs(&self) -> Option<&OwnedFd> {
         self.private_configs.as_ref()
+    }
+
+    /// Copies the new temporary files that the program was permitted to create. Returns the reason
+    /// for each one that was not copied. No process is left in the sandbox.
+    pub(super) fn save_files(&self) -> Vec<PostRunFinding> {
+        save_files(&self.launch.saved_files, &self.temporary_directories)
     }
 
     /// Removes the placeholders of entries that disappeared, if they are still empty. No process is

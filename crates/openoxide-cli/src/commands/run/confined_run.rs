@@ -23,7 +23,8 @@ pub(super) fn lost_files_notes(
     profile: &SandboxRestrictions,
     engine: &Engine,
 ) -> Vec<String> {
-    let temporary = name_list(&discarded_temporary_paths(decision, engine.roots()));
+    let temporary =
+        name_list(&discarded_temporary_paths(decision, profile, engine.roots(), engine.home()));
     let private = name_list(&private_new_files(decision, profile, engine.home()));
     let temporary = temporary.map(|names| {
         format!(

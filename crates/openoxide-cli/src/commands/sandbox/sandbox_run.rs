@@ -102,6 +102,7 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
         layer_directory: project_directory(&profile, &cwd)
             .and_then(|project| project_layer_directory(&registry, &project)),
         visible_paths: visible_temporary_paths(None, home),
+        saved_files: BTreeSet::new(),
         profile,
         changeable_paths: BTreeSet::new(),
         staging_directory: None,

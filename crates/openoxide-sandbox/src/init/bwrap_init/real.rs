@@ -86,6 +86,7 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
         layer_directory: None,
         staging_directory: None,
         visible_paths: BTreeSet::new(),
+        saved_files: BTreeSet::new(),
         argv: ["/bin/sh", "-c", SCRIPT].map(Into::into).into(),
         cwd: path(&world.join("w")),
         environment: Vec::new(),

@@ -20,6 +20,7 @@ fn launch(profile: SandboxRestrictions) -> LaunchConfig {
         changeable_paths: std::collections::BTreeSet::new(),
         staging_directory: None,
         visible_paths: std::collections::BTreeSet::new(),
+        saved_files: std::collections::BTreeSet::new(),
         profile,
         argv: vec!["true".into(), "a b".into()],
         cwd: path("/p"),
