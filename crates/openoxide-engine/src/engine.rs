@@ -2,7 +2,7 @@
 
 use std::{
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use openoxide_permission::{
@@ -143,6 +143,8 @@ pub struct Engine {
     /// The last directory of a call, with the directories of its project. Most calls of a batch
     /// have the same directory.
     last_roots: Mutex<Option<(AbsPath, Vec<AbsPath>)>>,
+    /// The layers of a policy that came from the cache, which does not contain them.
+    uncached_layers: OnceLock<Vec<Layer>>,
 }
 
 impl Engine {
@@ -182,6 +184,7 @@ impl Engine {
             audit_log: audit,
             options,
             last_roots: last,
+            uncached_layers: OnceLock::new(),
         };
         Ok(Self { roots: engine.with_extra_directories(project_roots(&engine.project)), ..engine })
     }
@@ -210,6 +213,7 @@ impl Engine {
         self.mode = choose_mode(self.options.mode, &mut self.loaded_policy);
         self.roots = self.with_extra_directories(project_roots(&self.project));
         self.last_roots = Mutex::default();
+        self.uncached_layers = OnceLock::new();
     }
 
     /// Returns these directories of a project, and its additional directories.
@@ -435,6 +439,17 @@ impl Engine {
     #[must_use]
     pub const fn audit_log(&self) -> &AuditLog {
         &self.audit_log
+    }
+
+    /// Returns the layers, also if the policy came from the cache. They are read once then.
+    pub(crate) fn known_layers(&self) -> &[Layer] {
+        if !self.loaded_policy.layers.is_empty() {
+            return &self.loaded_policy.layers;
+        }
+        self.uncached_layers.get_or_init(|| {
+            let sources = self.options.policy_sources(&self.project);
+            load_policy_uncached(&sources, &self.options.environment, &[]).layers
+        })
     }
 
     /// Returns the layers, highest precedence first. This requires [`EngineOptions::read_layers`].
