@@ -116,13 +116,17 @@ fn remedy_hint(
             "; no option allows it".to_owned()
         }
         (SandboxDenial::UnixSocket { path }, ReportedCommand::Run) => {
-            format!("; a rule `Socket({})` would allow it", quoted(&quote_socket(path)))
+            // The host of a rule has a name or an IPv4 address.
+            let agent = path.strip_prefix("ssh-agent:").filter(|host| host.contains(':'));
+            let rule = agent.map_or(path.as_str(), |_| "ssh-agent");
+            format!("; a rule `Socket({})` would allow it", quoted(&quote_socket(rule)))
         }
         (
             SandboxDenial::Write { .. }
             | SandboxDenial::Read { .. }
             | SandboxDenial::UnixSocket { .. }
-            | SandboxDenial::UnreachableSocket { .. },
+            | SandboxDenial::UnreachableSocket { .. }
+            | SandboxDenial::SshAgent { .. },
             _,
         ) => String::new(),
     }

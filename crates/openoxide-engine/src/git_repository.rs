@@ -118,6 +118,26 @@ pub(crate) fn has_remote(cwd: &AbsPath, name: &str) -> bool {
     config.is_some_and(|text| text.lines().any(|line| line.trim() == header))
 }
 
+/// Returns the configurations of all repositories in this directory and above: git uses one of them.
+/// Returns `None` if one cannot be read.
+pub(crate) fn read_settings(cwd: &AbsPath) -> Option<String> {
+    let mut all = String::new();
+    for place in path_spellings(cwd).iter().flat_map(|place| place.ancestors()) {
+        let git = place.join(".git");
+        let config = if git.symlink_metadata().is_ok() {
+            find_git_directories(&git, git.is_dir())?.common_dir.join("config")
+        } else if may_be_git_dir(place) {
+            place.join("config")
+        } else {
+            continue;
+        };
+        if config.symlink_metadata().is_ok() {
+            all += &read_config(&config)?;
+        }
+    }
+    Some(all)
+}
+
 /// Returns whether the repository of this working tree and those of its submodules are harmless.
 /// `git status` and `git diff` run git in each submodule, with the configuration of that submodule.
 fn is_harmless_worktree(

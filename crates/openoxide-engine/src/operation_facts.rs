@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{
     command_input, copied_files, directory_changes,
     entered_places::{MAX_CD_TARGETS, collect_cd_targets},
-    git_credentials, git_repository, hard_links, locale, patches,
+    git_credentials, git_repository, git_ssh, hard_links, locale, patches,
     path_resolution::resolve_path,
     pathname_expansion, piped_paths, program_paths, project_hosts, project_settings,
     sandbox_opt_out::sandbox_opt_out_access,
@@ -151,7 +151,13 @@ pub(crate) fn collect_facts_within_budget(
     copied_files::add_copied_steering_files(&mut facts, steps);
     piped_paths::check_piped_paths(&mut facts, place.cwd, steps);
     symlink_moves::check_moved_links(&mut facts, steps);
-    facts.accesses.retain_mut(resolve_program_host);
+    let mut git_place = None;
+    facts.accesses.retain_mut(|access| {
+        if let Access::Exec(exec) = access {
+            git_place = git_ssh::working_directory(exec, place.cwd);
+        }
+        resolve_program_host(access, git_place.as_ref(), place.home)
+    });
     for access in &mut facts.accesses {
         if let Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) = access
             && !resolve_path(path, place.cwd, steps)
@@ -290,11 +296,16 @@ fn add_embedded_repository_findings(
 /// Sets the host of a program's network access, and returns whether there is an access to check.
 ///
 /// An address without a recognizable host could be any host that a rule denies, so the access
-/// becomes opaque. A word that is not an address is not checked.
-fn resolve_program_host(access: &mut Access) -> bool {
+/// becomes opaque. A word that is not an address is not checked. `git_place` is the working
+/// directory of the program, if it is git.
+fn resolve_program_host(
+    access: &mut Access,
+    git_place: Option<&AbsPath>,
+    home: Option<&AbsPath>,
+) -> bool {
     let Access::Fetch { host, url, route: AccessRoute::Program } = access else { return true };
     let named = match url.contains("://") {
-        true => url_host::parse_url_host(url),
+        true => url_host::parse_url_host(url).or_else(|| git_ssh::find_host(url, git_place?, home)),
         false => url_host::parse_url_host(&format!("https://{url}")),
     };
     match named {

@@ -61,6 +61,9 @@ impl Remedy {
             SandboxDenial::UnixSocket { .. } => {
                 Self::Inexpressible("only a rule about the socket can allow it")
             }
+            SandboxDenial::SshAgent { .. } => {
+                Self::Inexpressible("no rule can allow this use of the SSH agent")
+            }
             SandboxDenial::UnreachableSocket { .. } => {
                 Self::Inexpressible("no rule can allow this socket")
             }

@@ -35,6 +35,7 @@ use crate::{
     run_host::{RunHost, RunOptions},
     sandbox_directories::registry_directory,
     sandbox_profile::{canonicalize_existing, canonicalize_or_keep},
+    ssh_access::SshAccess,
 };
 
 /// A permitted command with its sandbox profile.
@@ -215,6 +216,9 @@ impl Launcher<'_> {
         let is_staged = options.stage || options.checkpoint;
         let stage = is_staged.then(|| StagingArea::prepare(&registry, held)).transpose()?;
         let cwd = canonicalize_or_keep(&self.operation.cwd);
+        let ssh = SshAccess::new(self.engine);
+        let mut environment = options.environment.clone();
+        ssh.set_agent_variable(&mut environment);
         let launch = LaunchConfig {
             staging_directory: stage.as_ref().map(StagingArea::directory).transpose()?,
             private_directories: private_directories(
@@ -236,10 +240,12 @@ impl Launcher<'_> {
             changeable_paths: places.changeable.clone(),
             argv: options.argv.iter().map(Into::into).collect(),
             cwd,
-            environment: options.environment.clone(),
+            environment,
             terminal: options.output.is_none() && has_terminal(),
             has_reviewer: true,
             granted_sockets: places.sockets.clone(),
+            ssh_agent: ssh.agent,
+            readable_copies: ssh.readable_files,
             reviews_file_changes: options.live,
             private_hosts: self.engine.private_hosts(),
             published_ports: published_ports(options, held),

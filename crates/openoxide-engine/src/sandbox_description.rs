@@ -43,6 +43,14 @@ pub fn describe_denial(denial: &SandboxDenial) -> String {
         SandboxDenial::Read { path } => {
             format!("reading `{}`", escape_text(path.as_str(), LineMode::SingleLine))
         }
+        SandboxDenial::SshAgent { reason } => {
+            format!("a request to the SSH agent: {}", escape_text(reason, LineMode::SingleLine))
+        }
+        SandboxDenial::UnixSocket { path } if path.starts_with("ssh-agent:") => {
+            let host = path.trim_start_matches("ssh-agent:");
+            let host = escape_text(host, LineMode::SingleLine);
+            format!("signing in to `{host}` with the SSH agent")
+        }
         SandboxDenial::UnixSocket { path } if !path.starts_with('/') => {
             format!("the socket `{}`", escape_text(path, LineMode::SingleLine))
         }

@@ -110,11 +110,16 @@ impl Engine {
         self.new_confine_input(&HomeDirectories::default()).has_read_deny()
     }
 
+    /// Returns whether a rule that is not built in denies reading a file, or asks about it.
+    pub(crate) fn restricts_reading(&self, path: &AbsPath) -> bool {
+        self.new_confine_input(&HomeDirectories::default()).restricts_read(path)
+    }
+
     fn new_confine_input<'a>(&'a self, user: &'a HomeDirectories) -> ProfileInput<'a> {
         let network = self.sandbox_settings().network;
         ProfileInput {
             policy: self.loaded_policy.policy_without_limited_grants(),
-            layers: &self.loaded_policy.layers,
+            layers: self.known_layers(),
             context: self.directory_context(&self.options.cwd, &self.roots),
             home: self.home(),
             home_directories: user,

@@ -42,6 +42,21 @@ pub(crate) fn parse_connection_host(url: &str) -> Option<String> {
     parse_url_host(url).or_else(|| parse_host(url, &["tcp"]))
 }
 
+/// Returns the host of a `ssh://` URL as git reads it: the user and the host end at the first slash,
+/// and percent signs are decoded before. So both must be plain.
+pub(crate) fn parse_ssh_host(url: &str) -> Option<String> {
+    let rest = url.strip_prefix("ssh://")?;
+    let authority = rest.split('/').next()?;
+    let (user, _) = authority.split_once('@').unwrap_or(("git", authority));
+    let fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let is_plain = user.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
+        && user.chars().all(fine)
+        && !authority.contains(['?', '#', '%']);
+    let host =
+        if is_plain { parse_host(&format!("ssh://{authority}/"), &["ssh"])? } else { return None };
+    (!host.starts_with('-')).then_some(host)
+}
+
 fn parse_host(url: &str, schemes: &[&str]) -> Option<String> {
     let odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\' || !c.is_ascii();
     if url.contains(odd) {

@@ -6,6 +6,7 @@
 
 pub(crate) mod bwrap_init;
 mod devices;
+mod hidden_paths;
 mod identity;
 mod init_context;
 mod landlock;

@@ -11,7 +11,7 @@ mod runtime_request;
 
 pub use error::SandboxError;
 pub(crate) use error::SetupContext;
-pub use launch_config::{LaunchConfig, PrivateDirectory, ResourceLimits};
+pub use launch_config::{HostAgent, LaunchConfig, PrivateDirectory, ResourceLimits};
 pub use refused_operation::RefusedOperation;
 pub use run_report::{
     CommandOutcome, FailureCause, PostRunFinding, RefusedAddress, SandboxDenial, SandboxReport,

@@ -20,6 +20,7 @@
 //! | `runtime_reviews` | the questions to a person while a program waits |
 //! | `network` | the separate network of a confined process |
 //! | `file_requests` | changes of files that a person is asked about (`--live`) |
+//! | `ssh_agent` | the filter in front of the user's SSH agent |
 //! | `host_sockets` | connections to services outside of the sandbox that rules or people permit |
 //! | `protected_paths` | the search for protected paths, and placeholders for missing ones |
 //! | `post_run` | the quarantine of new files that the host would run |
@@ -52,6 +53,8 @@ mod runtime_reviews;
 #[cfg(target_os = "linux")]
 mod seccomp;
 #[cfg(target_os = "linux")]
+mod ssh_agent;
+#[cfg(target_os = "linux")]
 mod staging;
 #[cfg(target_os = "linux")]
 mod supervisor;
@@ -67,9 +70,9 @@ pub use backend::{
 #[cfg(target_os = "linux")]
 pub use init::is_temporary;
 pub use interface::{
-    CommandOutcome, FailureCause, FileOperation, LaunchConfig, PostRunFinding, PrivateDirectory,
-    RefusedAddress, RefusedOperation, RequestedChange, ResourceLimits, RuntimeDecision,
-    RuntimeRequest, SandboxDenial, SandboxError, SandboxReport,
+    CommandOutcome, FailureCause, FileOperation, HostAgent, LaunchConfig, PostRunFinding,
+    PrivateDirectory, RefusedAddress, RefusedOperation, RequestedChange, ResourceLimits,
+    RuntimeDecision, RuntimeRequest, SandboxDenial, SandboxError, SandboxReport,
 };
 #[cfg(target_os = "linux")]
 pub use post_run::{restore_git_settings, restore_quarantined_file};

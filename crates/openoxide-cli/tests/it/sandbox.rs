@@ -24,6 +24,7 @@ mod proc_files;
 mod replaced;
 mod secrets;
 mod sockets;
+mod ssh;
 mod staged;
 mod steering;
 mod streams;

@@ -97,6 +97,8 @@ impl Arena {
             terminal: false,
             has_reviewer: false,
             granted_sockets: BTreeSet::new(),
+            ssh_agent: None,
+            readable_copies: Default::default(),
             reviews_file_changes: true,
             private_hosts: BTreeSet::new(),
             published_ports: BTreeSet::new(),

@@ -2,8 +2,11 @@
 
 use std::{
     ffi::OsStr,
-    fs,
-    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    fs, io,
+    os::{
+        fd::OwnedFd,
+        unix::{ffi::OsStrExt as _, net::UnixStream},
+    },
     path::Path,
 };
 
@@ -58,7 +61,7 @@ impl HostSocket {
     }
 
     /// Opens a socket of the host at a path without links.
-    fn open(path: &Path) -> Result<Self, Errno> {
+    pub(super) fn open(path: &Path) -> Result<Self, Errno> {
         let unusual = Errno::CONNREFUSED;
         let path = path.to_str().and_then(|text| AbsPath::new(text).ok()).ok_or(unusual)?;
         let straight = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -85,6 +88,11 @@ impl HostSocket {
     /// could only exist to be connected to by mistake.
     pub(super) fn has_trusted_owner(&self) -> bool {
         self.owner == geteuid().as_raw() || self.owner < FIRST_PERSONAL_USER
+    }
+
+    /// Creates a connection to exactly this file.
+    pub(super) fn connect_stream(&self) -> io::Result<UnixStream> {
+        UnixStream::connect(descriptor_path(&self.file))
     }
 
     /// Connects a socket to exactly this file.

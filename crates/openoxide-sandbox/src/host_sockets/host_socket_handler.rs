@@ -1,7 +1,7 @@
 //! The handler of connections to sockets of the host. It decides which of them are reviewed, and
 //! makes the permitted ones.
 
-use std::{collections::BTreeSet, os::fd::OwnedFd, sync::Arc, time::Duration};
+use std::{os::fd::OwnedFd, sync::Arc};
 
 use openoxide_protocol::SocketAccess;
 use rustix::{
@@ -10,16 +10,13 @@ use rustix::{
 };
 
 use crate::{
-    host_sockets::host_socket::HostSocket,
-    interface::{RuntimeDecision, SandboxDenial},
-    runtime_reviews::{DenialLog, ReviewCoordinator, ReviewOutcome},
+    host_sockets::{
+        agent_socket::AgentSocket, host_socket::HostSocket, socket_permissions::SocketPermissions,
+    },
+    interface::SandboxDenial,
     seccomp::PendingSyscall,
 };
 
-/// The time that a person has to answer.
-const REVIEW_TIMEOUT: Duration = Duration::from_secs(60);
-/// The maximum number of open reviews.
-const MAX_OPEN_REVIEWS: usize = 8;
 /// The sockets at which glibc looks up names of users and hosts (nscd(8), nss-systemd(8),
 /// nss-resolve(8)).
 const NAME_SERVICES: [&str; 3] =
@@ -27,26 +24,17 @@ const NAME_SERVICES: [&str; 3] =
 
 /// A handler of connections to sockets of the host.
 pub(crate) struct HostSocketHandler {
-    granted: BTreeSet<SocketAccess>,
-    reviews: Option<Arc<ReviewCoordinator<SocketAccess>>>,
-    denials: Arc<DenialLog>,
+    permissions: Arc<SocketPermissions>,
+    agent: Option<AgentSocket>,
 }
 
-/// A function that asks a reviewer about a connection. Its second argument returns true once the
-/// answer is not needed any more.
-pub(crate) type AskAboutSocket =
-    Box<dyn Fn(&SocketAccess, &dyn Fn() -> bool) -> RuntimeDecision + Send + Sync>;
-
 impl HostSocketHandler {
-    /// Creates a handler. The accesses in `granted` are permitted. Others are refused if `ask` is
-    /// `None`.
-    pub(crate) fn new(
-        granted: BTreeSet<SocketAccess>,
-        denials: Arc<DenialLog>,
-        ask: Option<AskAboutSocket>,
+    /// Creates a handler. Connections to the socket of `agent` are filtered.
+    pub(crate) const fn new(
+        permissions: Arc<SocketPermissions>,
+        agent: Option<AgentSocket>,
     ) -> Self {
-        let reviews = ask.map(|ask| ReviewCoordinator::new(ask, REVIEW_TIMEOUT, MAX_OPEN_REVIEWS));
-        Self { granted, reviews, denials }
+        Self { permissions, agent }
     }
 
     /// Connects the socket of a call to a socket of the host, if that is permitted.
@@ -71,34 +59,26 @@ impl HostSocketHandler {
         if !matches!(socket_type(socket)?, SocketType::STREAM | SocketType::SEQPACKET) {
             return Err(self.refuse(host_socket.path().as_str(), "only streams are supported"));
         }
-        if !self.is_permitted(&access, || call.check_pending().is_ok()) {
+        if let Some(agent) = self.agent.as_ref().filter(|agent| agent.is_at(host_socket.path())) {
+            return agent.connect(socket);
+        }
+        if !self.permissions.is_permitted(&access, || call.check_pending().is_ok()) {
             // Programs such as tmux start their own server if there is no socket.
             if host_socket.is_missing_inside() {
                 return Err(Errno::NOENT);
             }
             if call.check_pending().is_ok() {
-                self.denials.record(SandboxDenial::UnixSocket { path: access.socket });
+                self.permissions.record_denial(SandboxDenial::UnixSocket { path: access.socket });
             }
             return Err(Errno::ACCESS);
         }
         host_socket.connect(socket)
     }
 
-    /// Returns whether an access is granted or a reviewer approves it.
-    fn is_permitted(&self, access: &SocketAccess, is_waiting: impl Fn() -> bool) -> bool {
-        if self.granted.contains(access) {
-            return true;
-        }
-        let Some(reviews) = &self.reviews else { return false };
-        let outcome = reviews.review(access, is_waiting);
-        self.denials.record_outcome(outcome);
-        outcome == ReviewOutcome::Approved
-    }
-
     /// Records that a socket cannot be reached, whatever rules say.
     pub(crate) fn refuse(&self, socket: &str, reason: &str) -> Errno {
         let (socket, reason) = (socket.to_owned(), reason.to_owned());
-        self.denials.record(SandboxDenial::UnreachableSocket { socket, reason });
+        self.permissions.record_denial(SandboxDenial::UnreachableSocket { socket, reason });
         Errno::ACCESS
     }
 }

@@ -13,7 +13,7 @@ use openoxide_protocol::{AbsPath, TempDirectories};
 
 use crate::{
     init::{
-        devices,
+        devices, hidden_paths,
         mount_operations::{
             attach_tree, attach_tree_at, bind_over_itself, bind_read_only, clone_tree,
             open_without_links, set_path_attributes,
@@ -72,7 +72,8 @@ pub(super) fn mount_all(
     let configs = private.configs.attach(guards)?;
     let own = launch.staging_directory.iter().chain(&launch.layer_directory);
     for path in launch.profile.unreadable.iter().chain(own) {
-        hide_path(path).with_step(|| format!("hiding `{path}`"))?;
+        hidden_paths::hide_path(path, &launch.readable_copies)
+            .with_step(|| format!("hiding `{path}`"))?;
     }
     Ok(ReportedTrees { configs, temporary: private.temporary })
 }
@@ -178,27 +179,4 @@ fn clone_unstaged_trees(launch: &LaunchConfig) -> Result<Vec<(AbsPath, OwnedFd)>
         Ok((path.clone(), tree))
     };
     launch.profile.writable.iter().map(one).collect()
-}
-
-/// The maximum number of attempts to cover a path that programs of the host replace.
-const MAX_COVER_ATTEMPTS: usize = 8;
-
-/// Covers an unreadable path with an empty entry. A missing path needs no cover.
-pub(super) fn hide_path(path: &AbsPath) -> io::Result<()> {
-    for _ in 1..MAX_COVER_ATTEMPTS {
-        match cover_path(path) {
-            // The entry was removed after it was opened. Another one can have replaced it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            done => return done,
-        }
-    }
-    cover_path(path)
-}
-
-fn cover_path(path: &AbsPath) -> io::Result<()> {
-    let place = match open_without_links(path.as_str()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        place => place?,
-    };
-    attach_tree_at(&private_tmpfs::create_empty_cover(&place)?, &place)
 }

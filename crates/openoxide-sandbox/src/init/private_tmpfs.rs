@@ -122,6 +122,18 @@ pub(super) fn create_empty_cover(place: impl AsFd) -> io::Result<OwnedFd> {
     if directory { Ok(tree) } else { create_empty_file(&tree) }
 }
 
+/// Creates a directory for files of this total size, which replaces an unreadable one. Its owner can
+/// open files in it whose names are known, and list it.
+pub(super) fn create_directory_cover(bytes: usize) -> io::Result<OwnedFd> {
+    /// Enough for the partial pages of some files.
+    const SPARE_BYTES: usize = 1 << 20;
+    let new = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(new.as_fd(), "mode", "700")?;
+    fsconfig_set_string(new.as_fd(), "size", (bytes + SPARE_BYTES).to_string())?;
+    fsconfig_create(new.as_fd())?;
+    Ok(fsmount(new.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?)
+}
+
 /// Creates an empty file in such a directory.
 fn create_empty_file(tree: &OwnedFd) -> io::Result<OwnedFd> {
     drop(openat(tree, c"x", OFlags::CREATE | OFlags::CLOEXEC | OFlags::WRONLY, Mode::empty())?);

@@ -6,6 +6,7 @@
 //! finds the changes that were made in it.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, DirBuilder, File},
     io,
     os::{fd::OwnedFd, unix::fs::DirBuilderExt as _},
@@ -21,7 +22,7 @@ use rustix::{
 };
 
 use crate::{
-    init::{mount_operations::bind_read_only, mounts::hide_path, private_configs},
+    init::{hidden_paths::hide_path, mount_operations::bind_read_only, private_configs},
     protected_paths::MountPlan,
 };
 
@@ -83,7 +84,7 @@ impl RemountState {
     pub(super) fn restore_covers(&mut self, placed: impl Fn(&Path)) -> io::Result<()> {
         let mut passing = false;
         for path in self.unreadable.iter().filter(|path| is_uncovered(Path::new(path.as_str()))) {
-            passing |= !is_mounted(hide_path(path))?;
+            passing |= !is_mounted(hide_path(path, &BTreeSet::new()))?;
         }
         let mut missing = Vec::new();
         for path in &self.guards {

@@ -38,6 +38,9 @@ pub struct LaunchConfig {
     /// Files below the directories for temporary files that do not exist, and that are copied to the
     /// host if the program has created them. Their directories exist, and the paths are resolved.
     pub saved_files: BTreeSet<AbsPath>,
+    /// Files that the program can read although a directory above them is unreadable: copies of
+    /// them, as they are when it starts. Only files directly in such a directory are copied.
+    pub readable_copies: BTreeSet<AbsPath>,
     /// The directory that stores changes to the writable directories: the directory of a
     /// `StagingArea`. If it is `None`, the program changes them directly.
     pub staging_directory: Option<AbsPath>,
@@ -48,6 +51,9 @@ pub struct LaunchConfig {
     /// The connections to sockets of services outside of the sandbox that are permitted without a
     /// question.
     pub granted_sockets: BTreeSet<SocketAccess>,
+    /// The user's SSH agent, if programs may sign in with it. Which hosts they sign in to is
+    /// decided like other connections to sockets.
+    pub ssh_agent: Option<HostAgent>,
     /// True if changes of files outside of the profile are suspended, reviewed, and performed for
     /// the program. If this is not possible, no program is run.
     pub reviews_file_changes: bool,
@@ -61,6 +67,15 @@ pub struct LaunchConfig {
     /// The directory that records what must be cleaned up after a crash (the registry). It belongs
     /// to the user.
     pub registry: AbsPath,
+}
+
+/// The SSH agent of the user, outside of the sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostAgent {
+    /// The real path of its socket.
+    pub socket: AbsPath,
+    /// The files with the host keys that the user knows. Missing ones are ignored.
+    pub known_hosts: Vec<AbsPath>,
 }
 
 /// A directory whose changes are private. Nothing outside of the sandbox sees them.

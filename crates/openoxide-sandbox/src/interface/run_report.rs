@@ -108,6 +108,11 @@ pub enum SandboxDenial {
         /// The reason.
         reason: String,
     },
+    /// A request that the filter of the SSH agent did not pass on. No rule can allow it.
+    SshAgent {
+        /// The reason.
+        reason: String,
+    },
     /// An operation that the system call filter refused.
     SystemCall {
         /// The operation.

@@ -20,6 +20,7 @@ use crate::{
         address_pool::AddressPool,
         concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
         connection::{ConnectionHandler, ReachableHosts},
+        contacted_hosts::ContactedHosts,
         dns,
         host_network::{HostNetwork, SystemNetwork},
         listener_set::{BrokerListener, ListenerSet},
@@ -84,6 +85,7 @@ impl ConnectionBroker {
             reviews: questions,
             host_network: outside,
             denials: refused,
+            contacted: ContactedHosts::default(),
         });
         let listening = Arc::new(ListenerSet::new()?);
         let broker = Self {
@@ -159,6 +161,11 @@ impl ConnectionBroker {
     /// program of the host accepts them.
     pub(crate) fn leads_to_host(&self, to: SocketAddr) -> bool {
         self.handler.leads_to_host(to)
+    }
+
+    /// Returns the hosts that programs connect to.
+    pub(crate) fn contacted_hosts(&self) -> ContactedHosts {
+        self.handler.contacted.clone()
     }
 
     fn lock_ports(&self) -> MutexGuard<'_, BTreeSet<u16>> {

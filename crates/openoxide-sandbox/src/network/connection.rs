@@ -19,6 +19,7 @@ use crate::{
     interface::{RefusedAddress, SandboxDenial},
     network::{
         address_pool::AddressPool,
+        contacted_hosts::ContactedHosts,
         host_network::HostNetwork,
         reviewer::ReviewedConnection,
         verdict::{ConnectionTarget, ConnectionVerdict, has_address_rule, judge_connection},
@@ -47,6 +48,7 @@ pub(super) struct ConnectionHandler {
     pub(super) reviews: Option<Arc<ReviewCoordinator<ReviewedConnection>>>,
     pub(super) host_network: Box<dyn HostNetwork>,
     pub(super) denials: Arc<DenialLog>,
+    pub(super) contacted: ContactedHosts,
 }
 
 /// The reason that a host may not be reached: the address that it leads to, if it has one.
@@ -86,13 +88,23 @@ impl ConnectionHandler {
         let addresses =
             if allowed { self.allowed_addresses(&host, port) } else { Err(ForbiddenAddress(None)) };
         match addresses {
-            Ok(addresses) => self.connect_to_any(&addresses, port),
+            Ok(addresses) => {
+                self.record_contact(&host, port);
+                self.connect_to_any(&addresses, port)
+            }
             Err(ForbiddenAddress(address)) => {
                 let host = host.to_string();
                 self.denials.record(SandboxDenial::Connect { host, port, address });
                 None
             }
         }
+    }
+
+    fn record_contact(&self, host: &ConnectionTarget, port: u16) {
+        if matches!(host, ConnectionTarget::Address(address) if address.is_loopback()) {
+            self.contacted.record("localhost".to_owned(), port);
+        }
+        self.contacted.record(host.to_string(), port);
     }
 
     /// Returns whether this is an address of this machine. Only a rule about the address opens it,

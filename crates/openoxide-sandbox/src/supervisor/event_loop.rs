@@ -382,6 +382,7 @@ impl<'a> SupervisorLoop<'a> {
                 self.launch,
                 self.reviews.as_ref().map(ReviewRelay::create_client),
                 &self.denials,
+                self.broker.as_ref().map(|broker| broker.contacted_hosts()).unwrap_or_default(),
             ),
             file_requests: request_handler::create_handler(
                 self.launch,

@@ -7,8 +7,9 @@ use openoxide_protocol::SocketAccess;
 
 use crate::{
     file_requests::FileRequestHandler,
-    host_sockets::{AskAboutSocket, HostSocketHandler},
+    host_sockets::{AgentSocket, AskAboutSocket, HostSocketHandler, SocketPermissions},
     interface::{LaunchConfig, RequestedChange, RuntimeDecision, RuntimeRequest},
+    network::ContactedHosts,
     runtime_reviews::DenialLog,
     supervisor::review_relay::ReviewClient,
 };
@@ -34,11 +35,12 @@ pub(super) fn create_handler(
 }
 
 /// Returns the handler of connections to sockets of the host. If no reviewer can be asked, only
-/// granted connections are made.
+/// granted connections are made. `contacted` contains the hosts that programs have connected to.
 pub(super) fn create_socket_handler(
     launch: &LaunchConfig,
     asking: Option<ReviewClient>,
     denials: &Arc<DenialLog>,
+    contacted: ContactedHosts,
 ) -> HostSocketHandler {
     let ask = asking.filter(|_| launch.has_reviewer).map(|asking| {
         let ask = move |access: &SocketAccess, gone: &dyn Fn() -> bool| {
@@ -47,5 +49,10 @@ pub(super) fn create_socket_handler(
         let ask: AskAboutSocket = Box::new(ask);
         ask
     });
-    HostSocketHandler::new(launch.granted_sockets.clone(), Arc::clone(denials), ask)
+    let granted = launch.granted_sockets.clone();
+    let permissions = Arc::new(SocketPermissions::new(granted, Arc::clone(denials), ask));
+    let agent = launch.ssh_agent.as_ref();
+    let agent =
+        agent.map(|agent| AgentSocket::new(agent, &launch.registry, &permissions, contacted));
+    HostSocketHandler::new(permissions, agent)
 }

@@ -111,6 +111,8 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
         terminal: has_terminal(),
         has_reviewer: false,
         granted_sockets: BTreeSet::new(),
+        ssh_agent: None,
+        readable_copies: BTreeSet::new(),
         reviews_file_changes: args.live,
         private_hosts: exact_hosts(&args.net),
         published_ports: published_ports(&args.publish)?,

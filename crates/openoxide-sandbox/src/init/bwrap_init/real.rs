@@ -94,6 +94,8 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
         terminal: false,
         has_reviewer: false,
         granted_sockets: BTreeSet::new(),
+        ssh_agent: None,
+        readable_copies: BTreeSet::new(),
         reviews_file_changes: false,
         private_hosts: BTreeSet::new(),
         published_ports: BTreeSet::new(),

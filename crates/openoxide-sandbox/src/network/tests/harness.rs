@@ -19,7 +19,7 @@ use openoxide_protocol::{HostPort, NetworkAccess};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    host_sockets::HostSocketHandler,
+    host_sockets::{HostSocketHandler, SocketPermissions},
     interface::{RefusedAddress, RuntimeDecision, SandboxDenial},
     ipc::{InitMessage, ListenRequest, MessageSocket},
     network::{
@@ -218,7 +218,10 @@ fn supervise(world: World, wire: MessageSocket) -> Option<Arc<ConnectionBroker>>
             sandbox_sockets: own,
             denials: broker.denial_log(),
             listening_ports: Arc::default(),
-            host_sockets: HostSocketHandler::new(Default::default(), broker.denial_log(), None),
+            host_sockets: HostSocketHandler::new(
+                Arc::new(SocketPermissions::new(Default::default(), broker.denial_log(), None)),
+                None,
+            ),
             file_requests: None,
             socket_pairs: None,
             placeholders: PlaceholderDirectories::default(),

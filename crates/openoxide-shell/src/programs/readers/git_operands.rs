@@ -141,7 +141,6 @@ pub(in super::super) fn add_remote(meaning: &mut CommandMeaning, arg: ArgumentWo
         meaning.add_host(arg);
     } else if let Some((host, path)) = text.split_once(':').filter(|(host, _)| !host.contains('/'))
     {
-        let host = host.rsplit('@').next().unwrap_or(host);
         meaning.add_host(ArgumentWord::Known(&format!("ssh://{host}/{path}")));
     } else if text.contains('/') || text.starts_with('.') {
         meaning.lower_class(CommandClass::Unknown);

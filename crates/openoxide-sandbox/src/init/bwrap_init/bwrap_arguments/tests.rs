@@ -29,6 +29,8 @@ fn launch(profile: SandboxRestrictions) -> LaunchConfig {
         terminal: false,
         has_reviewer: false,
         granted_sockets: Default::default(),
+        ssh_agent: None,
+        readable_copies: Default::default(),
         reviews_file_changes: false,
         private_hosts: std::collections::BTreeSet::new(),
         published_ports: std::collections::BTreeSet::new(),
