@@ -148,6 +148,19 @@ pub fn render_pre_tool_use(effect: Effect, reason: &str) -> String {
     .to_string()
 }
 
+/// Returns the answer to a hook that runs before a tool and allows it with another input.
+pub fn render_changed_input(reason: &str, input: &Value) -> String {
+    json!({
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": Effect::Allow.as_str(),
+            "permissionDecisionReason": escape_and_truncate(reason, MAX_REASON_LENGTH),
+            "updatedInput": input,
+        }
+    })
+    .to_string()
+}
+
 /// Returns the answer to a permission request, which replaces the person's answer.
 pub fn render_permission_request(decision: &Value) -> String {
     json!({ "hookSpecificOutput": { "hookEventName": "PermissionRequest", "decision": decision } })

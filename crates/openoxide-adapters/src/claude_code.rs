@@ -30,15 +30,17 @@ pub use screenshots::alternative_screenshot_paths;
 pub use settings::{ClaudeMode, ClaudeSettings};
 pub use settings_export::render_settings;
 pub use settings_layer::translate_settings;
-pub use shell::{find_shell_differences, possible_final_directories};
+pub use shell::{
+    FinalDirectory, find_final_directory, find_shell_differences, possible_final_directories,
+};
 pub use unicode_paths::unnormalized_path;
 
 use openoxide_protocol::{Decision, Effect};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::agent_hook::{
-    AgentHookCall, AgentHookEvent, is_user_prompt_tool, render_permission_denial,
-    render_permission_request, render_pre_tool_use, render_reason,
+    AgentHookCall, AgentHookEvent, is_user_prompt_tool, render_changed_input,
+    render_permission_denial, render_permission_request, render_pre_tool_use, render_reason,
 };
 
 /// Returns the answer to a hook as one line of JSON, or `None` if the client should continue as if
@@ -62,6 +64,19 @@ pub fn render_hook_answer(call: &AgentHookCall, decision: &Decision) -> Option<S
     }
 }
 
+/// Returns the answer that allows a call with another input, which runs it in the sandbox.
+#[must_use]
+pub fn render_confined_answer(decision: &Decision, input: &Value) -> String {
+    let reason = format!("OpenOxide: {}", render_reason(decision));
+    render_changed_input(&reason, input)
+}
+
+/// Returns the answer that allows a permission request.
+#[must_use]
+pub fn render_permitted_request() -> String {
+    render_permission_request(&json!({ "behavior": "allow" }))
+}
+
 /// Returns the answer for the case that no decision was possible: the client asks the person, or
 /// denies if it cannot ask.
 #[must_use]
@@ -72,7 +87,6 @@ pub fn render_undecided(why: &str) -> String {
 #[cfg(test)]
 mod tests {
     use openoxide_protocol::RuleRef;
-    use serde_json::Value;
 
     use super::*;
 

@@ -35,8 +35,13 @@ pub struct AgentCall<'a> {
 /// The decision of the policy about a call of an agent.
 #[derive(Clone, Debug)]
 pub enum AgentDecision {
-    /// The decision; the agent executes the call, or asks its user.
-    Decided(Box<Decision>),
+    /// The agent executes the call, or asks its user.
+    Decided {
+        /// The decision.
+        decision: Box<Decision>,
+        /// The number of the audit record, if it could be written.
+        record_seq: Option<u64>,
+    },
     /// The managed policy has errors, so no operation is allowed.
     PolicyUnusable(String),
 }
@@ -83,7 +88,8 @@ impl Engine {
             }
             None => decision,
         };
-        Ok(AgentDecision::Decided(Box::new(decision)))
+        let (decision, record_seq) = (Box::new(decision), written.ok());
+        Ok(AgentDecision::Decided { decision, record_seq })
     }
 
     fn collect_agent_facts(&self, agent: &AgentCall<'_>, action: &Action) -> OperationFacts {

@@ -123,6 +123,7 @@ mod blocking_reviewer;
 mod call_history;
 mod captured_output;
 mod check_host;
+mod claude_rules;
 mod command_input;
 mod copied_files;
 mod digest;
@@ -201,6 +202,7 @@ mod supervisor_entry;
 mod symlink_moves;
 #[cfg(test)]
 mod test_user;
+mod ticketed_run;
 mod tool_context;
 mod tool_directories;
 mod tool_rules;

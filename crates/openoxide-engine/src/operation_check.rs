@@ -102,6 +102,15 @@ impl DirectoryIdentity {
 }
 
 impl ExecutionPermit {
+    pub(crate) fn new(
+        permit: Permit,
+        operation: Operation,
+        record_seq: Option<u64>,
+        directory: DirectoryIdentity,
+    ) -> Self {
+        Self { permit, operation: Box::new(operation), record_seq, directory }
+    }
+
     /// Returns the decision that gave the permit.
     pub const fn decision(&self) -> &Decision {
         self.permit.decision()

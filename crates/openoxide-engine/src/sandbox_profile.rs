@@ -135,7 +135,7 @@ impl Engine {
 }
 
 /// Returns whether a decision allows only commands that change nothing, and reads.
-fn is_read_only(decision: &Decision) -> bool {
+pub(crate) fn is_read_only(decision: &Decision) -> bool {
     decision.effect == Effect::Allow
         && decision.parts.iter().all(|part| match &part.access {
             Access::Exec(exec) => exec.class == CommandClass::Harmless,

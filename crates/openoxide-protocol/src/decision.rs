@@ -1,7 +1,7 @@
 //! The engine's answer to one operation.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Access, Cause, Finding};
 
@@ -90,10 +90,29 @@ pub enum Obligation {
     /// The operation is recorded in the audit log.
     Audit,
     /// The sandbox confines the command. A program that cannot confine it has to ask.
+    #[serde(alias = "confine")]
     Sandboxed,
     /// A person has approved exactly this operation. An approval by a mode, a hook or a grant is
     /// not sufficient.
     Human,
+}
+
+/// An obligation, in the current or in the former format of records.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredObligation {
+    Name(Obligation),
+    Object { obligation: Obligation },
+}
+
+fn deserialize_obligations<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Obligation>, D::Error> {
+    let stored = Vec::<StoredObligation>::deserialize(deserializer)?;
+    let current = stored.into_iter().map(|stored| match stored {
+        StoredObligation::Name(obligation) | StoredObligation::Object { obligation } => obligation,
+    });
+    Ok(current.collect())
 }
 
 /// The engine's answer to one operation, with its reasons.
@@ -115,7 +134,11 @@ pub struct Decision {
     #[serde(rename = "always")]
     pub suggested_rules: Vec<String>,
     /// The conditions of an allow decision.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "deserialize_obligations"
+    )]
     pub obligations: Vec<Obligation>,
 }
 

@@ -26,6 +26,7 @@ mod recent_calls;
 mod request_store;
 mod resolved_directory;
 mod rule_append;
+mod run_ticket;
 mod trust_store;
 mod user_environment;
 mod worktree;
@@ -51,6 +52,7 @@ pub use request_store::{
 };
 pub use resolved_directory::{DirectoryState, ResolvedDirectory};
 pub use rule_append::append_line_once;
+pub use run_ticket::{RunTicket, RunTicketError};
 pub use trust_store::{TrustRecord, TrustStore};
 pub use user_environment::UserEnvironment;
 pub use worktree::{find_linked_repository, find_main_checkout};

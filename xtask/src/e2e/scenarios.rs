@@ -3,6 +3,7 @@
 mod broken_policy;
 mod calls;
 mod dead_hook;
+mod sandboxed;
 
 use serde_json::{Value, json};
 
@@ -52,7 +53,7 @@ use scenarios;
 
 /// Returns all scenarios in their order.
 pub(crate) fn all() -> impl Iterator<Item = &'static Scenario> {
-    [calls::ALL, broken_policy::ALL, dead_hook::ALL].into_iter().flatten()
+    [calls::ALL, sandboxed::ALL, broken_policy::ALL, dead_hook::ALL].into_iter().flatten()
 }
 
 /// Returns a call that runs `command` in a shell.

@@ -71,6 +71,42 @@ pub fn possible_final_directories(call: &AgentHookCall) -> Vec<AbsPath> {
     left_in
 }
 
+/// The directory in which a script leaves the client's shell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FinalDirectory {
+    /// The directory in which it starts.
+    Unchanged,
+    /// Another directory, if the script can change to it.
+    Other(AbsPath),
+    /// It depends on the commands of the script, or is not known.
+    Unknown,
+}
+
+/// Returns the directory in which a script leaves the client's shell. It is only determined for
+/// scripts that change the directory with their first command, or not at all.
+#[must_use]
+pub fn find_final_directory(call: &AgentHookCall) -> FinalDirectory {
+    let Action::Command { script } = parse_action(&call.tool, &call.input) else {
+        return FinalDirectory::Unknown;
+    };
+    let words = || script.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let changes = words().filter(|word| ["cd", "pushd", "popd"].contains(word)).count();
+    if changes == 0 && !script.contains(['\\', '\'', '"', '$', '`', '*', '?', '[', '{']) {
+        return FinalDirectory::Unchanged;
+    }
+    let traits =
+        ScriptProperties::examine(&script, &AnalysisContext { cwd: &call.cwd, home: None });
+    let Some(mut left_in) = traits.last_directories else { return FinalDirectory::Unknown };
+    left_in.retain(|directory| *directory != call.cwd);
+    match left_in.as_slice() {
+        [] => FinalDirectory::Unchanged,
+        [directory] if changes == 1 && script.trim_start().starts_with("cd ") => {
+            FinalDirectory::Other(directory.clone())
+        }
+        _ => FinalDirectory::Unknown,
+    }
+}
+
 /// Returns whether the client replaces text of the script: `>nul` at the end of a word, in upper or
 /// lower case. The client ignores quotes and backslashes. It does not change scripts that contain a
 /// `<`, a `$` or a backquote, but this function includes them.
@@ -91,6 +127,29 @@ mod tests {
 
     use super::*;
     use crate::agent_hook::parse_payload;
+
+    #[test]
+    fn the_directory_in_which_a_script_leaves_the_shell_is_known_or_unknown() {
+        let other = |directory| FinalDirectory::Other(AbsPath::new(directory).unwrap());
+        for (script, expected) in [
+            ("ls", FinalDirectory::Unchanged),
+            ("(cd sub && ls)", FinalDirectory::Unchanged),
+            ("cd sub && make", other("/p/sub")),
+            ("cd /p && make", FinalDirectory::Unchanged),
+            ("cd sub; cd /p", FinalDirectory::Unknown),
+            ("make && cd sub", FinalDirectory::Unknown),
+            ("cd $X && make", FinalDirectory::Unknown),
+            ("pushd sub", FinalDirectory::Unknown),
+            ("c\\d $X", FinalDirectory::Unknown),
+        ] {
+            let payload = json!({
+                "hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/p", "tool_name": "Bash",
+                "tool_input": { "command": script },
+            });
+            let call = parse_payload(payload.to_string().as_bytes()).unwrap();
+            assert_eq!(find_final_directory(&call), expected, "{script}");
+        }
+    }
 
     #[test]
     fn the_directories_in_which_a_script_ends_are_found() {

@@ -21,6 +21,13 @@ pub(crate) enum SandboxCommand {
         /// The descriptor of the socket to the process that started it.
         wire: String,
     },
+    /// Run a command of an agent that the hook of the agent permitted, once.
+    #[command(hide = true)]
+    Exec {
+        /// The ticket of the hook.
+        #[arg(long, value_name = "ID")]
+        ticket: String,
+    },
     /// Show which restrictions each backend can enforce on this machine, and why others are not
     /// available.
     Status {

@@ -1,12 +1,16 @@
 //! `hook`: decides one tool call of an agent, as a hook of that agent.
 
 mod answer_watchdog;
+mod confined_call;
 mod hook_client;
 mod unanswered_call;
 
 use std::io::{Read as _, Write as _};
 
-use openoxide_adapters::agent_hook::{self, AgentHookCall};
+use openoxide_adapters::{
+    agent_hook::{self, AgentHookCall},
+    claude_code,
+};
 use openoxide_engine::{
     AgentCall, AgentDecision, CheckHost, Engine, EngineOptions, EngineWarning, InterruptWatch,
     InterruptedError,
@@ -97,13 +101,18 @@ fn decide_call(
     watchdog: &AnswerWatchdog,
 ) -> Result<Option<String>, CliError> {
     let project = client.project_directory(call, environment.home.as_ref())?;
+    if client == HookClient::Claude && confined_call::is_permitted_run(call, &environment) {
+        return Ok(Some(claude_code::render_permitted_request()));
+    }
     let engine = Engine::open(EngineOptions {
         project: Some(project),
+        confines_commands: true,
         // The mode that the person chose in the client applies, unless it is the client's default
         // and the policy sets one.
         mode: client.selected_mode(call),
         ..EngineOptions::new(environment, call.cwd.clone())
     })?;
+    let engine = confined_call::engine_for_call(engine, client, call);
     let agent = AgentCall {
         agent: client.name(),
         call,
@@ -111,7 +120,14 @@ fn decide_call(
         extra_accesses: client.extra_access(call).into_iter().collect(),
     };
     Ok(match engine.decide_for_agent(&agent, watchdog) {
-        Ok(AgentDecision::Decided(decision)) => client.render_answer(call, &decision),
+        Ok(AgentDecision::Decided { decision, record_seq }) => {
+            let decided = (decision.as_ref(), record_seq);
+            match confined_call::confined_input(&engine, client, call, decided) {
+                Ok(None) => client.render_answer(call, &decision),
+                Ok(Some(input)) => Some(claude_code::render_confined_answer(&decision, &input)),
+                Err(why) => Some(client.render_undecided(&why)),
+            }
+        }
         Ok(AgentDecision::PolicyUnusable(why)) => {
             Some(agent_hook::render_blocked(call.event, &why))
         }

@@ -9,6 +9,7 @@ mod explicit_approval;
 mod quarantine_restore;
 mod run_endings;
 mod staged_commit;
+mod ticketed_run;
 mod undo;
 mod waiting_stage;
 
@@ -46,6 +47,8 @@ use run_endings::{
     report_unanswered,
 };
 use staged_commit::StageReview;
+use ticketed_run::Announcement;
+pub(crate) use ticketed_run::run_ticket;
 pub(crate) use undo::run_undo;
 pub(crate) use waiting_stage::commit_waiting_stage;
 
@@ -93,7 +96,7 @@ pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramE
             {
                 user_messages::print_note(&note);
             }
-            target.run_permitted(permit, environment, &context)
+            target.run_permitted(permit, environment, &context, Announcement::Reason)
         }
         ApprovalVerdict::Denied(refusal) => Ok(report_refusal(&refusal, NOTHING_RUN_MESSAGE)),
         ApprovalVerdict::Unanswerable(request) => {
@@ -199,6 +202,7 @@ impl RunTarget {
         permit: ExecutionPermit,
         environment: Vec<(OsString, OsString)>,
         context: &RunContext<'_>,
+        announcement: Announcement,
     ) -> Result<ProgramExit, CliError> {
         let options = RunOptions {
             argv: self.argv(),
@@ -212,7 +216,9 @@ impl RunTarget {
             output: None,
         };
         let planned = permit.plan(context.engine, options, context)?;
-        announce(&planned, context.engine);
+        if announcement == Announcement::Reason {
+            announce(&planned, context.engine);
+        }
         Ok(match planned.run(context) {
             Ok(RunReport { status, stage }) => {
                 let ended = self.exit_for_status(status, context.engine);

@@ -10,6 +10,7 @@ use openoxide_sandbox::supervisor_main;
 
 use crate::{
     args::{GlobalArgs, SandboxCommand},
+    commands::run::run_ticket,
     error::CliError,
     program_exit::ProgramExit,
     user_messages,
@@ -29,6 +30,7 @@ pub(crate) fn run_sandbox_command(
                 ProgramExit::RunFailed
             }
         }),
+        SandboxCommand::Exec { ticket } => run_ticket(ticket, global),
         SandboxCommand::Status { json } => Ok(sandbox_status::show_status(*json, global)),
         SandboxCommand::Caches(verb) => Ok(caches::run_caches_command(verb)?),
     }

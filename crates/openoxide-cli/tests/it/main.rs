@@ -33,6 +33,7 @@ mod guide;
 #[cfg(test)]
 mod hook;
 mod hook_codex;
+mod hook_sandboxed;
 #[cfg(test)]
 mod hooks;
 #[cfg(test)]

@@ -1,0 +1,174 @@
+//! Commands of Claude Code that run in the sandbox instead of being asked about.
+
+use std::{fs, path::Path, process::Stdio};
+
+use serde_json::{Value, json};
+
+use crate::{
+    sandbox::Arena,
+    support::{OPENOXIDE, code, stderr, stdout},
+};
+
+/// A project next to a home directory.
+struct Place {
+    arena: Arena,
+}
+
+impl Place {
+    fn new() -> Self {
+        let arena = Arena::new();
+        fs::create_dir_all(arena.path("w/.git")).unwrap();
+        let place = Self { arena };
+        place.file("home/.config/openoxide/policy.toml", "[sandbox]\nauto_allow = \"project\"\n");
+        place
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        let path = self.arena.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Returns the answer of the hook about this command.
+    fn hook(&self, event: &str, command: &str) -> Value {
+        let payload = json!({
+            "session_id": "s", "cwd": self.arena.path("w"), "permission_mode": "default",
+            "hook_event_name": event, "tool_name": "Bash", "tool_use_id": "1",
+            "tool_input": { "command": command, "description": "a test" },
+        });
+        self.file("payload", &payload.to_string());
+        let mut hook = self.arena.command();
+        hook.args(["hook", "claude"]).stdin(fs::File::open(self.arena.path("payload")).unwrap());
+        let output = hook.output().unwrap();
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let text = stdout(&output);
+        let answer: Value = serde_json::from_str(&text).unwrap_or_default();
+        answer["hookSpecificOutput"].clone()
+    }
+
+    /// Returns the command with which the hook replaces this one.
+    fn replaced(&self, command: &str) -> String {
+        let answer = self.hook("PreToolUse", command);
+        assert_eq!(answer["permissionDecision"], "allow", "{answer}");
+        assert_eq!(answer["updatedInput"]["description"], "a test");
+        answer["updatedInput"]["command"].as_str().unwrap().to_owned()
+    }
+
+    /// Runs a command as the client's shell does. Returns its exit status, its standard output and
+    /// its standard error.
+    fn shell(&self, command: &str) -> (i32, String, String) {
+        let mut shell = std::process::Command::new("bash");
+        shell.args(["-c", command]).current_dir(self.arena.path("w")).stdin(Stdio::null());
+        shell.env("HOME", self.arena.path("home"));
+        for variable in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"] {
+            shell.env_remove(variable);
+        }
+        let output = shell.output().unwrap();
+        (code(&output), stdout(&output), stderr(&output))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.arena.path(name).exists()
+    }
+}
+
+/// Guards I39.
+#[test]
+fn a_command_of_the_project_is_replaced_by_the_same_command_in_the_sandbox() {
+    let place = Place::new();
+    let script = "python3 -c \"open('made', 'w'); print('spoken')\"; touch ~/escaped || exit 7";
+    // `touch ~/escaped` by its name is asked about, so it is done by a program.
+    assert_eq!(place.hook("PreToolUse", script)["permissionDecision"], "ask");
+    let script = "python3 -c \"import os; open('made', 'w'); print('spoken', flush=True); \
+                  os.system('touch ~/escaped') and exit(7)\"";
+    let replaced = place.replaced(script);
+    assert!(replaced.contains(&format!("{OPENOXIDE} sandbox exec --ticket ")), "{replaced}");
+    let (exit, out, told) = place.shell(&replaced);
+    assert_eq!((exit, out.as_str()), (7, "spoken\n"), "{told}");
+    assert!(place.has("w/made") && !place.has("home/escaped"), "{told}");
+    assert!(told.contains("Read-only file system"), "{told}");
+    // The ticket was used.
+    fs::remove_file(place.arena.path("w/made")).unwrap();
+    let (exit, out, told) = place.shell(&replaced);
+    assert_eq!((exit, out.as_str()), (126, ""), "{told}");
+    assert!(told.contains("already used") && !place.has("w/made"), "{told}");
+}
+
+#[test]
+fn a_ticket_is_used_under_the_policy_of_that_moment() {
+    let place = Place::new();
+    let replaced = place.replaced("python3 -c \"open('made', 'w')\"");
+    let policy =
+        "[permissions]\ndeny = [\"Bash(python3 *)\"]\n[sandbox]\nauto_allow = \"project\"\n";
+    place.file("home/.config/openoxide/policy.toml", policy);
+    let (exit, _, told) = place.shell(&replaced);
+    assert_eq!((exit, place.has("w/made")), (126, false), "{told}");
+}
+
+#[test]
+fn the_shell_of_the_client_stays_in_the_directory_of_the_script() {
+    let place = Place::new();
+    place.file("w/sub/a", "");
+    let replaced = place.replaced("cd sub && python3 -c \"open('b', 'w')\"");
+    let (exit, out, told) = place.shell(&format!("{replaced}\npwd"));
+    assert_eq!(exit, 0, "{told}");
+    assert!(out.trim_end().ends_with("/w/sub") && place.has("w/sub/b"), "{out}{told}");
+    for unknown in ["python3 x; cd sub", "cd sub; cd ..; make", "cd $DIR && make"] {
+        assert_eq!(place.hook("PreToolUse", unknown)["permissionDecision"], "ask", "{unknown}");
+    }
+}
+
+#[test]
+fn rules_that_the_client_would_lose_prevent_the_replacement() {
+    let place = Place::new();
+    let decide = |command: &str| {
+        let answer = place.hook("PreToolUse", command);
+        (answer["permissionDecision"].clone(), !answer["updatedInput"].is_null())
+    };
+    assert_eq!(decide("make evil"), (json!("allow"), true));
+    for (file, rules) in [
+        ("w/.claude/settings.json", json!({ "deny": ["Bash(make evil)"] })),
+        ("w/.claude/settings.local.json", json!({ "ask": ["Bash(make *)"] })),
+        ("home/.claude/settings.json", json!({ "deny": ["Bash(make evil)"] })),
+    ] {
+        place.file(file, &json!({ "permissions": rules }).to_string());
+        assert_eq!(decide("make evil"), (json!("ask"), false), "{file}");
+        assert_eq!(decide("npm run build"), (json!("allow"), true), "{file}");
+        fs::remove_file(place.arena.path(file)).unwrap();
+    }
+    // The client applies a rule about everything to the replaced command as well.
+    place.file("home/.claude/settings.json", "{\"permissions\": {\"ask\": [\"*\"]}}");
+    assert_eq!(decide("make evil"), (json!("allow"), true));
+    place.file("home/.claude/settings.json", "{\"permissions\": {\"ask\":");
+    assert_eq!(decide("make evil"), (json!("ask"), false));
+}
+
+#[test]
+fn a_permission_request_is_answered_only_for_the_replaced_command() {
+    let place = Place::new();
+    let replaced = place.replaced("python3 -c \"open('made', 'w')\"");
+    let answer =
+        |command: &str| place.hook("PermissionRequest", command)["decision"]["behavior"].clone();
+    assert_eq!(answer(&replaced), "allow");
+    for changed in [
+        format!("{replaced}\ntouch evil"),
+        replaced.replace(" #", "; touch evil #"),
+        replaced.replacen(OPENOXIDE, "/tmp/openoxide", 1),
+        format!("cd /tmp && {replaced}"),
+    ] {
+        assert_eq!(answer(&changed), Value::Null, "{changed}");
+    }
+    place.shell(&replaced);
+    assert_eq!(answer(&replaced), Value::Null, "the ticket was used");
+}
+
+#[test]
+fn a_program_in_the_sandbox_sees_no_tickets() {
+    let place = Place::new();
+    place.replaced("make");
+    let state = place.arena.path("home/.local/state/openoxide");
+    assert!(Path::new(&state).join("tickets").is_dir());
+    let script = "python3 -c \"import os; print(os.listdir(os.path.expanduser('~/.local/state/openoxide')))\"";
+    let (_, out, told) = place.shell(&place.replaced(script));
+    assert!(!out.contains("tickets"), "{out}{told}");
+}
