@@ -33,6 +33,7 @@ mod guide;
 #[cfg(test)]
 mod hook;
 mod hook_codex;
+#[cfg(test)]
 mod hook_sandboxed;
 #[cfg(test)]
 mod hooks;

@@ -49,8 +49,14 @@ pub(crate) fn run_ticket(id: &str, global: GlobalArgs) -> Result<ProgramExit, Cl
     };
     let global = GlobalArgs { no_input: true, ..global };
     let variables = confined_run::build_environment(engine.sandbox_settings(), &args.env)?;
-    let (session, refused_paths) = (new_session_id(), RefCell::default());
-    let context = RunContext { engine: &engine, args: &args, global, session, refused_paths };
+    let context = RunContext {
+        engine: &engine,
+        args: &args,
+        global,
+        session: new_session_id(),
+        refused_paths: RefCell::default(),
+        approved_directories: RefCell::default(),
+    };
     RunTarget::Script(ticket.script).run_permitted(permit, variables, &context, Announcement::None)
 }
 

@@ -79,7 +79,7 @@ fn an_installed_hook_runs_inside_and_waits_for_a_person() {
             &arena,
             &format!(
                 "{activation} mkdir -p {}; mv {held} {hook}; {COMMIT}",
-                &hook[..hook.rfind('/').unwrap()]
+                hook.rsplit_once('/').unwrap().0
             ),
         );
         assert!(

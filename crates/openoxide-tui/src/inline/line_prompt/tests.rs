@@ -3,12 +3,30 @@
 use super::*;
 use crate::samples::{command_request, with_explicit_approval, with_group};
 
-const GROUP: PromptOptions =
-    PromptOptions { session: true, always: true, all: true, skip: true, lists_coverage: false };
-const SINGLE: PromptOptions =
-    PromptOptions { session: true, always: true, all: false, skip: false, lists_coverage: false };
-const EXPLICIT: PromptOptions =
-    PromptOptions { session: false, always: false, all: false, skip: false, lists_coverage: false };
+const GROUP: PromptOptions = PromptOptions {
+    session: true,
+    always: true,
+    all: true,
+    skip: true,
+    lists_coverage: false,
+    directory: false,
+};
+const SINGLE: PromptOptions = PromptOptions {
+    session: true,
+    always: true,
+    all: false,
+    skip: false,
+    lists_coverage: false,
+    directory: false,
+};
+const EXPLICIT: PromptOptions = PromptOptions {
+    session: false,
+    always: false,
+    all: false,
+    skip: false,
+    lists_coverage: false,
+    directory: false,
+};
 
 const CANCELLED: Option<PromptAnswer> = Some(PromptAnswer::Single(ApprovalResponse::Cancelled));
 const REJECTED: Option<PromptAnswer> =

@@ -3,10 +3,22 @@
 use super::*;
 use crate::samples::command_request;
 
-const ALL: PromptOptions =
-    PromptOptions { session: true, always: true, all: true, skip: true, lists_coverage: false };
-const FEW: PromptOptions =
-    PromptOptions { session: false, always: false, all: false, skip: false, lists_coverage: false };
+const ALL: PromptOptions = PromptOptions {
+    session: true,
+    always: true,
+    all: true,
+    skip: true,
+    lists_coverage: false,
+    directory: false,
+};
+const FEW: PromptOptions = PromptOptions {
+    session: false,
+    always: false,
+    all: false,
+    skip: false,
+    lists_coverage: false,
+    directory: false,
+};
 
 fn key(code: KeyCode) -> KeyEvent {
     KeyEvent::new(code, KeyModifiers::NONE)
