@@ -225,12 +225,32 @@ fn is_settable(name: &str, value: &str) -> bool {
     let last = lower.rsplit('.').next().unwrap_or_default();
     match lower.split('.').next() {
         Some("branch") => {
-            matches!(last, "remote" | "merge" | "rebase" | "description")
+            matches!(last, "remote" | "pushremote" | "merge" | "rebase" | "description")
                 && !names_helper_program(value)
         }
         Some("remote") => {
-            matches!(last, "url" | "pushurl" | "fetch" | "push" | "prune" | "tagopt")
-                && !names_helper_program(value)
+            matches!(
+                last,
+                "url" | "pushurl" | "fetch" | "push" | "prune" | "prunetags" | "tagopt" | "mirror"
+            ) && !names_helper_program(value)
+        }
+        Some("submodule") => match last {
+            "active" | "branch" | "ignore" | "shallow" | "fetchrecursesubmodules" => true,
+            "url" => !names_helper_program(value),
+            "update" => matches!(value, "checkout" | "rebase" | "merge" | "none"),
+            _ => false,
+        },
+        Some("core")
+            if matches!(
+                last,
+                "sparsecheckout"
+                    | "sparsecheckoutcone"
+                    | "ignorecase"
+                    | "symlinks"
+                    | "logallrefupdates"
+            ) =>
+        {
+            true
         }
         Some("user" | "author" | "committer") => true,
         Some("commit" | "tag") if last == "gpgsign" => true,
