@@ -118,6 +118,9 @@ fn has_steering_file(
     };
     let Some(below) = operand_directories(exec, &places, cwd) else { return !settings.is_empty() };
     let matched = known.directories_of_files(exec);
+    if matched.len() > MOST_DIRECTORIES {
+        return !settings.is_empty();
+    }
     let above = || {
         let matched = matched.iter().flat_map(|directory| directory.ancestors());
         let below = below.iter().map(PathBuf::as_path).chain(matched);
