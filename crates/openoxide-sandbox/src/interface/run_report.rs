@@ -164,12 +164,12 @@ pub enum PostRunFinding {
         /// The version of the program.
         held: AbsPath,
     },
-    /// The program changed settings of a repository that can make `git` run something. The file is
-    /// unchanged.
+    /// Settings of a repository that can make `git` run something were changed by the program, or
+    /// by another one during the run. The file is as it was before.
     GitSettings {
         /// The configuration file.
         path: AbsPath,
-        /// The version of the program.
+        /// The changed version.
         held: AbsPath,
         /// The names of these settings. They are unknown if the file is not understood.
         names: Vec<String>,

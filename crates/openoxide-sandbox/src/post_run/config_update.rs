@@ -20,7 +20,7 @@ use rustix::{
 
 use crate::{
     interface::PostRunFinding,
-    post_run::quarantine::{open_parent, quarantine_names},
+    post_run::quarantine::{open_parent, quarantine_names, quarantine_path},
     protected_paths::{
         PrivateConfig, find_risky_changes, merge_changes, read_config_text, to_display_path,
         with_access,
@@ -39,12 +39,46 @@ pub(crate) fn apply_private_configs(
     copies: &OwnedFd,
     configs: &[PrivateConfig],
 ) -> Vec<PostRunFinding> {
+    let mut found: Vec<_> = configs.iter().filter_map(hold_changed_config).collect();
     let applied = configs.iter().enumerate().filter_map(|(number, config)| {
         // A program that removes its copy or replaces it with something else changes nothing.
         let new = read_copy(copies, number, &config.path)?;
         if new == config.text { None } else { apply_or_hold(config, &new) }
     });
-    applied.collect()
+    found.extend(applied);
+    found
+}
+
+/// Restores the host's file if it was changed during the run in a way that can make `git` run
+/// something, and holds the changed version. Another program that replaces the file uncovers it for
+/// a moment, in which the confined program could change it. So it is not known which program made
+/// the change.
+fn hold_changed_config(config: &PrivateConfig) -> Option<PostRunFinding> {
+    let (directory, name) = with_access(&config.path, || open_parent(&config.path)).ok()?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let now = match openat(&directory, name, flags, Mode::empty()) {
+        Err(Errno::NOENT) => return None,
+        file => file.ok().and_then(|file| read_config_text(file.into())),
+    };
+    if now.as_ref() == Some(&config.text) {
+        return None;
+    }
+    let risky = now.and_then(|now| find_risky_changes(&config.text, &now, config.path.parent()?));
+    if risky.as_ref().is_some_and(BTreeSet::is_empty) {
+        return None;
+    }
+    // The lock of `git` is not used: the program may have left one.
+    let held = quarantine_path(&config.path).ok()?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    if let Ok(file) = openat(&directory, name, flags, Mode::from_raw_mode(config.mode)) {
+        drop(File::from(file).write_all(&config.text));
+    }
+    Some(PostRunFinding::GitSettings {
+        path: to_display_path(&config.path)?,
+        held: to_display_path(&held)?,
+        names: risky.unwrap_or_default().into_iter().collect(),
+        conflicts: Vec::new(),
+    })
 }
 
 /// Reads a copy. A program may have put anything in its place.

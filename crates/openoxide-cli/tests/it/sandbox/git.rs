@@ -296,23 +296,40 @@ fn a_linked_worktree_commits_to_its_repository_and_a_forged_link_opens_nothing()
 
 #[test]
 fn changes_of_the_host_in_the_meantime_are_kept() {
+    let (settings, said) = change_in_the_meantime("git config remote.mine.url /mine");
+    assert!(settings.contains("remote.mine.url=/mine"), "{settings}");
+    assert!(
+        said.contains("config.held-by-openoxide") != settings.contains("user.name=inside"),
+        "{said}"
+    );
+}
+
+/// Replacing the file uncovers it for a moment, in which the program could have made the change.
+#[test]
+fn a_setting_that_runs_programs_waits_whoever_wrote_it() {
+    let (settings, said) = change_in_the_meantime("git config core.pager cat");
+    assert!(!settings.contains("core.pager"), "{settings}");
+    assert!(settings.contains("[core]") && settings.contains("pager = cat"), "{settings}");
+    assert!(said.contains("`core.pager` can make git run programs"), "{said}");
+}
+
+/// Changes the configuration on the host while a program does so inside. Returns the settings with
+/// what was held, and the messages.
+fn change_in_the_meantime(change: &str) -> (String, String) {
     let arena = repository();
     let script = "touch begun; while ! test -e go; do sleep 0.05; done; git config user.name inside; git config --local user.name";
     let mut run = arena.run(&[], &["sh", "-c", script]);
     let run = run.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let run = run.spawn().unwrap();
     wait_for(&arena.path("w/begun"));
-    host_succeeds(&arena, "git config core.pager cat; echo h > h; git add h; git commit -qm host");
+    host_succeeds(&arena, &format!("{change}; echo h > h; git add h; git commit -qm host"));
     thread::sleep(Duration::from_millis(200));
     fs::write(arena.path("w/go"), "").unwrap();
     let said = text(&run.wait_with_output().unwrap());
     assert!(said.starts_with("inside\n"), "{said}");
-    let settings = host_succeeds(&arena, "git config --local --list; git fsck --strict");
-    assert!(settings.contains("core.pager=cat"), "{settings}");
-    assert!(
-        said.contains("config.held-by-openoxide") != settings.contains("user.name=inside"),
-        "{said}"
-    );
+    let held = "cat .git/config.held-by-openoxide";
+    let list = format!("git config --local --list; {held} 2>/dev/null; git fsck --strict");
+    (host_succeeds(&arena, &list), said)
 }
 
 fn wait_for(path: &Path) {
