@@ -43,7 +43,11 @@ def host(script, cwd=WS, seconds=30, **env):
     return run.stdout.decode(errors="replace")
 
 
-def policy(*rules, mode="accept_edits"):
+# Staged changes of repositories are applied without a question in this mode only.
+MODE = "bypass_permissions" if "--stage" in FLAGS else "accept_edits"
+
+
+def policy(*rules, mode=MODE):
     os.makedirs(HOME + "/.config/openoxide", exist_ok=True)
     with open(HOME + "/.config/openoxide/policy.toml", "w") as f:
         f.write('mode = "%s"\npermissions.allow = %s\n' % (mode, json.dumps(["Bash(*)", *rules])))
@@ -170,7 +174,7 @@ def judged(name):
     faults = []
     try:
         faults += ATTEMPTS[name]() or []
-        if name.startswith("g_"):
+        if name.startswith(("g_", "g2_")):
             host(HOST_USE, seconds=120)
     except Absent as why:
         return dict(id=name, verdict="absent", host=[], said=str(why))
@@ -1000,5 +1004,7 @@ def main():
         if not PICK or any(name.startswith(p) for p in PICK):
             print(json.dumps(judged(name)), flush=True)
 
+
+import granted_git  # noqa: E402,F401  Its attempts register themselves.
 
 main()

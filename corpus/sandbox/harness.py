@@ -1,6 +1,7 @@
 """Runs the attempts of battery.py and more.py, each in a sandbox of its own, and looks at the host afterwards.
 
-usage: harness.py OPENOXIDE BASE UID [PREFIX,... [BACKEND]]     as root in a mount namespace of its own, or as the user UID itself
+usage: harness.py OPENOXIDE BASE UID [PREFIX,... [MODE]]     as root in a mount namespace of its own, or as the user UID itself
+MODE is `live`, `stage` (under `openoxide run` with a policy that allows all changes inside, so that they are applied), or the name of a backend.
 One line of JSON for each attempt: {"id", "verdict", "host", "inside"}. verdict is `escaped` when anything on the host is not as it was or
 a secret was obtained (`host` says what), else `done` or `refused`, as the attempt itself saw it. The launcher `none` in place of
 OPENOXIDE runs it unconfined: the positive control of this file. `bwrap`, `codex:PROGRAM` and `srt:CLI` are other programs' sandboxes.
@@ -11,10 +12,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE); import peers
 OX, BASE, UID = sys.argv[1], sys.argv[2], int(sys.argv[3])
 PICK = sys.argv[4].split(",") if len(sys.argv) > 4 else []
-BY = ["--backend", sys.argv[5]] if len(sys.argv) > 5 else []
+MODE = sys.argv[5] if len(sys.argv) > 5 else ""
+BY = ["--backend", MODE] if MODE not in ("", "live", "stage") else ["--" + MODE] if MODE else []
 WS, OUT, HOME = BASE + "/ws", BASE + "/outside", BASE + "/home"
 SECRETS = ("SSHKEYSECRET", "ENVSECRET", "SIBSECRET", "KEYSECRET", "SHMSECRET", "escaped ")
-PROTECTED = (".git", ".codex", ".agents", ".claude", "pp/keep")
+PROTECTED = (".codex", ".agents", ".claude", "pp/keep")
+# What makes git run programs. OpenOxide protects it by itself; the other sandboxes are given the whole directory.
+STEERING = ("hooks", "commondir")
+# The lines of a configuration that `git init` writes.
+GIT_INIT = {"[core]", "\trepositoryformatversion = 0", "\tfilemode = true", "\tbare = false", "\tlogallrefupdates = true"}
 # What no mount can hold: a file that had another name in the workspace before. It is warned of (Found::HardLink).
 HARD_LINKS = {"w_hardlink_preexisting": "hl_target"}
 # Another harness may run at the same time.
@@ -38,14 +44,21 @@ def build():
     for d in ("/lib", "/src2", "/.codex", "/vendor/sub", "/pp/keep", "/linked"): os.makedirs(WS + d)
     for d in (OUT + "/empty", HOME + "/.ssh"): os.makedirs(d)
     for f in (WS + "/src.txt", WS + "/lib/mod.txt", WS + "/.codex/config.toml", WS + "/pp/keep/secret.cfg", OUT + "/file", OUT + "/hl_target", HOME + "/.bashrc"): write(f, "orig\n")
-    write(HOME + "/.ssh/id_rsa", "SSHKEYSECRET\n", 0o600); os.mkdir(WS + "/.claude") if "bubblewrap" in BY else os.symlink("linked", WS + "/.claude"); os.symlink(OUT, WS + "/link_out")
+    write(HOME + "/.ssh/id_rsa", "SSHKEYSECRET\n", 0o600); os.mkdir(WS + "/.claude") if MODE == "bubblewrap" else os.symlink("linked", WS + "/.claude"); os.symlink(OUT, WS + "/link_out")
     for d in (WS, WS + "/vendor/sub"): subprocess.run(["git", "init", "-q", d], check=True, env={"PATH": os.environ["PATH"], "HOME": HOME})
     for name in ("battery.py", "more.py"): shutil.copy(HERE + "/" + name, BASE + "/" + name)
     if os.getuid() == 0:
         subprocess.run(["chown", "-hR", str(UID) + ":" + str(UID), WS, OUT, HOME], check=True)
         shutil.copy("/usr/bin/id", OUT + "/suid_helper"); os.chmod(OUT + "/suid_helper", 0o4755)
+    if MODE == "stage": policy()
     for d in (WS, OUT, HOME): subprocess.run(["cp", "-a", d, BASE + "/tpl/"], check=True)
     build()
+
+def policy():
+    "what `sandbox run` is told by options, for `run`"
+    os.makedirs(HOME + "/.config/openoxide")
+    write(HOME + "/.config/openoxide/policy.toml", 'mode = "bypass_permissions"\n[sandbox]\nnetwork = "off"\nunreadable = ["%s/.ssh"]\nprotected = %s\n' % (HOME, json.dumps([WS + "/" + p for p in PROTECTED])))
+    if os.getuid() == 0: subprocess.run(["chown", "-R", "%d:%d" % (UID, UID), HOME + "/.config"], check=True)
 
 def state(path, deep=True):
     "what a file is: everything but its times of reading"
@@ -71,7 +84,6 @@ def armed():
     "what git would run from repositories inside that were not there"
     r = []
     for at, ds, fs in os.walk(WS):
-        if at.startswith(WS + "/.git"): continue
         if os.path.basename(at) == "hooks": r += [at + "/" + f for f in fs if not f.endswith(".sample") and ".held-by-openoxide" not in f]
         if "config" in fs and "evil" in text(at + "/config"): r.append(at + "/config")
     return r
@@ -80,9 +92,13 @@ def host(sib):
     r = tree(OUT); r.update(tree(HOME)); r.pop(HOME + "/.local", None)
     r = {k: v for k, v in r.items() if not k.startswith(HOME + "/.local")}
     for p in PROTECTED: r.update(tree(WS + "/" + p))
-    # Names in quarantine are run by no program.
-    for p in ("hooks", "config", "commondir"): r.update({k: v for k, v in tree(WS + "/vendor/sub/.git/" + p).items() if ".held-by-openoxide" not in k})
-    for p in (WS, *([] if BY else [WS + "/linked"]), WS + "/pp", WS + "/vendor", BASE): s = os.stat(p) if os.path.exists(p) else None; r["place " + p] = s and [s.st_ino, s.st_mode, s.st_uid]
+    for git in (WS + "/.git/", WS + "/vendor/sub/.git/"):
+        # Names in quarantine are run by no program.
+        for p in STEERING: r.update({k: v for k, v in tree(git + p).items() if ".held-by-openoxide" not in k})
+        # Settings that run nothing may be removed or added.
+        s = state(git + "config"); r[git + "config"] = s and [s[:3], s[5], s[6], sorted(set(text(git + "config").splitlines()) - GIT_INIT)]
+        r["place " + git] = os.path.isdir(git) and os.stat(git).st_ino
+    for p in (WS, *([] if MODE == "bubblewrap" else [WS + "/linked"]), WS + "/pp", WS + "/vendor", BASE): s = os.stat(p) if os.path.exists(p) else None; r["place " + p] = s and [s.st_ino, s.st_mode, s.st_uid]
     r["base"] = sorted(os.listdir(BASE)); r["armed"] = armed()
     for p in ("core_pattern", "modprobe", "hostname", "domainname", "sysrq", "randomize_va_space", "ns_last_pid_", "core_uses_pid"): r[p] = text("/proc/sys/kernel/" + p)
     for p in ("/proc/sys/vm/overcommit_memory", "/proc/sys/vm/swappiness", "/sys/kernel/uevent_helper", "/proc/swaps", "/proc/modules", "/etc/ld.so.preload", "/etc/hosts", "/proc/self/mountinfo"): r[p] = text(p)
@@ -120,7 +136,8 @@ def start(name, A):
     if "_stdindir" in name: argv = ["sh", "-c", 'exec "$@" 9<&0 </dev/null', "sh", *argv]
     if OX == "none": return argv
     peer = peers.COMMANDS.get(OX.split(":")[0])
-    if peer: return peer(OX.partition(":")[2], argv, WS, HOME, PROTECTED, BASE)
+    if peer: return peer(OX.partition(":")[2], argv, WS, HOME, (".git", *PROTECTED), BASE)
+    if MODE == "stage": return [OX, "run", "--no-input", "--stage", "--", *argv]
     protect = [x for p in PROTECTED for x in ("--protect", WS + "/" + p)]
     return [OX, "sandbox", "run", *BY, "--workspace-write", "--root", WS, "--deny-read", HOME + "/.ssh", *protect, "--net", "off", "--", *argv]
 
@@ -175,7 +192,10 @@ def attempt(name):
     fcntl.fcntl(terminal, fcntl.F_SETFL, os.O_NONBLOCK); a = termios.tcgetattr(terminal); a[3] &= ~termios.ICANON; termios.tcsetattr(terminal, termios.TCSANOW, a)
     try: injected = os.read(terminal, 10)
     except OSError: pass
-    after = host(sib); diff = [k for k in sorted(set(before) | set(after)) if before.get(k) != after.get(k) and not ("_stdout" in name and k == OUT + "/out" and after[k] and after[k][0] == before[k][0])]
+    after = host(sib)
+    # A staged change is made by a new file, so the other name outside loses a link.
+    if MODE == "stage" and name in HARD_LINKS: before[OUT + "/" + HARD_LINKS[name]][5] -= 1
+    diff = [k for k in sorted(set(before) | set(after)) if before.get(k) != after.get(k) and not ("_stdout" in name and k == OUT + "/out" and after[k] and after[k][0] == before[k][0])]
     if ctypes.string_at(p, 9) != b"SHMSECRET": diff.append("shared memory")
     if os.path.exists(ready + "/signalled"): diff.append("signalled")
     if injected: diff.append("typed %r" % injected)

@@ -36,7 +36,9 @@ def install(base):
     tools = tomllib.loads((HERE / "jobs/tools.toml").read_text())
     if os.getuid() == 0:
         env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
-        subprocess.run(["apt-get", "install", "-y", "-q", "--no-install-recommends", *tools["debian"]], env=env, check=True)
+        # Packages of Node.js from elsewhere contain npm, and conflict with Debian's.
+        node = {"nodejs", "npm"} if shutil.which("npm") else set()
+        subprocess.run(["apt-get", "install", "-y", "-q", "--no-install-recommends", *(p for p in tools["debian"] if p not in node)], env=env, check=True)
     where = base / "tools"
     where.mkdir(parents=True, exist_ok=True)
     subprocess.run(["/usr/bin/python3", "-m", "venv", where / "python"], check=True)

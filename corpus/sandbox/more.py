@@ -8,11 +8,12 @@ def add(T, G):
     def z(s): return ctypes.create_string_buffer(s.encode() if isinstance(s, str) else s)
     def gone(*calls):
         "runs all; the first that goes through is the answer, else the last error is raised"
-        last = None
+        first = last = None
         for call in calls:
-            try: return "%r" % (call(),)
+            try: answer = "%r" % (call(),); first = first or answer
             except OSError as e: last = e
-        raise last
+        if first is None: raise last
+        return first
     def raw(name, nr, *a):
         def f(): return sc(nr, *a)
         f.__name__ = name; T[name] = f

@@ -26,7 +26,9 @@ fn attempts_by(launcher: &str, user: &str, more: &[&str]) -> Vec<Value> {
         command
     } else {
         let mut command = Command::new("python3");
-        let base = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("arena-{launcher}"));
+        // Tests run at the same time.
+        let name = [&[launcher, user], more].concat().join("-").replace(['/', ','], "_");
+        let base = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("arena-{name}"));
         let launcher = if launcher == "none" { launcher } else { OPENOXIDE };
         command.arg("-B").arg(harness).arg(launcher).arg(base).arg(user);
         command
@@ -53,9 +55,7 @@ fn user() -> String {
 fn faults(rows: &[Value]) -> Vec<String> {
     let fault = |row: &&Value| {
         let everyday = row["id"].as_str().unwrap().starts_with("ok_");
-        // Committing is a widening that a person allows.
-        let expected = row["id"] == "ok_git_commit";
-        row["verdict"] == "escaped" || (everyday && !expected && row["verdict"] != "done")
+        row["verdict"] == "escaped" || (everyday && row["verdict"] != "done")
     };
     rows.iter().filter(fault).map(Value::to_string).collect()
 }
@@ -79,11 +79,10 @@ fn no_other_user_gets_out() {
     }
 }
 
-/// Puts `--live` into every call of `sandbox run`.
-const LIVE: &str = "#!/bin/sh\nif [ \"$1 $2\" = 'sandbox run' ]; then shift 2; exec /mnt/program sandbox run --live \"$@\"; fi\n\
-    exec /mnt/program \"$@\"\n";
-const LIVE_IN_OWN_MOUNTS: &str = "mount -t tmpfs none /mnt && cp \"$0\" /mnt/program && printf %s \"$LIVE\" > /mnt/openoxide && \
-    chmod 755 /mnt/openoxide && cd / && exec python3 -B \"$@\"";
+/// Returns the user for a second mode: another one, where this is root.
+fn ordinary_user() -> String {
+    if is_root() { "1234".to_owned() } else { user() }
+}
 
 /// A live run, which intercepts changes, asks about them and refuses them, opens no more than other
 /// runs.
@@ -91,16 +90,25 @@ const LIVE_IN_OWN_MOUNTS: &str = "mount -t tmpfs none /mnt && cp \"$0\" /mnt/pro
 /// Guards I23.
 #[test]
 fn no_attempt_escapes_a_live_run() {
-    if !is_root() {
-        return; // The place for the script is root's to make.
-    }
-    let harness = workspace().join("corpus/sandbox/harness.py");
-    let mut command = Command::new("unshare");
-    command.args(["-m", "--propagation", "private", "sh", "-c", LIVE_IN_OWN_MOUNTS, OPENOXIDE]);
-    command.arg(harness).args(["/mnt/openoxide", "/mnt/arena", "1234", ""]).env("LIVE", LIVE);
-    let rows = rows(&mut command);
+    let rows = attempts_by("/mnt/openoxide", &ordinary_user(), &["", "live"]);
     assert_eq!(faults(&rows), Vec::<String>::new());
     assert!(rows.len() > 200, "{}", rows.len());
+}
+
+/// Attempts whose changes are staged and then applied. The others are the same in each mode, and
+/// `harness.py` runs all of them.
+const STAGED: &str = "ok_,w_,w2_s,p_,p2_,x_daemon,x_set";
+
+/// Changes that are staged and applied reach no more than those of other runs.
+///
+/// Guards I37.
+#[test]
+fn no_attempt_escapes_a_staged_run() {
+    let mut rows = attempts_by("/mnt/openoxide", &ordinary_user(), &[STAGED, "stage"]);
+    assert!(rows.len() > 80, "{}", rows.len());
+    // An overlay moves a directory by copying it.
+    rows.retain(|row| row["id"] != "ok_ws_rename_topdir");
+    assert_eq!(faults(&rows), Vec::<String>::new());
 }
 
 /// Differences under `bwrap` that do not reach the host. No Unix socket can be created except
@@ -116,8 +124,7 @@ const OF_BWRAP: [(&str, &str); 3] = [
 /// Guards I34.
 #[test]
 fn no_attempt_escapes_bwrap() {
-    let user = if is_root() { "1234".to_owned() } else { user() };
-    let mut rows = attempts_by("/mnt/openoxide", &user, &["", "bubblewrap"]);
+    let mut rows = attempts_by("/mnt/openoxide", &ordinary_user(), &["", "bubblewrap"]);
     assert!(rows.len() > 200, "{}", rows.len());
     let known = |row: &Value, (id, said): &(&str, &str)| {
         row["id"] == *id && row["inside"]["val"].as_str().is_some_and(|val| val.ends_with(said))
