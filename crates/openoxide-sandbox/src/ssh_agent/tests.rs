@@ -20,10 +20,8 @@ fn recorded(kind: &str, what: &str) -> String {
 
 fn message(kind: &str, what: &str) -> Vec<u8> {
     let text = recorded(kind, what);
-    (0..text.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
-        .collect()
+    let pairs = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
+    pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
 }
 
 fn field(bytes: &[u8]) -> Vec<u8> {
@@ -204,6 +202,9 @@ fn only_the_data_of_a_sign_in_is_signed() {
     assert!(world.refused().contains(&"FileSignature".to_owned()));
 }
 
+/// The lines of a file of known hosts, the addresses of the connection, and the host that is found.
+type Row<'a> = (&'a str, &'static [(&'static str, u16)], Option<&'a str>);
+
 /// The names of hosts, as sshd(8) describes them. The hashed lines are those of `ssh-keygen -H`.
 ///
 /// Guards I22.
@@ -211,7 +212,7 @@ fn only_the_data_of_a_sign_in_is_signed() {
 fn a_host_is_known_by_its_key() {
     let key = recorded("ed25519", "key");
     let hashed = |hash: &str| format!("{hash} {key}\n");
-    let rows: &[(&str, &'static [(&'static str, u16)], Option<&str>)] = &[
+    let rows: &[Row<'_>] = &[
         ("git.example KEY comment", &[], Some("git.example")),
         ("  git.example,10.0.0.1\tKEY", &[], Some("git.example")),
         ("git.example,10.0.0.1 KEY", &[("10.0.0.1", 22)], Some("10.0.0.1")),
