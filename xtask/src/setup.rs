@@ -26,6 +26,8 @@ pub(crate) const TESTS: &[Need] = &[
     ("ip", "iproute2"),
     ("make", "make"),
     ("dash", "dash"),
+    ("sshd", "openssh-server"),
+    ("ssh", "openssh-client"),
 ];
 
 /// The programs that the fuzzers need. Their engine is C++.
@@ -214,6 +216,8 @@ mod tests {
             "iproute2",
             "libc6-dev",
             "make",
+            "openssh-client",
+            "openssh-server",
             "python3",
             "strace",
             "util-linux",

@@ -101,12 +101,15 @@ mod tests {
         let action = Action::Command { script: script.to_owned() };
         let place = CallLocation { cwd: &cwd, home: Some(&home) };
         let facts = collect_action_facts(&action, "Bash", place);
-        let named = facts.accesses.into_iter().filter_map(|access| match access {
-            Access::Fetch { host, .. } => Some(host),
-            Access::Opaque { .. } => Some("?".to_owned()),
-            _ => None,
-        });
-        named.collect()
+        let mut named = Vec::new();
+        for access in facts.accesses {
+            if let Access::Fetch { host, .. } = access {
+                named.push(host);
+            } else if matches!(access, Access::Opaque { .. }) {
+                named.push("?".to_owned());
+            }
+        }
+        named
     }
 
     /// The forms of git(1), "GIT URLS".

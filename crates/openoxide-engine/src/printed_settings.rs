@@ -26,8 +26,8 @@ struct PrintingCommand {
     files: &'static [&'static str],
 }
 
-/// The manual pages and the documentation of the programs. `go env`, `apt-config dump`,
-/// `gem environment` and `npm config get` were run.
+/// The manual pages and the documentation of the programs. `go env`, `apt-config dump`
+/// and `gem environment` were run.
 const COMMANDS: &[PrintingCommand] = &[
     PrintingCommand {
         programs: &["go"],

@@ -36,11 +36,10 @@ impl Drop for World {
 }
 
 impl World {
-    /// Creates a world. Returns `None` if the programs are missing.
-    fn new(rules: &str) -> Option<Self> {
-        if ![SSHD, "/usr/bin/ssh", "/usr/bin/ssh-agent"].iter().all(|path| Path::new(path).exists())
-        {
-            return None;
+    /// Creates a world.
+    fn new(rules: &str) -> Self {
+        for program in [SSHD, "/usr/bin/ssh", "/usr/bin/ssh-agent"] {
+            assert!(Path::new(program).exists(), "`{program}` is missing");
         }
         let place = Place::new("", None);
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -52,7 +51,7 @@ impl World {
         world.start(agent);
         wait_until(|| world.path("home/agent").exists());
         world.host("ssh-add -q ~/.ssh/id_ed25519");
-        Some(world)
+        world
     }
 
     fn setup(&self) -> String {
@@ -144,7 +143,7 @@ fn wait_until(mut is_done: impl FnMut() -> bool) {
 /// Guards I22.
 #[test]
 fn git_pushes_fetches_and_clones_with_the_agent() {
-    let Some(mut world) = World::new("\"Socket(ssh-agent:localhost)\"") else { return };
+    let mut world = World::new("\"Socket(ssh-agent:localhost)\"");
     world.serve();
     let pushed = world.run("git push -q origin main");
     assert_eq!(code(&pushed), 0, "{}", stderr(&pushed));
@@ -169,7 +168,7 @@ fn git_pushes_fetches_and_clones_with_the_agent() {
 #[test]
 fn without_a_rule_the_printed_one_permits_the_sign_in() {
     for rule in ["", "\"Socket(ssh-agent:other.example)\""] {
-        let Some(mut world) = World::new(rule) else { return };
+        let mut world = World::new(rule);
         world.serve();
         let refused = world.run("git push -q origin main");
         let said = stderr(&refused);
@@ -188,7 +187,7 @@ fn without_a_rule_the_printed_one_permits_the_sign_in() {
 /// Guards I22.
 #[test]
 fn known_hosts_and_denies_apply() {
-    let Some(mut world) = World::new("\"Socket(ssh-agent)\"") else { return };
+    let mut world = World::new("\"Socket(ssh-agent)\"");
     world.serve();
     // The program does not verify the host's key; the filter does.
     world.host("git config --global core.sshCommand \"ssh -F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null\"");
@@ -251,7 +250,7 @@ const REFUSED: &str = "list 0c00000000\nsign 05\ncommit 05\nadd 05\nremove 05\nr
 /// Guards I22.
 #[test]
 fn a_program_gets_nothing_else_from_the_agent() {
-    let Some(world) = World::new("\"Socket(ssh-agent)\", \"Socket\"") else { return };
+    let world = World::new("\"Socket(ssh-agent)\", \"Socket\"");
     let keys = world.host("ssh-add -l");
     let output = world.script("python3", HOSTILE);
     assert_eq!(stdout(&output), REFUSED, "{}", stderr(&output));
