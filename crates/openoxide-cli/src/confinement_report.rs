@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 
 use openoxide_engine::{describe_denial, describe_finding};
-use openoxide_permission::pattern::socket::quote as quote_socket;
 use openoxide_sandbox::{
     self as sandbox, CommandOutcome, EnforcementPlan, RefusedOperation, SandboxBackend,
     SandboxDenial, SandboxReport,
@@ -22,7 +21,7 @@ pub(crate) enum ReportedCommand {
 }
 
 /// Reports the fallback backend if one was used, the denials, and the findings to review.
-/// `connection_hint` returns what would allow a denied connection.
+/// `connection_hint` returns what would allow a denied connection to a host or a socket.
 pub(crate) fn print_report(
     report: &SandboxReport,
     command: ReportedCommand,
@@ -69,16 +68,17 @@ pub(crate) fn time_limit_message(seconds: Option<u64>, setting: &str) -> String 
     }
 }
 
-/// Returns a note that programs listened on ports which cannot be reached from outside.
+/// Returns a note that programs listened on ports which cannot be reached from outside, with the
+/// option that publishes the first.
 fn listening_note(ports: &[u16]) -> Option<String> {
-    let ports: Vec<_> = ports.iter().map(ToString::to_string).collect();
+    let first = ports.first()?;
     let plural = if ports.len() == 1 { "" } else { "s" };
-    (!ports.is_empty()).then(|| {
-        format!(
-            "a program listened on port{plural} {}: the sandbox has its own network, so programs outside cannot connect to it",
-            ports.join(", ")
-        )
-    })
+    let ports: Vec<_> = ports.iter().map(ToString::to_string).collect();
+    Some(format!(
+        "a program listened on port{plural} {}, reachable only inside the sandbox; \
+         `--publish {first}` publishes a port on this machine",
+        ports.join(", ")
+    ))
 }
 
 /// Returns a note about the differences of a fallback backend.
@@ -115,12 +115,7 @@ fn remedy_hint(
         (SandboxDenial::SystemCall { .. }, ReportedCommand::SandboxRun) => {
             "; no option allows it".to_owned()
         }
-        (SandboxDenial::UnixSocket { path }, ReportedCommand::Run) => {
-            // The host of a rule has a name or an IPv4 address.
-            let agent = path.strip_prefix("ssh-agent:").filter(|host| host.contains(':'));
-            let rule = agent.map_or(path.as_str(), |_| "ssh-agent");
-            format!("; a rule `Socket({})` would allow it", quoted(&quote_socket(rule)))
-        }
+        (SandboxDenial::UnixSocket { .. }, ReportedCommand::Run) => connection_hint(denial),
         (
             SandboxDenial::Write { .. }
             | SandboxDenial::Read { .. }

@@ -100,6 +100,17 @@ fn a_rule_decides_and_the_printed_rule_works() {
     assert!(!said.contains("refused"), "{said}");
 }
 
+/// Another rule would not allow what a rule denies.
+#[test]
+fn a_denied_socket_is_explained_by_the_rule_that_denies_it() {
+    let services = Services::new("\"Socket\"", "\"Socket(RUN/a.sock)\"");
+    let (out, said) = services.dial(&[], &services.path("a.sock"));
+    assert_eq!((out.as_str(), services.visits()), ("Permission denied\n", 0), "{said}");
+    let line = said.lines().find(|line| line.contains("refused: the socket")).unwrap();
+    assert!(line.contains("is denied by user policy"), "{line}");
+    assert!(!line.contains("would allow"), "{line}");
+}
+
 /// Neither rules about everything nor modes permit a connection to a service.
 ///
 /// Guards I22.

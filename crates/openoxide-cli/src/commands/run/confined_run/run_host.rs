@@ -8,7 +8,7 @@ use openoxide_engine::{
     RecordOrigin, Remedy, ReviewRecord, RunHost, connection_input,
 };
 use openoxide_protocol::{
-    AbsPath, Action, ApprovalResponse, GrantScope, Operation, SandboxRestrictions, SocketAccess,
+    AbsPath, Action, ApprovalResponse, GrantScope, Operation, SandboxRestrictions,
 };
 use openoxide_sandbox::{
     PostRunFinding, RuntimeDecision, RuntimeRequest, SandboxDenial, SandboxReport,
@@ -88,8 +88,9 @@ impl RunContext<'_> {
         Operation { session: self.session, ..operation }
     }
 
-    fn connect_operation(&self, access: &SocketAccess) -> Operation {
-        let socket = access.socket.clone();
+    /// Returns the operation that decides about a connection to a socket.
+    pub(super) fn connect_operation(&self, socket: &str) -> Operation {
+        let socket = socket.to_owned();
         let input = json!({ "socket": socket });
         let action = Action::Connect { socket };
         let operation = call_operation::new_person_operation(
@@ -127,7 +128,7 @@ impl RunHost for RunContext<'_> {
                 self.decide_operation(&self.fetch_operation(host, Some(*address), *port), gone)
             }
             RuntimeRequest::Socket(access) => {
-                self.decide_operation(&self.connect_operation(access), gone)
+                self.decide_operation(&self.connect_operation(&access.socket), gone)
             }
             RuntimeRequest::Change(change) => self.review_change(change, held, gone),
         }
