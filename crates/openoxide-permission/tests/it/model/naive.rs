@@ -216,7 +216,8 @@ impl Naive {
         let session = waits.call.session;
         let mut what = Vec::new();
         match scope {
-            GrantScope::Once => return,
+            // No call of the model offers a directory.
+            GrantScope::Once | GrantScope::Directory => return,
             GrantScope::Session => {
                 what.push(waits.call.exactly());
                 if !waits.always.is_empty() {
