@@ -97,6 +97,8 @@ pub(crate) fn plan_launch(
     let (home, cwd) = (policy.home(), canonicalize_or_keep(policy.cwd()));
     let registry = registry_directory(&environment).map_err(|error| error.to_string())?;
     Ok(LaunchConfig {
+        ssh_agent: None,
+        readable_copies: BTreeSet::new(),
         private_directories: private_directories(&profile, home, Some(decision)),
         private_base: home.and_then(canonicalize_existing),
         layer_directory: project_directory(&profile, &cwd)
@@ -135,7 +137,13 @@ fn derive_restrictions(
     let input = ProfileInput {
         policy: &rules,
         layers: &[],
-        context: EvaluationContext { mode, cwd, roots: &roots, policy_error: None, auto_allow: Default::default() },
+        context: EvaluationContext {
+            mode,
+            cwd,
+            roots: &roots,
+            policy_error: None,
+            auto_allow: Default::default(),
+        },
         home: policy.home(),
         home_directories: &user,
         openoxide_paths: &own,

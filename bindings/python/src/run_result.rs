@@ -68,6 +68,7 @@ fn describe_denial(denial: &SandboxDenial) -> (&'static str, String) {
         SandboxDenial::Read { path } => ("read", path.to_string()),
         SandboxDenial::UnixSocket { path: socket }
         | SandboxDenial::UnreachableSocket { socket, .. } => ("unix_socket", socket.clone()),
+        SandboxDenial::SshAgent { reason } => ("ssh_agent", reason.clone()),
         SandboxDenial::SystemCall { .. } => {
             ("system_call", openoxide_engine::describe_denial(denial))
         }
@@ -97,16 +98,27 @@ fn describe_finding(finding: &PostRunFinding) -> String {
                 None => format!("{what}; review it before you use tools there"),
             }
         }
-        PostRunFinding::GitSettings { path, held, names } => format!(
-            "`{}` is unchanged: settings that make git run something ({}) are in `{}`",
+        PostRunFinding::ChangedHook { path, held } => format!(
+            "the git hook `{}` is unchanged; the version of the command is in `{}`",
             display_path(path),
-            names
-                .iter()
-                .map(|name| escape_text(name, LineMode::SingleLine))
-                .collect::<Vec<_>>()
-                .join(", "),
             display_path(held)
         ),
+        PostRunFinding::GitSettings { path, held, names, conflicts } => {
+            let list = |names: &[String]| {
+                let names = names.iter().map(|name| escape_text(name, LineMode::SingleLine));
+                names.collect::<Vec<_>>().join(", ")
+            };
+            let changed = match conflicts.as_slice() {
+                [] => String::new(),
+                conflicts => format!("; another program has changed {}", list(conflicts)),
+            };
+            format!(
+                "settings of `{}` that make git run something ({}) are in `{}`{changed}",
+                display_path(path),
+                list(names),
+                display_path(held)
+            )
+        }
         PostRunFinding::HardLink { path } => format!(
             "`{}` is a hard link to a file outside the writable directories",
             display_path(path)

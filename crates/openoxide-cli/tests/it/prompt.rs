@@ -91,6 +91,18 @@ impl Terminal {
         self.keys.flush().unwrap();
     }
 
+    /// Repeats a key until the program has ended: each press shows the next page of a question that
+    /// does not fit the screen, and the last one answers it.
+    pub(crate) fn press_until_end(&mut self, key: &str) {
+        let start = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < Duration::from_secs(60), "it asks on:\n{}", self.text());
+            std::thread::sleep(Duration::from_millis(450));
+            // The program may end before it reads the key.
+            drop(self.keys.write_all(key.as_bytes()).and_then(|()| self.keys.flush()));
+        }
+    }
+
     /// Waits for the end, and returns the exit code and the content of the screen.
     pub(crate) fn end(mut self) -> (u32, String) {
         let start = Instant::now();

@@ -20,10 +20,11 @@ use crate::protected_paths::{
 };
 
 /// The files of a git directory with state that can make `git` run or write something: the index,
-/// which names the files that a checkout writes, the remaining steps of a rebase, and the merge
-/// strategy of a rebase or cherry-pick in progress, which is the name of a program.
-const STATE_FILES: [&str; 4] =
-    ["index", "rebase-merge/git-rebase-todo", "rebase-merge/strategy", "sequencer/opts"];
+/// which names the files that a checkout writes, the remaining steps of a rebase, the merge strategy
+/// of a rebase or cherry-pick in progress, which is the name of a program, and the file that
+/// connects a linked worktree, where `git worktree repair` writes.
+const STATE_FILES: [&str; 5] =
+    ["index", "rebase-merge/git-rebase-todo", "rebase-merge/strategy", "sequencer/opts", "gitdir"];
 
 /// The state of a file. No program can set the time of the last change (`st_ctime`) to a time in
 /// the past.

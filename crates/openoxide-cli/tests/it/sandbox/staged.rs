@@ -297,11 +297,7 @@ fn a_new_repository_is_complete_after_approval() {
     );
     let mut terminal = Terminal::run(&world, &["run", "--stage", "--", "./do.sh"]);
     terminal.wait_for("[y]");
-    // Not all files fit on the screen: the first key shows them.
-    terminal.press("y");
-    terminal.wait_for("new/f");
-    thread::sleep(Duration::from_secs(1));
-    terminal.press("y");
+    terminal.press_until_end("y");
     let (code, text) = terminal.end();
     assert_eq!(code, 0, "{text}");
     let mut git = Command::new("git");

@@ -2,8 +2,10 @@
 //! programs or write outside of the checkout.
 
 use std::{
+    ffi::OsStr,
     fs::File,
     io::Read as _,
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
 
@@ -12,7 +14,7 @@ use crate::{
         git_index::{self, IndexCheck},
         git_links,
     },
-    protected_paths::{common_directory, git_config},
+    protected_paths::{common_directory, git_config, read_gitdir_link},
 };
 
 /// The maximum size of a file with text. A longer one is treated as unsafe.
@@ -35,8 +37,19 @@ pub(super) fn is_unsafe(path: &Path) -> bool {
                 && !line.starts_with("strategy-option")
                 && line.contains('/')
         }),
+        Some("gitdir") => !is_linked_worktree(path),
         _ => true,
     }
+}
+
+/// Returns whether the worktree that a file `gitdir` names is linked to the directory of that file.
+/// `git worktree repair` creates this link otherwise, wherever the file leads.
+fn is_linked_worktree(path: &Path) -> bool {
+    let Some(directory) = path.parent() else { return false };
+    let Some(text) = read_file(path, MAX_TEXT_BYTES) else { return false };
+    let dot_git = directory.join(OsStr::from_bytes(text.trim_ascii_end()));
+    let linked = read_gitdir_link(&dot_git).and_then(|end| end.canonicalize().ok());
+    linked.is_some() && linked == directory.canonicalize().ok()
 }
 
 /// Returns whether a new entry of a git directory is a link that leads outside, or an index with

@@ -312,6 +312,18 @@ fn pending_commands_of_a_rebase_are_found() {
 }
 
 #[test]
+fn worktrees_that_are_not_linked_back_are_found() {
+    let place = Place::new(
+        "git init -q r; git -C r commit -q --allow-empty -m a; git -C r worktree add -q ../old",
+    );
+    let made = "git -C r worktree add -q ../new; git -C r worktree add -q ../bad; mkdir ../out; \
+                echo \"$PWD/../out/.git\" > r/.git/worktrees/bad/gitdir";
+    assert_eq!(place.after(made), ["r/.git/worktrees/bad/gitdir"]);
+    assert_eq!(place.put_aside().len(), 1);
+    place.sh("git -C r worktree repair 2>/dev/null; test ! -e ../out/.git");
+}
+
+#[test]
 fn files_with_other_names_outside_are_found() {
     let place = Place::new("echo > ../outside; echo > in; echo > both");
     place.sh("ln ../outside linked; ln in in2; ln both both2; ln both ../both3");
