@@ -12,11 +12,8 @@ use openoxide_protocol::{AbsPath, Access, CauseCode, CommandClass, ExecAccess};
 
 use crate::{
     entered_places::EnteredPlaces, printed_settings::prints_credentials,
-    project_settings::path_spellings,
+    project_settings::path_spellings, url_credentials::file_has_credentials,
 };
-
-/// The maximum size of a configuration that is examined.
-const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// The reason of a question about such a command.
 const CREDENTIALS_CAUSE: &str = "prints settings that contain credentials";
@@ -136,30 +133,6 @@ fn is_git_config(path: &AbsPath) -> bool {
 
 fn has_credentials(path: &AbsPath) -> bool {
     file_has_credentials(Path::new(path.as_str()))
-}
-
-pub(crate) fn file_has_credentials(path: &Path) -> bool {
-    let Ok(meta) = fs::metadata(path) else { return false };
-    if !meta.is_file() || meta.len() > MAX_CONFIG_BYTES {
-        return meta.is_file();
-    }
-    let Ok(bytes) = fs::read(path) else { return false };
-    let text = String::from_utf8_lossy(&bytes);
-    text.lines().any(|line| line.to_ascii_lowercase().contains("extraheader") || has_password(line))
-}
-
-/// Returns whether a line contains a URL with a password (`https://user:secret@host/`) or with a
-/// token in place of the user.
-pub(crate) fn has_password(line: &str) -> bool {
-    line.split("://").skip(1).any(|rest| {
-        let host = rest.split(['/', '"', ' ']).next().unwrap_or_default();
-        let before = line.split("://").next().unwrap_or_default();
-        host.rsplit_once('@').is_some_and(|(user, _)| {
-            user.contains(':')
-                || before.trim_end().ends_with("http")
-                || before.trim_end().ends_with("https")
-        })
-    })
 }
 
 #[cfg(test)]

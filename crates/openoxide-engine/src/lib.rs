@@ -207,6 +207,7 @@ mod tool_context;
 mod tool_directories;
 mod tool_rules;
 mod tracked_secrets;
+mod url_credentials;
 mod url_host;
 mod user_git_config;
 mod version_control;

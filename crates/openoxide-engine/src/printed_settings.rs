@@ -9,8 +9,8 @@ use std::{
 use openoxide_protocol::{AbsPath, ExecAccess};
 
 use crate::{
-    git_credentials::{file_has_credentials, has_password},
     project_settings::path_spellings,
+    url_credentials::{file_has_credentials, has_password},
 };
 
 /// A command that prints settings.

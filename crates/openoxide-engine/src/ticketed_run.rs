@@ -37,7 +37,7 @@ impl Engine {
     }
 
     /// Returns whether an allowed command has to run in the sandbox, or runs there so that an error
-    /// of the analysis has no effect. A command that a rule allows runs as the rule says.
+    /// of the analysis has no effect. A command that a rule allows is not confined.
     #[must_use]
     pub fn confines(&self, decision: &Decision) -> bool {
         let by_rule = decision.parts.iter().any(|part| part.rule.is_some());
