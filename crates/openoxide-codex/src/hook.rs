@@ -4,8 +4,8 @@
 //! when it answers `ask` or a bare `allow` before a tool. Therefore a call that requires a question
 //! is blocked there, unless Codex itself asks a person about everything. The payload's directory is
 //! the one that the command would run in (its `workdir`, relative to that of the session; earlier
-//! versions may report the latter). The payload does not contain the sandbox that the model requests for it
-//! (`sandbox_exit`).
+//! versions may report the latter). The payload does not contain whether the model requests to run
+//! the command outside of the sandbox (`sandbox_exit`).
 //!
 //! A script that calls `apply_patch` with a here-document is a command before the tool, and a patch
 //! when a person is asked. The patch comes without the directory that the script changes to, so it

@@ -1,4 +1,4 @@
-//! What `ssh` needs in the sandbox: the files that it reads, and the user's agent.
+//! The files and the agent of the user that `ssh` can use in the sandbox.
 
 use std::{
     collections::BTreeSet,

@@ -21,7 +21,7 @@ pub(crate) enum SandboxCommand {
         /// The descriptor of the socket to the process that started it.
         wire: String,
     },
-    /// Run a command of an agent that the hook of the agent permitted, once.
+    /// Run a command that the hook of an agent permitted, once.
     #[command(hide = true)]
     Exec {
         /// The ticket of the hook.
@@ -42,7 +42,7 @@ pub(crate) enum SandboxCommand {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CachesCommand {
-    /// List the projects with private changes, with their sizes, the one that was used last first.
+    /// List the projects with private changes and their sizes, the most recently used first.
     List {
         /// Print one JSON object per line.
         #[arg(long)]

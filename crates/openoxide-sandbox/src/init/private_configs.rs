@@ -2,8 +2,8 @@
 //! After the run, the supervisor applies what is harmless and quarantines the rest.
 //!
 //! A copy of a directory with hooks is mounted over it. A symbolic link to the copy is mounted over
-//! each configuration file. `git` follows the link, creates its lock
-//! next to the copy, and renames it there. The host never sees a copy.
+//! each configuration file. `git` follows the link, creates its lock next to the copy, and renames
+//! it there. The host never sees a copy.
 
 use std::{
     fs::{self, Permissions},

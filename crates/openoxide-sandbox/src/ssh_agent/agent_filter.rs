@@ -43,7 +43,7 @@ pub(crate) enum AgentRefusal {
     NotThisSignIn,
 }
 
-/// What the filter of a run asks others, and the sessions that were bound in it.
+/// The functions that the filters of a run use to decide, and the sessions that were bound.
 pub(crate) struct AgentPolicy {
     known_hosts: KnownHostKeys,
     contacted: Box<dyn Fn() -> BTreeSet<ContactedHost> + Send + Sync>,
@@ -59,7 +59,7 @@ pub(super) struct AgentFilter<'a> {
     is_permitted: Option<bool>,
 }
 
-/// What becomes of a message.
+/// The result of checking a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FilteredMessage {
     /// The agent answers it.
@@ -216,10 +216,10 @@ impl AgentRefusal {
                 "a program in the sandbox sees keys only while it signs in to a host"
             }
             Self::UnboundSession => {
-                "the program does not say which host it signs in to (OpenSSH does since 8.9)"
+                "the program does not prove which host it signs in to (OpenSSH 8.9 or later does)"
             }
             Self::InvalidBind => {
-                "the host has not signed the session, or with a key type that is not supported"
+                "the host has not signed the session, or its key type is not supported"
             }
             Self::RepeatedBind => "the session was used before",
             Self::Forwarded => "the agent is not forwarded to other machines",

@@ -37,7 +37,7 @@ fn a_nested_run_says_what_to_do() {
     }
 }
 
-/// Only the name of the first process counts, which belongs to the machine outside.
+/// Only the name of the first process is evaluated. Outside, that process belongs to the machine.
 #[test]
 fn variables_and_names_of_programs_claim_no_sandbox() {
     let place = Place::new("", None);

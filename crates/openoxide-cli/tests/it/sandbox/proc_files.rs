@@ -5,7 +5,7 @@ use std::fs;
 use super::{is_root, staged::Place};
 use crate::support::{stderr, stdout};
 
-/// What the kernel lets a process open for writing in its own directory (proc(5)).
+/// The files that a process can open for writing in its own directory (proc(5)).
 /// - `attr`: security modules check the writer. They write only for the process itself.
 /// - `mem`, `clear_refs`: a process can trace itself.
 /// - `uid_map`, `gid_map`, `projid_map`, `timens_offsets`: opening is permitted, writing is not.
@@ -31,8 +31,8 @@ const OWN_FILES: &[&str] = &[
     "uid_map",
 ];
 
-/// What can be opened in the directory of the first process inside: files that are open to all,
-/// and whose writers the kernel checks.
+/// The files that can be opened in the directory of the first process inside: they are open to
+/// all, and the kernel checks the writer.
 const OPEN_TO_ALL: &[&str] = &["attr", "timerslack_ns"];
 
 fn is_expected(path: &str) -> bool {
