@@ -3,24 +3,10 @@
 use std::{collections::BTreeSet, ffi::OsString};
 
 use openoxide_protocol::PublishedPort;
-use openoxide_sandbox::SandboxError;
 use thiserror::Error;
-
-use crate::{program_exit::ProgramExit, user_messages};
 
 /// The arguments with which this program starts itself as a supervisor.
 pub(crate) const SUPERVISOR_ARGS: [&str; 2] = ["sandbox", "supervise"];
-
-/// Reports that nothing was run, because this process is in a sandbox of OpenOxide. Another one
-/// could promise less than the arguments require: its profile can be narrower than that of the
-/// sandbox around it, so the command is not simply run in that one.
-pub(crate) fn report_nesting(verb: &str) -> ProgramExit {
-    user_messages::print_error(&format!("nothing was run: {}", SandboxError::Nested));
-    user_messages::print_note(&format!(
-        "run the command itself, without `openoxide {verb}`: this sandbox confines it, too"
-    ));
-    ProgramExit::RunFailed
-}
 
 /// The note about the risks of the host's network.
 pub(crate) const HOST_NETWORK_NOTE: &str = "the program shares this machine's network: loopback services, the local network, \

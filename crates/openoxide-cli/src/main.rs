@@ -12,6 +12,7 @@ mod exact_evaluation;
 mod hook_display;
 mod json_lines;
 mod live_edits;
+mod nested_run;
 mod policy_args;
 mod program_exit;
 mod prompt_options;

@@ -7,9 +7,9 @@ use openoxide_store::{RunTicket, UserEnvironment};
 use openoxide_tui::{LineMode, escape_text};
 
 use super::{
-    RunTarget,
     confined_run::{self, RunContext},
     run_endings::report_refusal,
+    run_target::{Announcement, RunTarget},
     waiting_stage,
 };
 use crate::{
@@ -58,13 +58,4 @@ pub(crate) fn run_ticket(id: &str, global: GlobalArgs) -> Result<ProgramExit, Cl
         approved_directories: RefCell::default(),
     };
     RunTarget::Script(ticket.script).run_permitted(permit, variables, &context, Announcement::None)
-}
-
-/// The message before a command runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Announcement {
-    /// The reason for which it may run.
-    Reason,
-    /// No message, because an agent reads the output.
-    None,
 }

@@ -24,11 +24,12 @@ use super::{live_prompt::answer_request, staged_commit};
 use crate::{
     args::{GlobalArgs, SandboxRunArgs},
     confined_launch::{
-        HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports, report_nesting, with_added_variables,
+        HOST_NETWORK_NOTE, SUPERVISOR_ARGS, published_ports, with_added_variables,
         withheld_variables_note,
     },
     confinement_report::{ReportedCommand, is_name_lookup, print_report, time_limit_message},
     error::sandbox_run_error::SandboxRunError,
+    nested_run::report_nesting,
     program_exit::ProgramExit,
     user_messages,
 };
