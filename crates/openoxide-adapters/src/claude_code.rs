@@ -18,6 +18,7 @@ mod piped_commands;
 mod readonly_commands;
 mod rules;
 mod screenshots;
+mod script_rules;
 mod settings;
 mod settings_export;
 mod settings_layer;

@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::PathBuf};
 
-use openoxide_adapters::claude_code::translate_settings;
+use openoxide_adapters::claude_code::{ClaudeSettings, translate_settings};
 use openoxide_permission::{
     EvaluationContext, LayerKind, PathAnchors, PolicyStack, ReasonCode, decide_access,
     default_layer,
@@ -15,16 +15,22 @@ use crate::engine::Engine;
 const MAX_SETTINGS_BYTES: u64 = 4 << 20;
 
 impl Engine {
-    /// Returns whether a rule in the settings of Claude Code asks about or denies a call. A rule
-    /// about every call is left out, because it also applies to what replaces the call.
+    /// Returns whether a rule in the settings of Claude Code could ask about or deny a script. An
+    /// ask rule about every tool is left out, because it also applies to what replaces the script.
     ///
     /// Claude Code applies its rules to the replaced command. Rules of its command line are not
     /// known here. A file that cannot be read or parsed may contain such a rule.
     #[must_use]
-    pub fn claude_rules_restrict(&self, cwd: &AbsPath, facts: &OperationFacts) -> bool {
+    pub fn claude_rules_restrict(
+        &self,
+        script: &str,
+        cwd: &AbsPath,
+        facts: &OperationFacts,
+    ) -> bool {
+        let call = (script, cwd, facts);
         self.claude_settings_files()
             .into_iter()
-            .any(|(kind, path)| self.claude_file_restricts(kind, &path, cwd, facts).unwrap_or(true))
+            .any(|(kind, path)| self.claude_file_restricts(kind, &path, call).unwrap_or(true))
     }
 
     /// Returns the settings files, each with its layer.
@@ -52,8 +58,7 @@ impl Engine {
         &self,
         kind: LayerKind,
         path: &PathBuf,
-        cwd: &AbsPath,
-        facts: &OperationFacts,
+        (script, cwd, facts): (&str, &AbsPath, &OperationFacts),
     ) -> Option<bool> {
         let text = match fs::metadata(path) {
             Ok(found) if found.is_file() && found.len() <= MAX_SETTINGS_BYTES => {
@@ -62,6 +67,10 @@ impl Engine {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(false),
             Ok(_) | Err(_) => return None,
         };
+        let settings = ClaudeSettings::parse(&text, &path.to_string_lossy(), &self.project).ok()?;
+        if settings.restricts_script(script) {
+            return Some(true);
+        }
         let anchors = PathAnchors { home: self.home(), base: &self.project };
         let layer = translate_settings(&text, kind, &path.to_string_lossy(), anchors).ok()?;
         if !layer.errors.is_empty() {

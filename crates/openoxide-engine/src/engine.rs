@@ -8,7 +8,7 @@ use std::{
 use openoxide_permission::{
     AdditionalDirectory, CombiningAlgorithm, EvaluationContext, HiddenReason, Hook, Layer,
     LayerKind, PathAnchors, PolicyStack, default_layer, evaluate, explain, find_hidden_reason,
-    parse_rule,
+    forbidden_root_reason, parse_rule,
 };
 use openoxide_protocol::{
     AbsPath, Action, Decision, Effect, Operation, OperationFacts, PermissionMode, SandboxAutoAllow,
@@ -328,9 +328,24 @@ impl Engine {
         }
     }
 
+    /// Returns whether a directory of the project contains more than a project: it would be writable
+    /// in the sandbox. This is the case if an agent works in a directory without a project.
+    fn has_wide_root(&self) -> bool {
+        let homes = self.environment().home_directories().homes;
+        let is_wide = |root: &AbsPath| {
+            ["/tmp", "/var/tmp"].contains(&root.as_str())
+                || homes
+                    .iter()
+                    .map(Some)
+                    .chain([None])
+                    .any(|home| forbidden_root_reason(root, home).is_some())
+        };
+        self.roots.iter().any(is_wide)
+    }
+
     /// Returns the commands that need no approval in a mode, because the caller confines them.
     pub(crate) fn auto_allow(&self, mode: PermissionMode) -> SandboxAutoAllow {
-        if !self.options.confines_commands {
+        if !self.options.confines_commands || self.has_wide_root() {
             return SandboxAutoAllow::Off;
         }
         let by_mode = match mode {

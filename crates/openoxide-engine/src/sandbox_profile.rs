@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use openoxide_permission::{HomeDirectories, ProfileInput, derive_profile, exactly_allowed_hosts};
 use openoxide_protocol::{
-    AbsPath, Access, CommandClass, Decision, Effect, HostPort, NetworkAccess, SandboxAutoAllow,
-    SandboxProfile, SandboxRestrictions, TempDirectories,
+    AbsPath, Access, CommandClass, Decision, Effect, HostPort, NetworkAccess, Obligation,
+    SandboxAutoAllow, SandboxProfile, SandboxRestrictions, TempDirectories, steering_files,
 };
 use openoxide_store::{NetworkSetting, SandboxSettings, find_linked_repository};
 
@@ -80,6 +80,11 @@ impl Engine {
         let derived = derive_profile(&ground, decision);
         let open = derived.restrictions().map(|held| held.writable.clone()).unwrap_or_default();
         let derived = derived.intersect(&settings_profile(settings, &open));
+        let derived = if decision.obligations.contains(&Obligation::Sandboxed) {
+            derived.intersect(&job_files_profile(&self.roots))
+        } else {
+            derived
+        };
         let restricted = match restriction {
             CallerRestriction::AsDecided => SandboxProfile::DangerFullAccess,
             CallerRestriction::ReadOnly | CallerRestriction::ReadOnlyOffline => {
@@ -166,6 +171,21 @@ fn settings_profile(settings: &SandboxSettings, open: &BTreeSet<AbsPath>) -> San
         unreadable: settings.unreadable.clone(),
         network,
         temp: TempDirectories::Private,
+    })
+}
+
+/// Returns a profile in which existing descriptions of jobs that other machines run cannot be
+/// changed, such as `.github/workflows`. No person sees the changes of a command that needs no
+/// approval.
+fn job_files_profile(roots: &[AbsPath]) -> SandboxProfile {
+    let paths = steering_files::job_files()
+        .flat_map(|file| roots.iter().filter_map(move |root| file.resolve_in(root)));
+    SandboxProfile::Confined(SandboxRestrictions {
+        writable: [AbsPath::root()].into(),
+        protected: paths.filter(|path| fs::symlink_metadata(path.as_str()).is_ok()).collect(),
+        network: NetworkAccess::On,
+        temp: TempDirectories::Private,
+        ..SandboxRestrictions::default()
     })
 }
 

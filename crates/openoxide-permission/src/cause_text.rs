@@ -106,7 +106,9 @@ pub(crate) fn find_command_code(exec: &ExecAccess, following: &[Access]) -> Opti
     match exec.cause? {
         CommandCause::Stated { code, .. } => Some(code),
         CommandCause::UnknownProgram => exec.argv.known_word(0).map(|_| CauseCode::UnknownProgram),
-        CommandCause::StartsPrograms => Some(CauseCode::StartsPrograms),
+        CommandCause::StartsPrograms => {
+            find_started(exec, following).map(|_| CauseCode::StartsPrograms)
+        }
         CommandCause::Derived => Some(find_effect_code(following)),
     }
 }
@@ -177,15 +179,19 @@ fn find_remote(exec: &ExecAccess) -> Option<&str> {
         .then_some(name)
 }
 
-/// Returns the effect of a command that starts other programs. The programs that it starts have its
-/// position in the script.
-fn describe_started(outer: &ExecAccess, following: &[Access]) -> String {
+/// Returns the program that a command starts, if it is known. It has the position of the command in
+/// the script.
+fn find_started<'a>(outer: &ExecAccess, following: &'a [Access]) -> Option<&'a str> {
     let started = following.iter().find_map(|access| match access {
         Access::Exec(exec) => Some(exec),
         _ => None,
     });
-    let inner = started.filter(|inner| inner.span == outer.span);
-    match inner.and_then(|inner| inner.argv.known_word(0)) {
+    started.filter(|inner| inner.span == outer.span)?.argv.known_word(0)
+}
+
+/// Returns the effect of a command that starts other programs.
+fn describe_started(outer: &ExecAccess, following: &[Access]) -> String {
+    match find_started(outer, following) {
         Some(name) => format!("starts `{name}`"),
         None => "starts other programs".to_owned(),
     }

@@ -46,6 +46,12 @@ pub fn is_protected_path(path: &AbsPath) -> bool {
     path.parent().is_none() || find_steering_files(path).any(|file| file.is_protected)
 }
 
+/// Returns the descriptions of jobs that other machines run with the project's credentials.
+pub fn job_files() -> impl Iterator<Item = &'static SteeringFile> {
+    let category = SteeringCategory::ContinuousIntegration;
+    all_steering_files().filter(move |file| file.is_protected && file.category == category)
+}
+
 /// Returns the protected paths below a home directory, except for those whose patterns contain a
 /// wildcard.
 #[must_use]

@@ -130,11 +130,17 @@ fn rules_that_the_client_would_lose_prevent_the_replacement() {
         ("w/.claude/settings.json", json!({ "deny": ["Bash(make evil)"] })),
         ("w/.claude/settings.local.json", json!({ "ask": ["Bash(make *)"] })),
         ("home/.claude/settings.json", json!({ "deny": ["Bash(make evil)"] })),
+        ("home/.claude/settings.json", json!({ "ask": ["Bash(make evil # no*)"] })),
     ] {
         place.file(file, &json!({ "permissions": rules }).to_string());
-        assert_eq!(decide("make evil"), (json!("ask"), false), "{file}");
+        assert_eq!(decide("make evil # nothing"), (json!("ask"), false), "{file}");
         assert_eq!(decide("npm run build"), (json!("allow"), true), "{file}");
         fs::remove_file(place.arena.path(file)).unwrap();
+    }
+    for general in ["Bash", "Bash(*)", "Read(a.txt)", "Edit(a.txt)"] {
+        let settings = json!({ "permissions": { "ask": [general] } });
+        place.file("home/.claude/settings.json", &settings.to_string());
+        assert_eq!(decide("make evil"), (json!("ask"), false), "{general}");
     }
     // The client applies a rule about everything to the replaced command as well.
     place.file("home/.claude/settings.json", "{\"permissions\": {\"ask\": [\"*\"]}}");
@@ -171,4 +177,45 @@ fn a_program_in_the_sandbox_sees_no_tickets() {
     let script = "python3 -c \"import os; print(os.listdir(os.path.expanduser('~/.local/state/openoxide')))\"";
     let (_, out, told) = place.shell(&place.replaced(script));
     assert!(!out.contains("tickets"), "{out}{told}");
+}
+
+#[test]
+fn descriptions_of_jobs_on_other_machines_stay_unchanged() {
+    let place = Place::new();
+    place.file("w/.github/workflows/ci.yml", "on: push\n");
+    place.file("w/.gitlab-ci.yml", "test: {}\n");
+    let write = |name: &str| {
+        let script = format!("python3 -c \"open('{name}', 'a').write('evil')\"");
+        place.shell(&place.replaced(&script)).0
+    };
+    assert_eq!(write("a.txt"), 0);
+    for (name, content) in
+        [(".github/workflows/ci.yml", "on: push\n"), (".gitlab-ci.yml", "test: {}\n")]
+    {
+        assert_ne!(write(name), 0, "{name}");
+        let path = place.arena.path("w").join(name);
+        assert_eq!(fs::read_to_string(path).unwrap(), content);
+    }
+}
+
+/// Without a project, the working directory would be writable.
+#[test]
+fn a_directory_that_is_no_project_is_not_made_writable() {
+    let place = Place::new();
+    let decide = |cwd: &Path| {
+        let payload = json!({
+            "session_id": "s", "cwd": cwd, "permission_mode": "default",
+            "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "1",
+            "tool_input": { "command": "python3 x.py" },
+        });
+        place.file("payload", &payload.to_string());
+        let mut hook = place.arena.command();
+        hook.args(["hook", "claude"]).stdin(fs::File::open(place.arena.path("payload")).unwrap());
+        let answer: Value = serde_json::from_str(&stdout(&hook.output().unwrap())).unwrap();
+        answer["hookSpecificOutput"]["permissionDecision"].clone()
+    };
+    assert_eq!(decide(&place.arena.path("w")), "allow");
+    for wide in [Path::new("/etc"), Path::new("/tmp"), &place.arena.path("home")] {
+        assert_eq!(decide(wide), "ask", "{}", wide.display());
+    }
 }

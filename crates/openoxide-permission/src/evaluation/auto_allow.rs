@@ -112,9 +112,9 @@ const fn stays_inside(code: CauseCode) -> bool {
         | CauseCode::WritesFiles
         | CauseCode::ReadsFiles
         | CauseCode::StartsPrograms
-        | CauseCode::UnknownProgram
-        | CauseCode::UnknownEffect => true,
+        | CauseCode::UnknownProgram => true,
         CauseCode::RemovesFiles
+        | CauseCode::UnknownEffect
         | CauseCode::DiscardsChanges
         | CauseCode::InstallsPackages
         | CauseCode::ContactsHost

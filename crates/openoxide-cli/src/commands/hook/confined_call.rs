@@ -29,11 +29,10 @@ pub(super) fn engine_for_call(engine: Engine, client: HookClient, call: &AgentHo
 fn can_confine(engine: &Engine, client: HookClient, call: &AgentHookCall) -> bool {
     client == HookClient::Claude
         && call.event == AgentHookEvent::PreToolUse
-        && find_script(call).is_some()
         && claude_code::find_final_directory(call) != FinalDirectory::Unknown
         && !is_in_sandbox()
         && has_sandbox()
-        && !are_rules_of_agent_lost(engine, call)
+        && find_script(call).is_some_and(|script| !are_rules_of_agent_lost(engine, call, &script))
 }
 
 /// Returns the script of a call that the sandbox can run.
@@ -57,10 +56,10 @@ fn has_sandbox() -> bool {
 
 /// Returns whether a rule of the agent restricts the call. The agent would not apply it to the
 /// command that replaces the call.
-fn are_rules_of_agent_lost(engine: &Engine, call: &AgentHookCall) -> bool {
+fn are_rules_of_agent_lost(engine: &Engine, call: &AgentHookCall, script: &str) -> bool {
     let facts =
         engine.collect_facts(&EngineCall::from_tool(&call.tool, &call.input, call.cwd.clone()));
-    engine.claude_rules_restrict(&call.cwd, &facts)
+    engine.claude_rules_restrict(script, &call.cwd, &facts)
 }
 
 /// Returns the input with which the agent runs a permitted call in the sandbox, or `None` if it may

@@ -51,6 +51,8 @@ const ASK: (Effect, bool) = (Ask, false);
 fn the_setting_decides_which_commands_need_no_approval() {
     let edit = |file: &str| Access::Edit(touched(file, AccessRoute::Program));
     let read = |file: &str| Access::Read(touched(file, AccessRoute::Program));
+    let unknown_program = Some(CommandCause::UnknownProgram);
+    let starting = |text| with_cause(run(text), Some(CommandCause::StartsPrograms));
     let build = || effectful("make", CauseCode::RunsProjectCode);
     let opaque = || Access::Opaque { text: "$(".into(), span: Default::default() };
     let rows: &[Row<'_>] = &[
@@ -59,6 +61,9 @@ fn the_setting_decides_which_commands_need_no_approval() {
         (&[effectful("git reset", CauseCode::DiscardsChanges)], [ASK, ASK, SANDBOXED]),
         (&[effectful("git push", CauseCode::ContactsHost)], [ASK, ASK, SANDBOXED]),
         (&[derived("x a"), edit("/p/a")], [ASK, SANDBOXED, SANDBOXED]),
+        (&[derived("npm pub")], [ASK, ASK, SANDBOXED]),
+        (&[starting("git p")], [ASK, ASK, SANDBOXED]),
+        (&[starting("env x"), with_cause(run("x"), unknown_program)], [ASK, SANDBOXED, SANDBOXED]),
         (&[derived("x a"), edit("/q/a")], [ASK, ASK, ASK]),
         (&[derived("x a"), read("/q/a")], [ASK, ASK, SANDBOXED]),
         (&[derived("curl"), contact("h.test")], [ASK, ASK, ASK]),
