@@ -27,6 +27,7 @@ mod placeholder_registry;
 mod private_hooks;
 mod program_sources;
 mod quarantine_suffix;
+mod regular_file;
 mod repository;
 mod run_when_present;
 mod snapshot_cache;
@@ -61,6 +62,7 @@ pub(crate) use placeholder_registry::{
 pub(crate) use private_hooks::{HookTree, PrivateHooks};
 pub(crate) use program_sources::ProgramSource;
 pub(crate) use quarantine_suffix::QUARANTINE_SUFFIX;
+pub(crate) use regular_file::open_regular;
 pub(crate) use repository::{
     common_directory, find_external_hooks, is_object_directory, read_gitdir_link,
 };

@@ -6,7 +6,9 @@ pub(crate) mod config_levels;
 pub(crate) mod config_merge;
 pub(crate) mod private_config;
 
-use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
+use std::{ffi::OsStr, io::Read as _, path::Path};
+
+use super::regular_file::open_regular;
 
 /// The maximum size of a configuration file. A longer file is treated as not understood.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -24,13 +26,10 @@ pub(crate) struct GitSetting {
 /// Reads the file. Returns `None` if it cannot be read or is not understood. A missing file has no
 /// settings.
 pub(crate) fn read_file(path: &Path) -> Option<Vec<GitSetting>> {
-    let file = match File::open(path) {
+    let file = match open_regular(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(Vec::new()),
         file => file.ok()?,
     };
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
     let mut bytes = Vec::new();
     let length = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).ok()?;
     let whole = u64::try_from(length).is_ok_and(|length| length <= MAX_FILE_BYTES);

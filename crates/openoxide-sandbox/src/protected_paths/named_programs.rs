@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::protected_paths::git_config::config_levels::resolve_path;
+use crate::protected_paths::{git_config::config_levels::resolve_path, regular_file::open_regular};
 
 /// The maximum number of bytes that are read from a file. A longer file was not written by a
 /// person.
@@ -188,12 +188,8 @@ fn may_name_program(file: &Path) -> bool {
 }
 
 fn read_text(file: &Path) -> Option<String> {
-    let found = fs::metadata(file).ok()?;
-    if !found.is_file() {
-        return None;
-    }
     let mut bytes = Vec::new();
-    fs::File::open(file).ok()?.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    open_regular(file).ok()?.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

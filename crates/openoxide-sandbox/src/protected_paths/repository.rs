@@ -3,7 +3,6 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs,
     io::Read as _,
     os::unix::ffi::OsStringExt as _,
     path::{Path, PathBuf},
@@ -12,6 +11,7 @@ use std::{
 use crate::protected_paths::{
     directory_walk::DirectoryListing,
     git_config::{self, GitSetting, config_levels::resolve_path},
+    regular_file::open_regular,
 };
 
 /// The names of the entries that identify a git directory, regardless of its own name.
@@ -54,11 +54,8 @@ pub(crate) fn common_directory(directory: &Path) -> Option<PathBuf> {
 
 /// Reads a file as `git` does: the whole file, without trailing newlines.
 fn read_text(file: &Path) -> Option<OsString> {
-    if !fs::metadata(file).ok()?.is_file() {
-        return None;
-    }
     let mut bytes = Vec::new();
-    fs::File::open(file).ok()?.take(MAX_LINK_BYTES).read_to_end(&mut bytes).ok()?;
+    open_regular(file).ok()?.take(MAX_LINK_BYTES).read_to_end(&mut bytes).ok()?;
     let ends = bytes.iter().rev().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
     bytes.truncate(bytes.len() - ends);
     Some(OsString::from_vec(bytes))

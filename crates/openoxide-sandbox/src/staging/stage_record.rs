@@ -64,6 +64,11 @@ impl StageRecord {
         serde_json::from_slice(&text).map_err(io::Error::other)
     }
 
+    /// Returns the time at which the description was written.
+    pub(super) fn written_at(directory: &Path) -> Option<SystemTime> {
+        fs::metadata(directory.join(RECORD_NAME)).ok()?.modified().ok()
+    }
+
     /// Writes the description. A reader sees a complete one at any time.
     pub(super) fn write(&self, directory: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(self).map_err(io::Error::other)?;

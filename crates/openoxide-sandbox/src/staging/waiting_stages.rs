@@ -144,10 +144,13 @@ pub fn list_waiting_stages(registry: &AbsPath) -> io::Result<Vec<WaitingStage>> 
     }
     let mut all = Vec::new();
     for entry in fs::read_dir(&home)? {
-        all.extend(read_stage(&entry?.path()));
+        let directory = entry?.path();
+        // The order of stages that were created in the same second.
+        let written_at = StageRecord::written_at(&directory);
+        all.extend(read_stage(&directory).map(|stage| (stage.created_at, written_at, stage)));
     }
-    all.sort_by(|a, b| (b.created_at, &a.id).cmp(&(a.created_at, &b.id)));
-    Ok(all)
+    all.sort_by(|a, b| (b.0, b.1, &a.2.id).cmp(&(a.0, a.1, &b.2.id)));
+    Ok(all.into_iter().map(|(.., stage)| stage).collect())
 }
 
 fn read_stage(directory: &Path) -> Option<WaitingStage> {

@@ -3,11 +3,11 @@
 use std::{
     collections::BTreeSet,
     ffi::OsStr,
-    fs,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
-use crate::protected_paths::{GitSetting, find_external_hooks};
+use crate::protected_paths::{GitSetting, find_external_hooks, open_regular};
 
 /// The files that were quarantined while the program ran.
 ///
@@ -53,14 +53,22 @@ impl RepeatedHooks {
     fn is_from_template(&self, path: &Path, held: &Path) -> bool {
         let name = path.file_name().unwrap_or(OsStr::new(""));
         let is_same = |hooks: &PathBuf| {
-            fs::read(hooks.join(name)).is_ok_and(|text| fs::read(held).is_ok_and(|new| new == text))
+            read(&hooks.join(name)).is_ok_and(|text| read(held).is_ok_and(|new| new == text))
         };
         self.template_hooks.iter().any(is_same)
     }
 }
 
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

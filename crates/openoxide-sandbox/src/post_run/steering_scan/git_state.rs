@@ -3,7 +3,6 @@
 
 use std::{
     ffi::OsStr,
-    fs::File,
     io::Read as _,
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
@@ -14,7 +13,7 @@ use crate::{
         git_index::{self, IndexCheck},
         git_links,
     },
-    protected_paths::{common_directory, git_config, read_gitdir_link},
+    protected_paths::{common_directory, git_config, open_regular, read_gitdir_link},
 };
 
 /// The maximum size of a file with text. A longer one is treated as unsafe.
@@ -83,10 +82,7 @@ fn has_line(path: &Path, is_unsafe: impl Fn(&str) -> bool) -> bool {
 }
 
 fn read_file(path: &Path, max_bytes: u64) -> Option<Vec<u8>> {
-    if !path.metadata().ok()?.is_file() {
-        return None;
-    }
     let mut bytes = Vec::new();
-    let length = File::open(path).ok()?.take(max_bytes + 1).read_to_end(&mut bytes).ok()?;
+    let length = open_regular(path).ok()?.take(max_bytes + 1).read_to_end(&mut bytes).ok()?;
     u64::try_from(length).is_ok_and(|length| length <= max_bytes).then_some(bytes)
 }
