@@ -345,7 +345,7 @@ impl Engine {
 
     /// Returns the commands that need no approval in a mode, because the caller confines them.
     pub(crate) fn auto_allow(&self, mode: PermissionMode) -> SandboxAutoAllow {
-        if !self.options.confines_commands || self.has_wide_root() {
+        if !self.options.confines_commands {
             return SandboxAutoAllow::Off;
         }
         let by_mode = match mode {
@@ -356,7 +356,12 @@ impl Engine {
             | PermissionMode::DontAsk
             | PermissionMode::BypassPermissions => SandboxAutoAllow::Off,
         };
-        self.sandbox_settings().auto_allow.unwrap_or(by_mode)
+        let setting = self.sandbox_settings().auto_allow.unwrap_or(by_mode);
+        if setting != SandboxAutoAllow::Off && self.has_wide_root() {
+            SandboxAutoAllow::Off
+        } else {
+            setting
+        }
     }
 
     /// Returns the policy for an evaluation without effects.

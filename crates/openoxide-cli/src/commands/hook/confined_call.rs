@@ -125,6 +125,9 @@ fn describe_script(script: &str) -> String {
 /// Returns whether a permission request is about a command that this hook has already permitted and
 /// that runs in the sandbox.
 pub(super) fn is_permitted_run(call: &AgentHookCall, environment: &UserEnvironment) -> bool {
+    if call.event != AgentHookEvent::PermissionRequest || call.tool != "Bash" {
+        return false;
+    }
     let Some(command) = call.input.get("command").and_then(Value::as_str) else { return false };
     let Some(ticket) = command.split(" --ticket ").nth(1).and_then(|rest| rest.get(..16)) else {
         return false;
@@ -138,10 +141,7 @@ pub(super) fn is_permitted_run(call: &AgentHookCall, environment: &UserEnvironme
         ..call.clone()
     };
     let expected = confined_command(program, ticket, &describe_script(&issued.script), &original);
-    call.event == AgentHookEvent::PermissionRequest
-        && call.tool == "Bash"
-        && call.session_id == issued.session
-        && command == expected
+    call.session_id == issued.session && command == expected
 }
 
 #[cfg(test)]
