@@ -17,7 +17,7 @@ use crate::protected_paths::PlaceholderRegistry;
 #[derive(Debug)]
 pub(crate) struct LayerLease {
     directory: AbsPath,
-    _lock: File,
+    lock: File,
 }
 
 impl LayerLease {
@@ -43,12 +43,19 @@ impl LayerLease {
         // The time of the last use, for the removal of old layers.
         lock.set_modified(SystemTime::now())?;
         let path = directory.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
-        Ok(Self { directory: AbsPath::new(path).map_err(io::Error::other)?, _lock: lock })
+        Ok(Self { directory: AbsPath::new(path).map_err(io::Error::other)?, lock })
     }
 
     /// Returns the directory, with links resolved.
     pub(crate) const fn directory(&self) -> &AbsPath {
         &self.directory
+    }
+
+    /// Unlocks the layers, also for the processes that were forked while they were locked. Processes
+    /// of the run must not be left.
+    pub(crate) fn release(self) {
+        // Without this, the layers are unlocked when the last of the processes has ended.
+        drop(self.lock.unlock());
     }
 }
 

@@ -42,6 +42,8 @@ pub(super) struct BackendAttempt<'a> {
     pub(super) published_listeners: Vec<PublishedListener>,
     /// The instance for the watches of the writable directories, until a run uses it.
     pub(super) watches: Option<DirectoryWatches>,
+    /// True if the confinement was complete, so the program may have started.
+    pub(super) is_set_up: bool,
 }
 
 /// The process that is started first.
@@ -133,7 +135,9 @@ impl BackendAttempt<'_> {
         let mut attendant = SupervisorLoop::new(self.launch, wire, signals, &mut self.reviews);
         attendant.publish(mem::take(&mut self.published_listeners));
         attendant.set_placeholder_directories(self.mount_plan.placeholder_directories.clone());
-        let relayed = attendant.wait_until_ready().and_then(|()| {
+        let ready = attendant.wait_until_ready();
+        self.is_set_up |= ready.is_ok();
+        let relayed = ready.and_then(|()| {
             streams.start_forwarding(&turn).with_step(|| "making a thread".to_owned())
         });
         let ran = relayed.map(|relayed| (attendant.wait_for_exit(), relayed));

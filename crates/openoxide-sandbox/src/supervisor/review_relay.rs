@@ -64,6 +64,11 @@ impl ReviewRelay {
         })
     }
 
+    /// Returns the socket of a relay that was not used.
+    pub(super) fn into_caller(self) -> MessageSocket {
+        self.caller
+    }
+
     /// Returns the descriptors to poll.
     pub(super) fn poll_descriptors(&self) -> Vec<PollFd<'_>> {
         vec![

@@ -1,6 +1,6 @@
 //! The supervision of one confined run, from its setup to its end.
 
-use std::{path::Path, time::Duration};
+use std::{io, path::Path, time::Duration};
 
 use openoxide_protocol::PublishedPort;
 
@@ -61,12 +61,46 @@ fn run_and_report(
     reader.read(Duration::ZERO).correct_result(result, &launch.profile)
 }
 
+/// The maximum number of attempts to set up a run.
+const MAX_ATTEMPTS: usize = 20;
+
 /// Like [`supervise`], but asks `caller` about hosts that the profile does not name. When the
 /// caller closes its end, the run is ended.
 pub(crate) fn run_with_caller(
     launch: &LaunchConfig,
     by: Option<SandboxBackend>,
     caller: Option<MessageSocket>,
+    progress: &ProgressWriter,
+) -> Result<SandboxReport, SandboxError> {
+    let mut state = AttemptState { caller, is_set_up: false };
+    for _ in 1..MAX_ATTEMPTS {
+        match try_run(launch, by, &mut state, progress) {
+            Err(error) if !state.is_set_up && is_vanished_path(&error) => {}
+            result => return result,
+        }
+    }
+    try_run(launch, by, &mut state, progress)
+}
+
+/// The result of an attempt that the next one needs.
+struct AttemptState {
+    /// The process that answers questions. An attempt that was set up keeps it.
+    caller: Option<MessageSocket>,
+    /// True if the confinement was complete, so the program may have started.
+    is_set_up: bool,
+}
+
+/// Returns whether a path was removed between the search for protected paths and the mounts, such
+/// as a placeholder of a run with another registry. The next search does not find it any more.
+fn is_vanished_path(error: &SandboxError) -> bool {
+    matches!(error, SandboxError::Setup { error, .. } if error.kind() == io::ErrorKind::NotFound)
+}
+
+/// Makes one attempt to set up the confinement. If it succeeds, the program is run.
+fn try_run(
+    launch: &LaunchConfig,
+    by: Option<SandboxBackend>,
+    state: &mut AttemptState,
     progress: &ProgressWriter,
 ) -> Result<SandboxReport, SandboxError> {
     let profile =
@@ -98,11 +132,12 @@ pub(crate) fn run_with_caller(
     let (guarded, group, wanted) = (&guarded, group.as_ref(), wanted.as_ref());
     let run =
         SupervisedRun { launch, protected_paths: guarded, group, requested_plan: wanted, progress };
-    let report = run.run_with_placeholders(&registry, &placed, watches, caller);
+    let report = run.run_with_placeholders(&registry, &placed, watches, state);
     janitor.stop();
     // Without a stored snapshot, the next run lists everything.
     drop(cache.map(|cache| cache.store(&guarded.snapshot)));
-    if layers.is_some() {
+    if let Some(layers) = layers {
+        layers.release();
         evict_layers(&launch.registry);
     }
     report.map(|report| SandboxReport { unenforced_limits: unlimited, ..report })
@@ -124,7 +159,7 @@ impl SupervisedRun<'_> {
         registry: &PlaceholderRegistry,
         placed: &ProtectedPaths,
         watches: Option<DirectoryWatches>,
-        caller: Option<MessageSocket>,
+        state: &mut AttemptState,
     ) -> Result<SandboxReport, SandboxError> {
         let Self { launch, protected_paths: guarded, group, requested_plan: wanted, progress } =
             *self;
@@ -136,7 +171,8 @@ impl SupervisedRun<'_> {
             None => guarded.mount_plan_without(placeholders.skipped_paths()),
         };
         let turn = TerminalLease::default();
-        let questions = caller.and_then(|caller| ReviewRelay::new(caller, turn.clone()).ok());
+        let questions =
+            state.caller.take().and_then(|caller| ReviewRelay::new(caller, turn.clone()).ok());
         let mut attempt = BackendAttempt {
             launch,
             protected_paths: guarded,
@@ -147,6 +183,7 @@ impl SupervisedRun<'_> {
             terminal_lease: turn,
             published_listeners,
             watches,
+            is_set_up: false,
         };
         let report = match wanted {
             Some(plan) if plan.backend == SandboxBackend::Bubblewrap => {
@@ -155,6 +192,10 @@ impl SupervisedRun<'_> {
             Some(_) => attempt.run_in_namespaces().flatten(),
             None => fallback::run_with_fallback(&mut attempt),
         };
+        state.is_set_up = attempt.is_set_up;
+        if !attempt.is_set_up {
+            state.caller = attempt.reviews.take().map(ReviewRelay::into_caller);
+        }
         let released = placeholders.release().with_step(|| "taking placeholders away".to_owned());
         match (report, released) {
             (Ok(report), Err(error)) => {
