@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use openoxide_engine::{describe_denial, describe_finding};
+use openoxide_protocol::PublishedPort;
 use openoxide_sandbox::{
     self as sandbox, CommandOutcome, EnforcementPlan, RefusedOperation, SandboxBackend,
     SandboxDenial, SandboxReport,
@@ -42,7 +43,7 @@ pub(crate) fn print_report(
     for one in &report.findings {
         user_messages::print_note(&describe_finding(one));
     }
-    if let Some(note) = listening_note(&report.listening_ports) {
+    if let Some(note) = listening_note(&report.listening_ports, command) {
         user_messages::print_note(&note);
     }
     if let Some(unlimited) = &report.unenforced_limits {
@@ -70,15 +71,37 @@ pub(crate) fn time_limit_message(seconds: Option<u64>, setting: &str) -> String 
 
 /// Returns a note that programs listened on ports which cannot be reached from outside, with the
 /// option that publishes the first.
-fn listening_note(ports: &[u16]) -> Option<String> {
-    let first = ports.first()?;
+fn listening_note(ports: &[u16], command: ReportedCommand) -> Option<String> {
+    let first = *ports.first()?;
     let plural = if ports.len() == 1 { "" } else { "s" };
-    let ports: Vec<_> = ports.iter().map(ToString::to_string).collect();
+    let names: Vec<_> = ports.iter().map(ToString::to_string).collect();
+    let hint = match command {
+        ReportedCommand::Run => publish_hint(first),
+        ReportedCommand::SandboxRun => format!("`--publish {first}`"),
+    };
     Some(format!(
-        "a program listened on port{plural} {}, reachable only inside the sandbox; \
-         `--publish {first}` publishes a port on this machine",
-        ports.join(", ")
+        "a program listened on port{plural} {}, reachable only inside the sandbox; {hint} \
+         publishes a port on this machine",
+        names.join(", ")
     ))
+}
+
+/// Returns a note that a program listens on a port which cannot be reached from outside.
+pub(crate) fn unpublished_port_note(port: u16) -> String {
+    format!(
+        "a program listens on port {port}, reachable only inside the sandbox; {} publishes a port \
+         on this machine",
+        publish_hint(port)
+    )
+}
+
+fn publish_hint(port: u16) -> String {
+    format!("`--publish {port}` or `publish = [{port}]` in `[sandbox]` of your policy")
+}
+
+/// Returns a note that a port of the policy could not be published.
+pub(crate) fn unavailable_port_note(port: PublishedPort, reason: &str) -> String {
+    format!("port {} is not published: {}", port.port(), escape_text(reason, LineMode::SingleLine))
 }
 
 /// Returns a note about the differences of a fallback backend.

@@ -15,9 +15,9 @@ use openoxide_protocol::{
     SessionId,
 };
 use openoxide_store::{
-    BrokenFile, GrantFile, LoadedPolicy, PolicySource, ResolvedDirectory, SandboxSettings,
-    UntrustedProject, UserEnvironment, find_policy_sources, find_project_root, load_policy,
-    load_policy_uncached,
+    BrokenFile, GrantFile, LoadedPolicy, PolicySource, PublishSetting, ResolvedDirectory,
+    SandboxSettings, UntrustedProject, UserEnvironment, find_policy_sources, find_project_root,
+    load_policy, load_policy_uncached,
 };
 
 use crate::{
@@ -405,13 +405,25 @@ impl Engine {
     /// contained this requirement.
     #[must_use]
     pub fn sandbox_requirement(&self) -> Option<String> {
-        format_sandbox_requirement(&self.loaded_policy).or_else(|| {
-            let environment = &self.options.environment;
-            let mut managed = find_policy_sources(environment, &self.project);
-            let named = !self.options.policy_files.is_empty();
-            managed.retain(|source| source.kind == LayerKind::Managed && named);
-            format_sandbox_requirement(&load_policy_uncached(&managed, environment, &[]))
-        })
+        format_sandbox_requirement(&self.loaded_policy)
+            .or_else(|| format_sandbox_requirement(&self.replaced_managed_policy()))
+    }
+
+    /// Returns whether the policy forbids to publish ports. The managed policy is read even if
+    /// named policy files replace it.
+    #[must_use]
+    pub fn forbids_publishing(&self) -> bool {
+        let is_off = |policy: &LoadedPolicy| policy.sandbox.publish == PublishSetting::Off;
+        is_off(&self.loaded_policy) || is_off(&self.replaced_managed_policy())
+    }
+
+    /// Returns the managed policy if named policy files replace it, or an empty policy.
+    fn replaced_managed_policy(&self) -> LoadedPolicy {
+        let environment = &self.options.environment;
+        let mut managed = find_policy_sources(environment, &self.project);
+        let named = !self.options.policy_files.is_empty();
+        managed.retain(|source| source.kind == LayerKind::Managed && named);
+        load_policy_uncached(&managed, environment, &[])
     }
 
     /// Returns the mode in force.

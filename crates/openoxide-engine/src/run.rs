@@ -249,6 +249,7 @@ impl Launcher<'_> {
             reviews_file_changes: options.live,
             private_hosts: self.engine.private_hosts(),
             published_ports: published_ports(options, held),
+            published_on_listen: published_on_listen(self.engine, held),
             limits: limits(self.engine.sandbox_settings()),
             registry,
         };
@@ -300,6 +301,13 @@ fn published_ports(
 ) -> BTreeSet<PublishedPort> {
     let is_shared = held.network == NetworkAccess::On;
     if is_shared { BTreeSet::new() } else { options.published_ports.clone() }
+}
+
+/// Returns the ports of the policy to publish when a program listens on them.
+fn published_on_listen(engine: &Engine, held: &SandboxRestrictions) -> BTreeSet<PublishedPort> {
+    let ports: BTreeSet<_> = engine.sandbox_settings().publish.ports().collect();
+    let is_unused = ports.is_empty() || held.network == NetworkAccess::On;
+    if is_unused || engine.forbids_publishing() { BTreeSet::new() } else { ports }
 }
 
 fn start_error(error: io::Error) -> SandboxError {

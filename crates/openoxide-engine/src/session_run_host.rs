@@ -100,7 +100,10 @@ impl RunHost for SessionRunHost<'_> {
                 self.decide_call("WebFetch", connection_input(host, Some(*address), *port), gone)
             }
             // The profile already has all files that the command may change.
-            RuntimeRequest::Change(_) => RuntimeDecision::DeniedByRule,
+            // The report of the run names the ports.
+            RuntimeRequest::Change(_)
+            | RuntimeRequest::PublishPort { .. }
+            | RuntimeRequest::PortUnavailable { .. } => RuntimeDecision::DeniedByRule,
         }
     }
 

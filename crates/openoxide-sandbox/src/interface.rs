@@ -10,7 +10,7 @@ mod run_report;
 mod runtime_request;
 
 pub use error::SandboxError;
-pub(crate) use error::SetupContext;
+pub(crate) use error::{SetupContext, describe_port_error};
 pub use launch_config::{HostAgent, LaunchConfig, PrivateDirectory, ResourceLimits};
 pub use refused_operation::RefusedOperation;
 pub use run_report::{

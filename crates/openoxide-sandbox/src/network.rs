@@ -9,7 +9,8 @@
 //! grants one only by making it itself, so a connection that no listener accepts goes nowhere.
 //!
 //! In the other direction, a port of the host's loopback can be published: the supervisor listens
-//! there, and forwards each connection to a program inside ([`PortForwarder`]).
+//! there, and forwards each connection to a program inside ([`PortForwarder`]). A port can be
+//! published before the program runs, or when it listens ([`PortPublisher`]).
 //!
 //! `init` sets up the inner side ([`namespace_setup`]), and `supervisor` runs the outer one.
 
@@ -27,6 +28,7 @@ mod listening_ports;
 pub(crate) mod namespace_setup;
 mod netlink;
 mod port_forwarder;
+mod port_publisher;
 mod published_listeners;
 mod reviewer;
 mod socket_diag;
@@ -39,9 +41,10 @@ pub(crate) use broker::ConnectionBroker;
 pub(crate) use concurrency_limit::ConcurrencyLimit;
 pub(crate) use connection::ReachableHosts;
 pub(crate) use contacted_hosts::ContactedHosts;
-pub(crate) use listening_ports::ListeningPorts;
+pub(crate) use listening_ports::{ListeningPorts, listening_port};
 pub(crate) use namespace_setup::{FIRST_UNPRIVILEGED_PORT, is_allowed_stream};
 pub(crate) use port_forwarder::{InnerSockets, PortForwarder};
+pub(crate) use port_publisher::PortPublisher;
 pub(crate) use published_listeners::PublishedListener;
 pub(crate) use reviewer::{NetworkReviewer, ReviewedConnection};
 pub(crate) use socket_diag::{SandboxSockets, open_diagnostics};

@@ -13,6 +13,7 @@ mod event_loop;
 mod fallback;
 mod host_placeholders;
 mod limit_report;
+pub(crate) mod listen_handler;
 mod output_tail;
 mod placeholder_directories;
 mod port_capture;

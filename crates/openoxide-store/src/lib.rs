@@ -38,7 +38,7 @@ pub use grant_key::GrantKeyError;
 pub use loaded_policy::{BrokenFile, LoadedPolicy, UntrustedProject};
 pub use policy_file::{
     ByteSize, ManagedSettings, MissingSandboxAction, NetworkSetting, PolicyFile, PolicyProblem,
-    PolicyTestCase, SandboxLimits, SandboxRequirement, SandboxSettings,
+    PolicyTestCase, PublishSetting, SandboxLimits, SandboxRequirement, SandboxSettings,
     parse_policy as read_policy, read_cases,
 };
 pub use policy_format::{PolicyFormat, PolicyReader};

@@ -22,7 +22,8 @@ use policy_file_parser::{PolicyFileParser, TomlValue};
 pub use byte_size::ByteSize;
 pub use policy_problem::PolicyProblem;
 pub use sandbox_settings::{
-    MissingSandboxAction, NetworkSetting, SandboxLimits, SandboxRequirement, SandboxSettings,
+    MissingSandboxAction, NetworkSetting, PublishSetting, SandboxLimits, SandboxRequirement,
+    SandboxSettings,
 };
 pub use test_cases::{PolicyTestCase, read_cases};
 

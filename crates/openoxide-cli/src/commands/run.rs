@@ -64,6 +64,7 @@ pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramE
         session,
         refused_paths: refusals,
         approved_directories: RefCell::default(),
+        reviewed_ports: RefCell::default(),
     };
     let options = CheckOptions::new(RecordOrigin::RUN, requested_confinement(args));
     let Ok(ApprovalResult { verdict, review }) = context.check_operation(&operation, options, None)
@@ -131,6 +132,9 @@ fn early_refusal(engine: &Engine, args: &RunArgs) -> Result<Option<EarlyRefusal>
     }
     if args.sandbox == RunSandboxMode::Off && !args.publish.is_empty() {
         return Err(RunArgsError::PublishWithoutSandbox.into());
+    }
+    if !args.publish.is_empty() && engine.forbids_publishing() {
+        return Err(RunArgsError::PublishForbidden.into());
     }
     published_ports(&args.publish).map_err(RunArgsError::from)?;
     if args.stage && !is_usual {

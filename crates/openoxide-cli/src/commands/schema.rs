@@ -104,6 +104,7 @@ fn sandbox_schema() -> Value {
             "unreadable": list(&["~/company"]),
             "protected": list(&["deploy/"]),
             "environment": list(&["DATABASE_URL"]),
+            "publish": publish_schema(),
             "checkpoint_size": { "type": "string", "pattern": "^ *0*[1-9][0-9]* *([KkMmGgTt][Ii][Bb]) *$", "default": "1 GiB", "description": "The maximum size of the previous versions that all checkpoints keep. The smallest value of all files applies." },
             "limits": {
                 "type": "object",
@@ -111,6 +112,16 @@ fn sandbox_schema() -> Value {
                 "properties": { "seconds": limit("Wall time."), "memory": limit("MiB, for all processes together."), "processes": limit("The number of processes at the same time.") },
             },
         },
+    })
+}
+
+fn publish_schema() -> Value {
+    let number = json!({ "type": "integer", "minimum": 1024, "maximum": 65535 });
+    let text = json!({ "type": "string", "pattern": "^[0-9]{4,5}(:[0-9]{1,5})?$", "examples": ["8080:80"] });
+    let list = json!({ "type": "array", "maxItems": 64, "items": { "oneOf": [number, text] } });
+    json!({
+        "oneOf": [list, { "const": "off" }],
+        "description": "The ports that are published when a command listens on them. `off` in any file forbids all ports.",
     })
 }
 

@@ -17,6 +17,9 @@ pub(crate) enum RunArgsError {
     /// Without a sandbox, ports need not be published.
     #[error("`--publish` requires the sandbox: without it, the program listens on this machine")]
     PublishWithoutSandbox,
+    /// The policy forbids to publish ports.
+    #[error("the policy forbids to publish ports (`publish = \"off\"`)")]
+    PublishForbidden,
     /// Two ports would be published at the same port of the host.
     #[error(transparent)]
     PublishedTwice(#[from] PublishedTwiceError),
@@ -37,6 +40,7 @@ impl RunArgsError {
             }
             Self::RequiresSandbox(_)
             | Self::PublishWithoutSandbox
+            | Self::PublishForbidden
             | Self::PublishedTwice(_)
             | Self::NotADirectory(_)
             | Self::InjectionVariable(_) => None,

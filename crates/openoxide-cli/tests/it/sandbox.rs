@@ -21,6 +21,7 @@ mod nested;
 mod ports;
 mod private_caches;
 mod proc_files;
+mod publish_setting;
 mod replaced;
 mod secrets;
 mod sockets;

@@ -102,6 +102,7 @@ impl Arena {
             reviews_file_changes: true,
             private_hosts: BTreeSet::new(),
             published_ports: BTreeSet::new(),
+            published_on_listen: BTreeSet::new(),
             registry: self.abs("state/registry"),
         }
     }

@@ -39,7 +39,7 @@ pub enum SandboxError {
 }
 
 /// Returns the reason that a port of the host cannot be used, and what would help.
-fn describe_port_error(port: PublishedPort, error: &io::Error) -> String {
+pub(crate) fn describe_port_error(port: PublishedPort, error: &io::Error) -> String {
     let (inner, host_port) = (port.port(), port.host_port());
     match error.kind() {
         io::ErrorKind::AddrInUse => format!(

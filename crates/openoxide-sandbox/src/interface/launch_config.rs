@@ -62,6 +62,9 @@ pub struct LaunchConfig {
     /// The ports inside at which programs of the host can connect to the program. There must be
     /// none if the program uses the host's network.
     pub published_ports: BTreeSet<PublishedPort>,
+    /// Ports that are published in the same way when the program listens on them. If the host's port
+    /// is in use then, the program runs on.
+    pub published_on_listen: BTreeSet<PublishedPort>,
     /// The resource limits.
     pub limits: ResourceLimits,
     /// The directory that records what must be cleaned up after a crash (the registry). It belongs

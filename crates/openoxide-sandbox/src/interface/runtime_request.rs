@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use openoxide_protocol::{AbsPath, SocketAccess};
+use openoxide_protocol::{AbsPath, PublishedPort, SocketAccess};
 use serde::{Deserialize, Serialize};
 
 /// A request of a confined process that is waiting for an answer.
@@ -28,6 +28,18 @@ pub enum RuntimeRequest {
     },
     /// A request to change a file that the profile does not allow to be changed.
     Change(RequestedChange),
+    /// A program listens on a port that is not published. An approval publishes it.
+    PublishPort {
+        /// The port.
+        port: u16,
+    },
+    /// A port cannot be published. This requires no decision.
+    PortUnavailable {
+        /// The port.
+        port: PublishedPort,
+        /// The reason, and what would help.
+        reason: String,
+    },
 }
 
 /// A reviewer's answer to a waiting request.
@@ -49,7 +61,8 @@ pub enum RuntimeDecision {
 
 impl RuntimeDecision {
     /// Returns whether the decision lets the request pass.
-    pub(crate) const fn is_approval(self) -> bool {
+    #[must_use]
+    pub const fn is_approval(self) -> bool {
         !matches!(self, Self::Rejected | Self::DeniedByRule)
     }
 }

@@ -20,19 +20,19 @@ const MAX_PORTS: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct ListeningPorts(Mutex<BTreeSet<u16>>);
 
+/// Returns the port of a call of listen(2), if the socket has one. The call always continues, so no
+/// decision about the program depends on this.
+pub(crate) fn listening_port(call: &PendingSyscall<'_>) -> Option<u16> {
+    let socket = call.duplicate_descriptor().ok()?;
+    let address = SocketAddr::try_from(getsockname(&socket).ok()?).ok()?;
+    (address.port() > 0).then(|| address.port())
+}
+
 impl ListeningPorts {
-    /// Records the port of a call of listen(2). The call always continues, so no decision
-    /// depends on this.
-    pub(crate) fn record(&self, call: &PendingSyscall<'_>) {
-        let address = call.duplicate_descriptor().and_then(|socket| getsockname(&socket));
-        let Some(address) = address.ok().and_then(|address| SocketAddr::try_from(address).ok())
-        else {
-            return;
-        };
+    /// Records a port. Returns true if it was not recorded before.
+    pub(crate) fn record(&self, port: u16) -> bool {
         let mut ports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if (1..FIRST_EPHEMERAL_PORT).contains(&address.port()) && ports.len() < MAX_PORTS {
-            ports.insert(address.port());
-        }
+        port < FIRST_EPHEMERAL_PORT && ports.len() < MAX_PORTS && ports.insert(port)
     }
 
     /// Returns the ports, in order.

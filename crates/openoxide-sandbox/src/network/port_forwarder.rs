@@ -64,14 +64,14 @@ impl PortForwarder {
     /// Returns an error if there are no descriptors or threads left.
     pub(crate) fn start(
         listeners: Vec<PublishedListener>,
-        inner: impl InnerSockets + 'static,
+        inner: Box<dyn InnerSockets>,
     ) -> io::Result<Self> {
         let wake_event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let content = Mutex::new(MailboxContent { listeners, ..MailboxContent::default() });
         let mailbox = Arc::new(Mailbox { wake_event, content });
         let forwarding = Forwarding {
             mailbox: Arc::clone(&mailbox),
-            inner: Box::new(inner),
+            inner,
             listeners: Vec::new(),
             connections: Vec::new(),
             accept_after: None,
@@ -79,6 +79,11 @@ impl PortForwarder {
         };
         let thread = Some(thread::Builder::new().spawn(move || forwarding.run())?);
         Ok(Self { mailbox, thread })
+    }
+
+    /// Forwards connections from further listeners.
+    pub(crate) fn add(&self, listeners: Vec<PublishedListener>) {
+        self.mailbox.update(|content| content.listeners.extend(listeners));
     }
 
     /// Delivers the sockets that were requested. The list is empty if none could be created.

@@ -23,12 +23,13 @@ use crate::{
     },
     ipc::{InitMessage, ListenRequest, MessageSocket, is_readable},
     network::{
-        ConnectionBroker, InnerSockets, ListeningPorts, NetworkReviewer, PortForwarder,
-        PublishedListener, ReachableHosts, SandboxSockets,
+        ConnectionBroker, InnerSockets, NetworkReviewer, PortPublisher, PublishedListener,
+        ReachableHosts, SandboxSockets,
     },
     runtime_reviews::DenialLog,
     supervisor::{
         denial::{self, DenialChecker, DetectedDenials, resolve_accessible},
+        listen_handler::ListenHandler,
         output_tail::OutputTail,
         placeholder_directories::PlaceholderDirectories,
         port_capture::PortCapture,
@@ -78,9 +79,9 @@ pub(super) struct SupervisorLoop<'a> {
     listener_sender: Option<mpsc::Sender<(ListenRequest, Vec<OwnedFd>)>>,
     pair_sender: Option<mpsc::Sender<Vec<OwnedFd>>>,
     denials: Arc<DenialLog>,
-    listening_ports: Arc<ListeningPorts>,
+    listen_handler: Option<Arc<ListenHandler>>,
     published_listeners: Vec<PublishedListener>,
-    forwarder: Option<PortForwarder>,
+    publisher: Option<Arc<PortPublisher>>,
     placeholders: Vec<PathBuf>,
     placeholder_directories: Vec<PathBuf>,
     has_notifications: bool,
@@ -127,9 +128,9 @@ impl<'a> SupervisorLoop<'a> {
             listener_sender: None,
             pair_sender: None,
             denials: Arc::default(),
-            listening_ports: Arc::default(),
+            listen_handler: None,
             published_listeners: Vec::new(),
-            forwarder: None,
+            publisher: None,
             placeholders: Vec::new(),
             placeholder_directories: Vec::new(),
             has_notifications: false,
@@ -291,7 +292,7 @@ impl<'a> SupervisorLoop<'a> {
             }
             InitMessage::RestrictionsApplied { landlock } => {
                 self.has_landlock = landlock;
-                self.start_forwarder().with_step(|| "publishing ports".to_owned())?;
+                self.publish_ports().with_step(|| "publishing ports".to_owned())?;
                 self.serve_syscalls(first.last())
                     .with_step(|| "receiving the seccomp notification descriptor".to_owned())?;
             }
@@ -299,8 +300,8 @@ impl<'a> SupervisorLoop<'a> {
             InitMessage::PlaceholderCreated(path) => self.placeholders.push(path),
             InitMessage::SocketPair => self.deliver_socket_pair(first.collect()),
             InitMessage::Sockets => {
-                if let Some(forwarder) = &self.forwarder {
-                    forwarder.deliver(first.collect());
+                if let Some(publisher) = &self.publisher {
+                    publisher.deliver(first.collect());
                 }
             }
             InitMessage::Listen(_)
@@ -346,20 +347,17 @@ impl<'a> SupervisorLoop<'a> {
     }
 
     /// Starts forwarding connections to published ports.
-    fn start_forwarder(&mut self) -> io::Result<()> {
-        let listeners = mem::take(&mut self.published_listeners);
-        if !listeners.is_empty() {
-            let inner =
-                SocketRequester { socket: Arc::clone(&self.socket), broker: self.broker.clone() };
-            self.forwarder = Some(PortForwarder::start(listeners, inner)?);
-        }
-        Ok(())
+    fn publish_ports(&mut self) -> io::Result<()> {
+        let inner =
+            SocketRequester { socket: Arc::clone(&self.socket), broker: self.broker.clone() };
+        let publisher = self.publisher.insert(Arc::new(PortPublisher::new(inner)));
+        publisher.publish(mem::take(&mut self.published_listeners))
     }
 
     /// Closes published ports, and waits until what programs have sent is forwarded. No process is
     /// left in the sandbox.
     pub(super) fn finish_forwarding(&mut self) {
-        drop(self.forwarder.take());
+        self.publisher.iter().for_each(|publisher| publisher.close());
     }
 
     /// Starts answering calls of connect(2).
@@ -371,13 +369,15 @@ impl<'a> SupervisorLoop<'a> {
         }
         let (socket_pairs, pair_sender) = SocketPairs::new(Arc::clone(&self.socket));
         self.pair_sender = Some(pair_sender);
+        let sockets = self.diagnostics.take().map(SandboxSockets::new).transpose()?.map(Arc::new);
+        self.listen_handler = self.create_listen_handler(sockets.as_ref());
         let context = SyscallContext {
             socket_pairs: Some(socket_pairs),
             placeholders: PlaceholderDirectories::new(mem::take(&mut self.placeholder_directories)),
             capture: self.broker.clone().map(|broker| self.create_capture(broker)),
-            sandbox_sockets: self.diagnostics.take().map(SandboxSockets::new).transpose()?,
+            sandbox_sockets: sockets,
             denials: Arc::clone(&self.denials),
-            listening_ports: Arc::clone(&self.listening_ports),
+            listen_handler: self.listen_handler.clone(),
             host_sockets: request_handler::create_socket_handler(
                 self.launch,
                 self.reviews.as_ref().map(ReviewRelay::create_client),
@@ -393,6 +393,16 @@ impl<'a> SupervisorLoop<'a> {
         thread::Builder::new()
             .spawn(move || seccomp_notify::serve_notifications(listener, context))
             .map(drop)
+    }
+
+    /// Creates the handler of programs that listen, if they are in a separate network.
+    fn create_listen_handler(
+        &self,
+        sockets: Option<&Arc<SandboxSockets>>,
+    ) -> Option<Arc<ListenHandler>> {
+        let (sockets, publisher) = (Arc::clone(sockets?), Arc::clone(self.publisher.as_ref()?));
+        let reviewer = self.reviews.as_ref().map(ReviewRelay::create_client);
+        Some(Arc::new(ListenHandler::new(self.launch, publisher, sockets, reviewer)))
     }
 
     /// Creates a capture that makes the first process listen where programs want to connect to.
@@ -447,10 +457,8 @@ impl<'a> SupervisorLoop<'a> {
         denials.extend(said.denials.into_iter().filter(|one| !known.contains(one)));
         let (plan, suspected) = (self.enforcement_plan(), said.has_suspected);
         let shared = self.launch.profile.network == NetworkAccess::On;
-        let published =
-            |port: &u16| self.launch.published_ports.iter().any(|one| one.port() == *port);
-        let mut listened = if shared { Vec::new() } else { self.listening_ports.ports() };
-        listened.retain(|port| !published(port));
+        let handler = self.listen_handler.as_ref().filter(|_| !shared);
+        let listened = handler.map(|handler| handler.unpublished_ports()).unwrap_or_default();
         let log = self.broker.as_ref().map(|broker| broker.denial_log());
         let found = log.as_ref().unwrap_or(&self.denials).unasked_finding().into_iter().collect();
         let (interrupted, unlimited) = (None, None);

@@ -27,11 +27,12 @@ use crate::{
     file_requests::{FileRequest, FileRequestHandler, ResolvedEntry},
     host_sockets::HostSocketHandler,
     interface::{RefusedOperation, SandboxDenial},
-    network::{ConcurrencyLimit, ListeningPorts, SandboxSockets},
+    network::{ConcurrencyLimit, SandboxSockets},
     runtime_reviews::DenialLog,
     seccomp::{self, PendingSyscall, RemovedDirectory, SocketAddress, descriptor_path},
     supervisor::{
         directory_modes::{self, ModeError},
+        listen_handler::ListenHandler,
         placeholder_directories::PlaceholderDirectories,
         port_capture::PortCapture,
         refused_calls,
@@ -50,11 +51,11 @@ pub(crate) struct SyscallContext {
     pub(crate) capture: Option<PortCapture>,
     /// The sockets of the sandbox itself. `None` if it shares the host's network: its sockets
     /// cannot be distinguished from the host's then.
-    pub(crate) sandbox_sockets: Option<SandboxSockets>,
+    pub(crate) sandbox_sockets: Option<Arc<SandboxSockets>>,
     /// The log of denials.
     pub(crate) denials: Arc<DenialLog>,
-    /// The ports that programs in the sandbox listen on. Nothing outside can connect to them.
-    pub(crate) listening_ports: Arc<ListeningPorts>,
+    /// The handler of programs that listen on a port. `None` if they share the host's network.
+    pub(crate) listen_handler: Option<Arc<ListenHandler>>,
     /// The handler of connections to sockets of the host.
     pub(crate) host_sockets: HostSocketHandler,
     /// The handler of file requests, if changes of files are handed to the supervisor, too.
@@ -125,7 +126,7 @@ impl SyscallContext {
     /// changes are left to the kernel; this is decided quickly.
     fn classify(&self, call: &PendingSyscall<'_>) -> Option<SyscallTask> {
         if call.syscall_number() == libc::SYS_listen {
-            self.listening_ports.record(call);
+            self.listen_handler.iter().for_each(|handler| handler.handle(call));
             return None;
         }
         if let Some(operation) = refused_calls::operation(call) {

@@ -3,13 +3,13 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use openoxide_permission::{AdditionalDirectory, parse_directory, parse_protected_path};
-use openoxide_protocol::{AbsPath, SandboxAutoAllow};
-use toml::de::{DeTable, DeValue};
+use openoxide_protocol::{AbsPath, PublishedPort, PublishedPortError, SandboxAutoAllow};
+use toml::de::{DeInteger, DeTable, DeValue};
 
 use super::{
     byte_size::ByteSize,
     policy_file_parser::{PolicyFileParser, TomlValue},
-    sandbox_settings::{MissingSandboxAction, NetworkSetting, SandboxRequirement},
+    sandbox_settings::{MissingSandboxAction, NetworkSetting, PublishSetting, SandboxRequirement},
 };
 
 const KEYS: &[&str] = &[
@@ -20,6 +20,7 @@ const KEYS: &[&str] = &[
     "unreadable",
     "protected",
     "environment",
+    "publish",
     "checkpoint_size",
     "limits",
 ];
@@ -42,6 +43,7 @@ impl PolicyFileParser<'_> {
                 "unreadable" => self.sandbox.unreadable = self.parse_paths(value, "unreadable"),
                 "protected" => self.sandbox.protected = self.parse_paths(value, "protected"),
                 "environment" => self.parse_environment(value),
+                "publish" => self.sandbox.publish = self.parse_publish(value),
                 "checkpoint_size" => {
                     self.sandbox.checkpoint_size = self.parse_checkpoint_size(value);
                 }
@@ -157,6 +159,47 @@ impl PolicyFileParser<'_> {
         }
     }
 
+    /// Parses the ports to publish: numbers or texts, or the word `off`.
+    fn parse_publish(&mut self, value: &TomlValue<'_>) -> PublishSetting {
+        let help = "write `publish = [3000, \"8080:80\"]`, or `publish = \"off\"`".to_owned();
+        let DeValue::Array(items) = value.get_ref() else {
+            if value.get_ref().as_str() != Some("off") {
+                let message = "`publish` must be an array of ports, or `off`";
+                self.push_problem(message, value.span(), Some(help), true);
+            }
+            return PublishSetting::Off;
+        };
+        if items.len() > MAX_LIST_ITEMS {
+            let message = format!("more than {MAX_LIST_ITEMS} entries in `publish`");
+            self.push_problem(message, value.span(), None, false);
+        }
+        let mut ports = BTreeSet::new();
+        for item in items.iter().take(MAX_LIST_ITEMS) {
+            match parse_port(item.get_ref()) {
+                Ok(port) => self.add_published_port(&mut ports, port, item.span()),
+                Err(error) => {
+                    self.push_problem(error.to_string(), item.span(), Some(help.clone()), false);
+                }
+            }
+        }
+        PublishSetting::Ports(ports)
+    }
+
+    fn add_published_port(
+        &mut self,
+        ports: &mut BTreeSet<PublishedPort>,
+        port: PublishedPort,
+        at: Range<usize>,
+    ) {
+        let host_port = port.host_port();
+        if ports.iter().any(|other| *other != port && other.host_port() == host_port) {
+            let message = format!("`publish` names port {host_port} of the machine twice");
+            let help = format!("use another one: `\"{}:HOSTPORT\"`", port.port());
+            return self.push_problem(message, at, Some(help), false);
+        }
+        ports.insert(port);
+    }
+
     fn parse_checkpoint_size(&mut self, value: &TomlValue<'_>) -> Option<ByteSize> {
         let size = value.get_ref().as_str().and_then(ByteSize::parse);
         if size.is_none() {
@@ -196,6 +239,12 @@ impl PolicyFileParser<'_> {
         }
         number
     }
+}
+
+fn parse_port(value: &DeValue<'_>) -> Result<PublishedPort, PublishedPortError> {
+    let number = value.as_integer().filter(|number| number.radix() == 10);
+    let text = value.as_str().or_else(|| number.map(DeInteger::as_str));
+    text.ok_or(PublishedPortError::Malformed)?.parse()
 }
 
 /// Returns whether a text is a valid name of an environment variable, as defined by POSIX.

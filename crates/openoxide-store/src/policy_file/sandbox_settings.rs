@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use openoxide_protocol::{AbsPath, SandboxAutoAllow};
+use openoxide_protocol::{AbsPath, PublishedPort, SandboxAutoAllow};
 use serde::{Deserialize, Serialize};
 
 use super::byte_size::ByteSize;
@@ -26,6 +26,8 @@ pub struct SandboxSettings {
     pub protected: BTreeSet<AbsPath>,
     /// The environment variables that are passed in addition to the usual ones.
     pub environment: BTreeSet<String>,
+    /// The ports that are published when a command listens on them.
+    pub publish: PublishSetting,
     /// The maximum size of the previous versions that all checkpoints keep.
     pub checkpoint_size: Option<ByteSize>,
     /// The resource limits of a command.
@@ -93,6 +95,47 @@ impl NetworkSetting {
     }
 }
 
+/// The ports that may be published on the host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PublishSetting {
+    /// No port is published, not even one that a person names.
+    Off,
+    /// These ports are published when a command listens on them.
+    Ports(BTreeSet<PublishedPort>),
+}
+
+impl Default for PublishSetting {
+    fn default() -> Self {
+        Self::Ports(BTreeSet::new())
+    }
+}
+
+impl PublishSetting {
+    /// Returns the ports, in order.
+    pub fn ports(&self) -> impl Iterator<Item = PublishedPort> {
+        let ports = match self {
+            Self::Off => None,
+            Self::Ports(ports) => Some(ports),
+        };
+        ports.into_iter().flatten().copied()
+    }
+
+    fn merge(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Ports(one), Self::Ports(other)) => Self::Ports(&one | &other),
+            _ => Self::Off,
+        }
+    }
+
+    fn into_restriction(self) -> Self {
+        match self {
+            Self::Off => Self::Off,
+            Self::Ports(_) => Self::default(),
+        }
+    }
+}
+
 /// The resource limits of a command. A limit that is not set does not apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,6 +165,7 @@ impl SandboxSettings {
             unreadable: &self.unreadable | &other.unreadable,
             protected: &self.protected | &other.protected,
             environment: &self.environment | &other.environment,
+            publish: self.publish.merge(other.publish),
             checkpoint_size: min_some(self.checkpoint_size, other.checkpoint_size),
             limits: SandboxLimits {
                 seconds: min_some(self.limits.seconds, other.limits.seconds),
@@ -139,7 +183,8 @@ impl SandboxSettings {
         let (writable, environment) = (BTreeSet::new(), BTreeSet::new());
         // A smaller size would delete checkpoints.
         let checkpoint_size = None;
-        Self { auto_allow, network, writable, environment, checkpoint_size, ..self }
+        let publish = self.publish.into_restriction();
+        Self { auto_allow, network, writable, environment, publish, checkpoint_size, ..self }
     }
 
     /// Returns a description of each setting that [`Self::into_restrictions`] removes, except for
@@ -152,7 +197,8 @@ impl SandboxSettings {
         let variable = |name: &String| format!("sandbox environment {name}");
         let size = self.checkpoint_size.map(|size| format!("sandbox checkpoint_size {size}"));
         let variables = self.environment.iter().map(variable);
-        auto.into_iter().chain(network).chain(variables).chain(size)
+        let ports = self.publish.ports().map(|port| format!("sandbox publish {port}"));
+        auto.into_iter().chain(network).chain(variables).chain(ports).chain(size)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use openoxide_engine::Engine;
-use openoxide_store::{SandboxLimits, SandboxSettings};
+use openoxide_store::{PublishSetting, SandboxLimits, SandboxSettings};
 
 /// Returns the settings that one policy has and the other does not, as text.
 pub(super) fn find_missing_lines(from: &Engine, of: &Engine) -> Vec<String> {
@@ -35,6 +35,7 @@ fn settings_lines(engine: &Engine) -> BTreeSet<String> {
     let network = network.iter().map(|one| format!("network {}", one.as_str()));
     let writable = writable.map(|path| format!("writable {path}"));
     let checkpoints = settings.checkpoint_size.iter().map(|size| format!("checkpoint_size {size}"));
+    let publish = publish_lines(&settings.publish);
     let limits = limit_values(*limits).map(|(key, number)| format!("limits.{key} {number}"));
     require
         .chain(auto)
@@ -42,9 +43,15 @@ fn settings_lines(engine: &Engine) -> BTreeSet<String> {
         .chain(writable)
         .chain(paths)
         .chain(environment)
+        .chain(publish)
         .chain(checkpoints)
         .chain(limits)
         .collect()
+}
+
+fn publish_lines(setting: &PublishSetting) -> impl Iterator<Item = String> {
+    let off = (*setting == PublishSetting::Off).then(|| "publish off".to_owned());
+    off.into_iter().chain(setting.ports().map(|port| format!("publish {port}")))
 }
 
 fn limit_values(limits: SandboxLimits) -> impl Iterator<Item = (&'static str, u32)> {

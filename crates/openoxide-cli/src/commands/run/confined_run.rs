@@ -1,6 +1,7 @@
 //! Running permitted commands in the sandbox.
 
 mod live_changes;
+mod port_requests;
 mod remedy_hint;
 mod run_context;
 mod run_host;

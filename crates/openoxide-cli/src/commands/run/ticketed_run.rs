@@ -56,6 +56,7 @@ pub(crate) fn run_ticket(id: &str, global: GlobalArgs) -> Result<ProgramExit, Cl
         session: new_session_id(),
         refused_paths: RefCell::default(),
         approved_directories: RefCell::default(),
+        reviewed_ports: RefCell::default(),
     };
     RunTarget::Script(ticket.script).run_permitted(permit, variables, &context, Announcement::None)
 }

@@ -97,6 +97,7 @@ fn undo_checkpoint(
         session,
         refused_paths: refusals,
         approved_directories: RefCell::default(),
+        reviewed_ports: RefCell::default(),
     };
     let title = format!("Undo the changes of `{}`", found.command);
     let words = ["openoxide", "undo", &found.id].map(str::to_owned);

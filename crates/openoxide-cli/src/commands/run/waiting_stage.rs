@@ -38,6 +38,7 @@ pub(crate) fn commit_waiting_stage(
         session,
         refused_paths: refusals,
         approved_directories: RefCell::default(),
+        reviewed_ports: RefCell::default(),
     };
     let review = StageReview::new(stage, &found.command, &context).with_paths(paths);
     Ok(review.review_and_commit().unwrap_or(ProgramExit::Success))

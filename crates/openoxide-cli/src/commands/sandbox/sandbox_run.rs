@@ -117,6 +117,7 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
         reviews_file_changes: args.live,
         private_hosts: exact_hosts(&args.net),
         published_ports: published_ports(&args.publish)?,
+        published_on_listen: BTreeSet::new(),
         limits: ResourceLimits {
             seconds: args.time,
             memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),

@@ -99,6 +99,7 @@ fn run(world: &Path) -> (Option<i32>, Vec<String>) {
         reviews_file_changes: false,
         private_hosts: BTreeSet::new(),
         published_ports: BTreeSet::new(),
+        published_on_listen: BTreeSet::new(),
         registry: path(world),
     };
     let guarded = ProtectedPaths::find(&launch.profile).unwrap();

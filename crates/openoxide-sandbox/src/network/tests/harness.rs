@@ -212,12 +212,13 @@ fn supervise(world: World, wire: MessageSocket) -> Option<Arc<ConnectionBroker>>
         };
         let capture = matches!(world.network, NetworkAccess::Hosts(_));
         let capture = capture.then(|| PortCapture::new(Arc::clone(&broker), ask));
-        let own = (world.network != NetworkAccess::On).then(|| SandboxSockets::new(own).unwrap());
+        let own = (world.network != NetworkAccess::On)
+            .then(|| Arc::new(SandboxSockets::new(own).unwrap()));
         let context = SyscallContext {
             capture,
             sandbox_sockets: own,
             denials: broker.denial_log(),
-            listening_ports: Arc::default(),
+            listen_handler: None,
             host_sockets: HostSocketHandler::new(
                 Arc::new(SocketPermissions::new(Default::default(), broker.denial_log(), None)),
                 None,

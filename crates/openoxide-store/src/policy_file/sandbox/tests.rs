@@ -1,7 +1,7 @@
 use openoxide_permission::{LayerKind, PathAnchors};
 
 use super::*;
-use crate::policy_file::{PolicyFile, SandboxLimits, parse_policy};
+use crate::policy_file::{PolicyFile, SandboxLimits, SandboxSettings, parse_policy};
 
 fn read_text(text: &str) -> PolicyFile {
     let [home, base] = ["/home/ann", "/w/project"].map(|path| AbsPath::new(path).unwrap());
@@ -20,6 +20,7 @@ writable = ["~/.cache/pip"]
 unreadable = ["~/company", "keys"]
 protected = ["deploy/"]
 environment = ["DATABASE_URL"]
+publish = [3000, "8080:80"]
 checkpoint_size = "2 GiB"
 [sandbox.limits]
 seconds = 60
@@ -41,6 +42,8 @@ fn everything_is_read() {
     assert_eq!(names(&said.unreadable), ["/home/ann/company", "/w/project/keys"]);
     assert_eq!(names(&said.protected), ["/w/project/deploy"]);
     assert_eq!(said.environment, BTreeSet::from(["DATABASE_URL".to_owned()]));
+    let ports: Vec<_> = said.publish.ports().map(|port| (port.port(), port.host_port())).collect();
+    assert_eq!(ports, [(3000, 3000), (8080, 80)]);
     assert_eq!(said.checkpoint_size, Some(ByteSize(2 << 30)));
     let limits = SandboxLimits { seconds: Some(60), memory: Some(2048), processes: Some(100) };
     assert_eq!(said.limits, limits);
@@ -126,4 +129,37 @@ fn merging_keeps_the_strictest_restrictions_and_all_permissive_settings() {
     }
     let off = said("sandbox.network = \"off\"").merge(said("sandbox.network = \"on\""));
     assert_eq!(off.network, Some(NetworkSetting::Off));
+}
+
+#[test]
+fn ports_that_cannot_be_published_are_problems() {
+    for (ports, message) in [
+        ("[80]", "cannot listen on port 80"),
+        ("[0]", "expected PORT or PORT:HOSTPORT"),
+        ("[true]", "expected PORT or PORT:HOSTPORT"),
+        ("[\"127.0.0.1:3000\"]", "ports are published on the loopback interface only"),
+        ("[3000, \"4000:3000\"]", "names port 3000 of the machine twice"),
+        ("3000", "must be an array of ports, or `off`"),
+        ("\"on\"", "must be an array of ports, or `off`"),
+    ] {
+        let file = read_text(&format!("[sandbox]\npublish = {ports}\n"));
+        let [problem] = file.problems.as_slice() else { panic!("{ports}: {:?}", file.problems) };
+        assert!(problem.message.contains(message), "{ports}: {}", problem.message);
+    }
+}
+
+/// A file can forbid what another one publishes, whichever comes first. A project that is not
+/// trusted can only forbid.
+#[test]
+fn ports_are_united_and_off_wins() {
+    let read = |ports: &str| read_text(&format!("[sandbox]\npublish = {ports}\n")).sandbox;
+    let ports = |settings: &SandboxSettings| settings.publish.ports().count();
+    assert_eq!(ports(&read("[3000]").merge(read("[3000, 4000]"))), 2);
+    for (one, other) in [("[3000]", "\"off\""), ("\"off\"", "[3000]")] {
+        assert_eq!(read(one).merge(read(other)).publish, PublishSetting::Off);
+    }
+    let loosening: Vec<_> = read("[3000]").describe_loosening().collect();
+    assert_eq!(loosening, ["sandbox publish 3000"]);
+    assert_eq!(ports(&read("[3000]").into_restrictions()), 0);
+    assert_eq!(read("\"off\"").into_restrictions().publish, PublishSetting::Off);
 }

@@ -1,9 +1,13 @@
 //! The context of a run.
 
-use std::{cell::RefCell, collections::BTreeSet};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use openoxide_engine::Engine;
 use openoxide_protocol::{AbsPath, SessionId};
+use openoxide_sandbox::RuntimeDecision;
 use openoxide_store::audit::RequestedConfinement;
 
 use crate::args::{GlobalArgs, RunArgs, RunSandboxMode};
@@ -18,6 +22,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) refused_paths: RefCell<BTreeSet<AbsPath>>,
     /// The directories whose changes a person has approved until the command ends.
     pub(crate) approved_directories: RefCell<BTreeSet<AbsPath>>,
+    /// The ports on which the command listens, with the answers about publishing them.
+    pub(crate) reviewed_ports: RefCell<BTreeMap<u16, RuntimeDecision>>,
 }
 
 /// Returns the confinement for the record of a decision.

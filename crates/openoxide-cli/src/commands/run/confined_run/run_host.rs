@@ -23,7 +23,7 @@ use crate::{
         call_operation,
         run::{approval::ApprovalVerdict, explicit_approval, quarantine_restore},
     },
-    confinement_report::{ReportedCommand, print_report},
+    confinement_report::{ReportedCommand, print_report, unavailable_port_note},
     terminal_host::TerminalHost,
     user_messages,
 };
@@ -131,12 +131,17 @@ impl RunHost for RunContext<'_> {
                 self.decide_operation(&self.connect_operation(&access.socket), gone)
             }
             RuntimeRequest::Change(change) => self.review_change(change, held, gone),
+            RuntimeRequest::PublishPort { port } => self.review_port(*port, gone),
+            RuntimeRequest::PortUnavailable { port, reason } => {
+                user_messages::print_note(&unavailable_port_note(*port, reason));
+                RuntimeDecision::DeniedByRule
+            }
         }
     }
 
     fn on_attempt_ended(&self, report: &SandboxReport) {
         let hint = |denial: &SandboxDenial| self.connection_hint(denial);
-        print_report(report, ReportedCommand::Run, &hint);
+        print_report(&self.without_reviewed_ports(report), ReportedCommand::Run, &hint);
     }
 
     fn describe(&self, report: &SandboxReport) -> ConfinementRecord {

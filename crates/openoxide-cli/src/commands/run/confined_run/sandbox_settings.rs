@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, ffi::OsString};
 
 use openoxide_engine::{is_bash_injection_variable, sandbox_env, select_env};
 use openoxide_protocol::AbsPath;
-use openoxide_store::SandboxSettings;
+use openoxide_store::{PublishSetting, SandboxSettings};
 
 use crate::{confined_launch::with_added_variables, error::run_args_error::RunArgsError};
 
@@ -49,11 +49,22 @@ pub(crate) fn render_text(said: &SandboxSettings) -> Option<String> {
         .chain(paths("unreadable", &said.unreadable))
         .chain(paths("protected", &said.protected))
         .chain(format_list("variables", said.environment.iter().map(String::as_str)))
+        .chain(publish_text(&said.publish))
         .chain(said.checkpoint_size.iter().map(|size| format!("checkpoints up to {size}")))
         .chain(limits)
         .chain(said.require.iter().map(|one| format!("never unconfined ({})", one.location)));
     let parts: Vec<_> = parts.collect();
     (!parts.is_empty()).then(|| format!("the policy's sandbox: {}", parts.join("; ")))
+}
+
+fn publish_text(setting: &PublishSetting) -> Option<String> {
+    let ports: Vec<_> = setting.ports().map(|port| port.to_string()).collect();
+    match setting {
+        PublishSetting::Off => Some("publishes no ports".to_owned()),
+        PublishSetting::Ports(_) => {
+            format_list("publishes ports", ports.iter().map(String::as_str))
+        }
+    }
 }
 
 fn format_list<'a>(what: &str, all: impl Iterator<Item = &'a str>) -> Option<String> {

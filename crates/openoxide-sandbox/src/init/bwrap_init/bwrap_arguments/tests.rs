@@ -34,6 +34,7 @@ fn launch(profile: SandboxRestrictions) -> LaunchConfig {
         reviews_file_changes: false,
         private_hosts: std::collections::BTreeSet::new(),
         published_ports: std::collections::BTreeSet::new(),
+        published_on_listen: std::collections::BTreeSet::new(),
         registry: path("/r"),
     }
 }
