@@ -1,14 +1,14 @@
 //! Checking a call: hooks, limited grants, the gate, a reviewer, the audit record.
 
-use std::{fs, os::unix::fs::MetadataExt as _, sync::Arc};
+use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt as _, sync::Arc};
 
 use openoxide_permission::{
     CheckRequest, GateOutcome, HookEvent, OperationRefusal, PermissionGate, Permit, PolicyStack,
     evaluate_with_hooks,
 };
 use openoxide_protocol::{
-    AbsPath, Action, ApprovalRequest, ApprovalResponse, Decision, Effect, HookAnswer, Operation,
-    OperationFacts, RequestPresentation,
+    AbsPath, Access, AccessRoute, Action, ApprovalRequest, ApprovalResponse, Decision, Effect,
+    HookAnswer, Operation, OperationFacts, RequestPresentation,
 };
 use openoxide_store::audit::{self, AuditError, DecisionRecord, RequestedConfinement};
 
@@ -48,6 +48,8 @@ pub struct CheckOptions {
     pub approved_directories: Vec<AbsPath>,
     /// The directory whose changes a reviewer can approve for the session.
     pub offered_directory: Option<AbsPath>,
+    /// The edited files that are data of a repository and that a confined command has written.
+    pub repository_data: BTreeSet<AbsPath>,
 }
 
 impl CheckOptions {
@@ -64,6 +66,7 @@ impl CheckOptions {
             confinement,
             approved_directories: Vec::new(),
             offered_directory: None,
+            repository_data: BTreeSet::new(),
         }
     }
 }
@@ -227,7 +230,8 @@ impl Engine {
     ) -> Result<PreparedCall<'_>, InterruptedError> {
         // Before the facts: if the directory is replaced meanwhile, the permit is not used.
         let directory = DirectoryIdentity::at(&operation.cwd);
-        let facts = self.facts_with_actions(&operation, &options.extra_actions);
+        let mut facts = self.facts_with_actions(&operation, &options.extra_actions);
+        mark_repository_data(&mut facts, &options.repository_data);
         let hooks = self.run_call_hooks(&operation, &facts, host)?;
         let context = self.directory_context(&operation.cwd, &self.roots);
         let policy = self.operation_policy(&context, &facts, GrantUseMode::Spend, host);
@@ -276,6 +280,18 @@ impl Engine {
             }
         }
         Ok(answers)
+    }
+}
+
+/// Marks the changes of data of a repository. A path that leads elsewhere is not marked.
+fn mark_repository_data(facts: &mut OperationFacts, data: &BTreeSet<AbsPath>) {
+    for access in &mut facts.accesses {
+        if let Access::Edit(path) = access
+            && path.resolved.is_none()
+            && data.contains(&path.path)
+        {
+            path.route = AccessRoute::RepositoryData;
+        }
     }
 }
 

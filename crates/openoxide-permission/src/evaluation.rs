@@ -283,7 +283,9 @@ fn decide_socket(policy: &PolicyStack, access: &SocketAccess) -> AccessOutcome {
     let Some(first) = found.next() else {
         return match access.route {
             AccessRoute::Direct => outcome_or_default(None, (Effect::Ask, ReasonCode::NoRule)),
-            AccessRoute::Program | AccessRoute::Metadata => CHECKED_SEPARATELY,
+            AccessRoute::Program | AccessRoute::Metadata | AccessRoute::RepositoryData => {
+                CHECKED_SEPARATELY
+            }
         };
     };
     let by_default = (Effect::Ask, ReasonCode::NoRule);

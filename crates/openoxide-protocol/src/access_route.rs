@@ -12,4 +12,7 @@ pub enum AccessRoute {
     /// A program that is listed separately makes the access, and only reads metadata, such as names
     /// and sizes.
     Metadata,
+    /// A confined command has made the change in the data of a repository of the project: objects,
+    /// references, logs, the index. Only rules decide about it.
+    RepositoryData,
 }

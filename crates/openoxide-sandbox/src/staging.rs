@@ -22,6 +22,7 @@ mod entry_state;
 mod extended_attributes;
 mod file_copy;
 mod interrupted_commit;
+mod repository_data;
 mod stage_directory;
 mod stage_record;
 mod staged_change;

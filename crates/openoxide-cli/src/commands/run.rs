@@ -14,8 +14,6 @@ mod ticketed_run;
 mod undo;
 mod waiting_stage;
 
-use std::cell::RefCell;
-
 use openoxide_engine::{CheckOptions, Engine, RecordOrigin};
 use openoxide_protocol::Operation;
 use openoxide_sandbox::is_in_sandbox;
@@ -56,16 +54,7 @@ pub(crate) fn run_command(args: &RunArgs, global: GlobalArgs) -> Result<ProgramE
         return Ok(refusal.report(&engine, &operation));
     }
     let environment = confined_run::build_environment(engine.sandbox_settings(), &args.env)?;
-    let (session, refusals) = (operation.session, RefCell::default());
-    let context = RunContext {
-        engine: &engine,
-        args,
-        global,
-        session,
-        refused_paths: refusals,
-        approved_directories: RefCell::default(),
-        reviewed_ports: RefCell::default(),
-    };
+    let context = RunContext::new(&engine, args, global, operation.session);
     let options = CheckOptions::new(RecordOrigin::RUN, requested_confinement(args));
     let Ok(ApprovalResult { verdict, review }) = context.check_operation(&operation, options, None)
     else {

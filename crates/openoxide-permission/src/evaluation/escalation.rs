@@ -67,7 +67,10 @@ pub(super) fn escalate_access(
     }
     let ask = |why| AccessOutcome { effect: Effect::Ask, reason: why, ..outcome };
     match access {
-        Access::Edit(path) if path.paths().any(safety_floor::is_protected) => {
+        Access::Edit(path)
+            if path.route != AccessRoute::RepositoryData
+                && path.paths().any(safety_floor::is_protected) =>
+        {
             ask(ReasonCode::SteeringFile)
         }
         Access::Exec(exec) if safety_floor::is_self_approval(&exec.argv) => {

@@ -1,12 +1,15 @@
 //! One question to the gate about all files that would change.
 
-use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Instant};
+use std::{
+    collections::BTreeSet, io, os::unix::process::ExitStatusExt as _, process::ExitStatus,
+    time::Instant,
+};
 
 use openoxide_engine::{
     CheckOptions, ConfinementRecord, InterruptedError, RecordOrigin, describe_finding, digest_call,
 };
 use openoxide_permission::OperationRefusal;
-use openoxide_protocol::{Action, Operation};
+use openoxide_protocol::{AbsPath, Action, Operation};
 use openoxide_sandbox::{ChangeContents, CommitResult, StagedChange, StagedChanges};
 use serde_json::{Value, json};
 
@@ -29,6 +32,8 @@ pub(super) struct ChangeReview<'a> {
     pub(super) contents: &'a dyn ChangeContents,
     pub(super) changes: &'a StagedChanges,
     pub(super) context: &'a RunContext<'a>,
+    /// The changes of data of a repository about which only rules decide.
+    pub(super) repository_data: BTreeSet<AbsPath>,
     /// The title of the question [default: derived from the changes].
     pub(super) title: Option<String>,
     /// The command that asks again.
@@ -83,6 +88,7 @@ impl ChangeReview<'_> {
         let options = CheckOptions {
             title: Some(self.title.clone().unwrap_or(shown.title)),
             presentation: Some(shown.presentation),
+            repository_data: self.repository_data.clone(),
             ..CheckOptions::new(RecordOrigin::RUN, requested_confinement(around.args))
         };
         let approval = around.check_operation(&operation, options, None);

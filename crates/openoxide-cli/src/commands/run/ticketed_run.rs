@@ -1,7 +1,5 @@
 //! Running a command of an agent in the sandbox, with the ticket of the agent's hook.
 
-use std::cell::RefCell;
-
 use openoxide_engine::{Engine, new_session_id};
 use openoxide_store::{RunTicket, UserEnvironment};
 use openoxide_tui::{LineMode, escape_text};
@@ -49,14 +47,6 @@ pub(crate) fn run_ticket(id: &str, global: GlobalArgs) -> Result<ProgramExit, Cl
     };
     let global = GlobalArgs { no_input: true, ..global };
     let variables = confined_run::build_environment(engine.sandbox_settings(), &args.env)?;
-    let context = RunContext {
-        engine: &engine,
-        args: &args,
-        global,
-        session: new_session_id(),
-        refused_paths: RefCell::default(),
-        approved_directories: RefCell::default(),
-        reviewed_ports: RefCell::default(),
-    };
+    let context = RunContext::new(&engine, &args, global, new_session_id());
     RunTarget::Script(ticket.script).run_permitted(permit, variables, &context, Announcement::None)
 }

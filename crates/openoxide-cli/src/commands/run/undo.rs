@@ -1,6 +1,6 @@
 //! `undo`: undoes what a run with `--checkpoint` has changed.
 
-use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 use openoxide_engine::{absolute_directory, new_session_id, registry_directory};
 use openoxide_protocol::{AbsPath, SCHEMA};
@@ -89,22 +89,14 @@ fn undo_checkpoint(
 ) -> Result<ProgramExit, CliError> {
     let args = run_args(&found.cwd);
     let engine = open_engine(&args, global)?;
-    let (session, refusals) = (new_session_id(), RefCell::default());
-    let context = RunContext {
-        engine: &engine,
-        args: &args,
-        global,
-        session,
-        refused_paths: refusals,
-        approved_directories: RefCell::default(),
-        reviewed_ports: RefCell::default(),
-    };
+    let context = RunContext::new(&engine, &args, global, new_session_id());
     let title = format!("Undo the changes of `{}`", found.command);
     let words = ["openoxide", "undo", &found.id].map(str::to_owned);
     let review = ChangeReview {
         contents: &checkpoint,
         changes,
         context: &context,
+        repository_data: BTreeSet::new(),
         title: Some(title),
         command_words: &words,
         nothing: "nothing was undone",

@@ -1,6 +1,6 @@
 //! Staged changes that wait for a decision after their run.
 
-use std::{cell::RefCell, path::PathBuf};
+use std::path::PathBuf;
 
 use openoxide_engine::{Engine, new_session_id, registry_directory};
 use openoxide_protocol::AbsPath;
@@ -30,16 +30,7 @@ pub(crate) fn commit_waiting_stage(
     if !paths.is_empty() && changes.select(paths).is_empty() {
         return Err(StageError::NoSuchChange.into());
     }
-    let (session, refusals) = (new_session_id(), RefCell::default());
-    let context = RunContext {
-        engine: &engine,
-        args: &args,
-        global,
-        session,
-        refused_paths: refusals,
-        approved_directories: RefCell::default(),
-        reviewed_ports: RefCell::default(),
-    };
+    let context = RunContext::new(&engine, &args, global, new_session_id());
     let review = StageReview::new(stage, &found.command, &context).with_paths(paths);
     Ok(review.review_and_commit().unwrap_or(ProgramExit::Success))
 }

@@ -4,6 +4,7 @@
 mod checkpoints;
 mod fidelity;
 mod operations;
+mod repositories;
 mod waiting;
 
 use std::{

@@ -26,6 +26,26 @@ pub(crate) struct RunContext<'a> {
     pub(crate) reviewed_ports: RefCell<BTreeMap<u16, RuntimeDecision>>,
 }
 
+impl<'a> RunContext<'a> {
+    /// Returns the context of a run in which no request was decided yet.
+    pub(crate) fn new(
+        engine: &'a Engine,
+        args: &'a RunArgs,
+        global: GlobalArgs,
+        session: SessionId,
+    ) -> Self {
+        Self {
+            engine,
+            args,
+            global,
+            session,
+            refused_paths: RefCell::default(),
+            approved_directories: RefCell::default(),
+            reviewed_ports: RefCell::default(),
+        }
+    }
+}
+
 /// Returns the confinement for the record of a decision.
 pub(crate) const fn requested_confinement(args: &RunArgs) -> RequestedConfinement {
     match args.sandbox {
