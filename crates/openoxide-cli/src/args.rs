@@ -84,6 +84,33 @@ pub(crate) enum AgentName {
     Codex,
 }
 
+impl AgentName {
+    /// Returns the name of the agent for people.
+    pub(crate) const fn display_name(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+        }
+    }
+
+    /// Returns the name of the agent in `openoxide hook NAME`.
+    pub(crate) const fn hook_name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// The agent to check [default: all that are installed].
+    pub(crate) agent: Option<AgentName>,
+    /// Print one JSON object per agent.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
     /// Check a command, ask for approval if needed, and run it in the sandbox.
@@ -108,6 +135,14 @@ pub(crate) enum CliCommand {
     },
     /// Install the hook into the settings of detected agents; other settings are kept.
     Init(InitArgs),
+    /// Show the agents, the policy, the sandbox and today's decisions.
+    Status {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Prove with test calls that the policy decides the calls of each agent.
+    Doctor(DoctorArgs),
     /// Trust the settings of a project, or revoke that trust.
     Trust(TrustArgs),
     /// List pending requests.

@@ -1,6 +1,7 @@
 //! The `openoxide` program.
 #![forbid(unsafe_code)]
 
+mod agent_wiring;
 mod approval_review;
 mod args;
 mod codex_rule_files;
@@ -61,6 +62,8 @@ fn run_subcommand(args: CliArgs) -> Result<ProgramExit, CliError> {
             Ok(commands::hook::run_hook(&agent, untrusted, client_timeout)?)
         }
         CliCommand::Init(init) => commands::init::install_hooks(&init),
+        CliCommand::Status { json } => commands::status::show_status(json, args.global),
+        CliCommand::Doctor(doctor) => commands::doctor::check_agents(doctor, args.global),
         CliCommand::Trust(trust) => commands::trust::trust_project(&trust, args.global),
         CliCommand::Pending { json } => Ok(commands::pending::list_pending(json, args.global)),
         CliCommand::Approve(approve) => {

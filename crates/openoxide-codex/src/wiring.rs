@@ -4,6 +4,8 @@
 //! text of the event, the matcher and the hook, with sorted keys and with missing fields filled in.
 //! Facts: Codex 0.169, compared with its `hooks/list`.
 
+mod codex_config;
+
 use jsonc_parser::cst::CstInputValue;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -13,6 +15,8 @@ use toml_edit::{DocumentMut, Item, Table, TomlError, value};
 use openoxide_adapters::wiring::{
     HookLocation, HookWiring, WiringError, blocking_command, starts_openoxide,
 };
+
+pub use codex_config::{CodexConfig, HookTrust};
 
 /// The time that Codex waits for a hook, in seconds. After that Codex continues as if there were no
 /// hook, so the time is long.
@@ -69,7 +73,7 @@ pub fn trust_hook(
     check_hooks_enabled(&document)?;
     let state = table_entry(table_entry(document.as_table_mut(), "hooks")?, "state")?;
     for place in places {
-        let hash = hook_hash(event_key(place.event), &blocking_command(program, "codex")?);
+        let hash = hook_hash(place.event, None, &blocking_command(program, "codex")?, None);
         let entry =
             state.entry(&hook_state_key(hooks, place)).or_insert_with(|| Table::new().into());
         let entry = entry.as_table_mut().ok_or(TrustError::StateNotTables)?;
@@ -115,15 +119,20 @@ fn parse_config(text: &str) -> Result<DocumentMut, TrustError> {
 }
 
 fn check_hooks_enabled(document: &DocumentMut) -> Result<(), TrustError> {
+    match disabled_feature(document) {
+        Some(name) => Err(TrustError::HooksDisabled(name)),
+        None => Ok(()),
+    }
+}
+
+/// Returns the name of the feature that is disabled, without which Codex runs no hooks.
+fn disabled_feature(document: &DocumentMut) -> Option<&'static str> {
     let features = document.get("features").and_then(Item::as_table_like);
     let off = |name: &str| {
         let told = features.and_then(|features| features.get(name)).and_then(Item::as_bool);
         told == Some(false)
     };
-    match ["hooks", "codex_hooks"].into_iter().find(|name| off(name)) {
-        Some(name) => Err(TrustError::HooksDisabled(name)),
-        None => Ok(()),
-    }
+    ["hooks", "codex_hooks"].into_iter().find(|name| off(name))
 }
 
 fn table_entry<'t>(parent: &'t mut Table, name: &str) -> Result<&'t mut Table, TrustError> {
@@ -148,11 +157,15 @@ fn event_key(event: &str) -> &'static str {
     }
 }
 
-fn hook_hash(label: &str, command: &str) -> String {
+fn hook_hash(event: &str, matcher: Option<&str>, command: &str, timeout: Option<u64>) -> String {
+    let timeout = timeout.unwrap_or(HOOK_TIMEOUT_SECONDS.into());
     // The keys of these maps are sorted.
-    let hook = json!({ "async": false, "command": command, "timeout": HOOK_TIMEOUT_SECONDS, "type": "command" });
-    let identity = json!({ "event_name": label, "hooks": [hook] }).to_string();
-    let digest = Sha256::digest(identity.as_bytes());
+    let hook = json!({ "async": false, "command": command, "timeout": timeout, "type": "command" });
+    let mut identity = json!({ "event_name": event_key(event), "hooks": [hook] });
+    if let (Some(matcher), Some(fields)) = (matcher, identity.as_object_mut()) {
+        fields.insert("matcher".to_owned(), matcher.into());
+    }
+    let digest = Sha256::digest(identity.to_string().as_bytes());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}")
 }
@@ -170,9 +183,9 @@ mod tests {
     #[test]
     fn hashes_are_those_of_codex() {
         let expected = "sha256:e0288a024faa6db4eca6dcb1c9fa4d63c1e0a721c59edc6c7c54502ba929caed";
-        assert_eq!(hook_hash("pre_tool_use", "openoxide hook codex"), expected);
+        assert_eq!(hook_hash("PreToolUse", None, "openoxide hook codex", None), expected);
         let expected = "sha256:9d1c20e3a3078752040d4b52678e08520d2bd13c5ca251c2fd95f2f0149b37a2";
-        assert_eq!(hook_hash("permission_request", "openoxide hook codex"), expected);
+        assert_eq!(hook_hash("PermissionRequest", None, "openoxide hook codex", None), expected);
     }
 
     #[test]

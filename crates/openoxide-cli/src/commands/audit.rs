@@ -8,6 +8,8 @@ mod replay;
 mod stats;
 mod verify;
 
+pub(crate) use stats::DecisionCounts;
+
 use openoxide_store::{UserEnvironment, audit::Journal};
 
 use crate::{

@@ -1,5 +1,7 @@
 //! `config`: the locations of settings.
 
+use std::path::PathBuf;
+
 use openoxide_engine::{EngineOpenError, absolute_directory};
 use openoxide_permission::LayerKind;
 use openoxide_protocol::{AbsPath, SCHEMA};
@@ -17,28 +19,44 @@ pub(crate) fn run_config_command(verb: &ConfigCommand) -> Result<ProgramExit, En
     let ConfigCommand::Path { cwd, json } = verb;
     let environment = UserEnvironment::from_process();
     let cwd = absolute_directory(cwd.as_deref())?;
-    let sources =
-        find_policy_sources(&environment, &find_project_root(&cwd, environment.home.as_ref()));
-    let loaded = load_policy_uncached(&sources, &environment, &[]);
-    let line =
-        |source| if *json { render_json(source, &loaded) } else { render_text(source, &loaded) };
-    // A missing policy in the account's home, which could only restrict, is not listed.
-    let shown = sources.iter().filter(|source| {
-        source.usage != SourceUse::RestrictionsOnly || file_state(source, &loaded) != "missing"
-    });
-    let text: String = shown.map(|source| line(source) + "\n").collect();
+    let project = find_project_root(&cwd, environment.home.as_ref());
+    let files = policy_file_states(&environment, &project);
+    let line = |file| if *json { render_json(file) } else { render_text(file) };
+    let text: String = files.iter().map(|file| line(file) + "\n").collect();
     Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
 }
 
-fn render_json(source: &PolicySource, loaded: &LoadedPolicy) -> String {
-    let path = source.path.to_string_lossy();
-    json!({ "schema": SCHEMA, "layer": source.kind.as_str(), "path": path, "state": file_state(source, loaded) })
-        .to_string()
+/// A policy file that is searched for, and its state.
+pub(crate) struct PolicyFileState {
+    pub(crate) layer: &'static str,
+    pub(crate) path: PathBuf,
+    pub(crate) state: &'static str,
 }
 
-fn render_text(source: &PolicySource, loaded: &LoadedPolicy) -> String {
-    let path = escape_text(&source.path.to_string_lossy(), LineMode::SingleLine);
-    format!("{:<8} {:<10} {path}", source.kind.as_str(), file_state(source, loaded))
+/// Returns the policy files that are searched for, in order of precedence.
+pub(crate) fn policy_file_states(
+    environment: &UserEnvironment,
+    project: &AbsPath,
+) -> Vec<PolicyFileState> {
+    let sources = find_policy_sources(environment, project);
+    let loaded = load_policy_uncached(&sources, environment, &[]);
+    let with_state = sources.into_iter().filter_map(|source| {
+        let state = file_state(&source, &loaded);
+        // A missing policy in the account's home, which could only restrict, is not listed.
+        let is_listed = source.usage != SourceUse::RestrictionsOnly || state != "missing";
+        is_listed.then(|| PolicyFileState { layer: source.kind.as_str(), path: source.path, state })
+    });
+    with_state.collect()
+}
+
+fn render_json(file: &PolicyFileState) -> String {
+    let path = file.path.to_string_lossy();
+    json!({ "schema": SCHEMA, "layer": file.layer, "path": path, "state": file.state }).to_string()
+}
+
+fn render_text(file: &PolicyFileState) -> String {
+    let path = escape_text(&file.path.to_string_lossy(), LineMode::SingleLine);
+    format!("{:<8} {:<10} {path}", file.layer, file.state)
 }
 
 /// Returns the state of a policy file.

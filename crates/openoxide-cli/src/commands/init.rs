@@ -63,7 +63,7 @@ pub(crate) fn install_hooks(args: &InitArgs) -> Result<ProgramExit, CliError> {
 }
 
 /// Returns the build directory that a program is in, if it is in one: Cargo marks these as caches.
-fn build_directory(program: &Path) -> Option<&Path> {
+pub(crate) fn build_directory(program: &Path) -> Option<&Path> {
     program.ancestors().skip(1).find(|place| place.join("CACHEDIR.TAG").is_file())
 }
 
@@ -84,7 +84,7 @@ fn select_agents(args: &InitArgs) -> Result<Vec<(AgentName, PathBuf)>, InitError
 }
 
 /// Returns the directory of an agent's settings, as the agent itself finds it.
-fn settings_directory(agent: AgentName) -> Option<PathBuf> {
+pub(crate) fn settings_directory(agent: AgentName) -> Option<PathBuf> {
     let (variable, name) = match agent {
         AgentName::Claude => ("CLAUDE_CONFIG_DIR", ".claude"),
         AgentName::Codex => ("CODEX_HOME", ".codex"),
@@ -186,10 +186,7 @@ impl SettingsChange {
 }
 
 fn print_summary(agent: AgentName, changes: &[SettingsChange], undo: bool) {
-    let name = match agent {
-        AgentName::Claude => "Claude Code",
-        AgentName::Codex => "Codex",
-    };
+    let name = agent.display_name();
     let files: Vec<String> = changes
         .iter()
         .filter(|change| change.is_change())

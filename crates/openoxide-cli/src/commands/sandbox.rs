@@ -6,6 +6,8 @@ mod sandbox_run;
 mod sandbox_status;
 mod staged_commit;
 
+pub(crate) use sandbox_status::available_backend;
+
 use openoxide_sandbox::supervisor_main;
 
 use crate::{

@@ -202,13 +202,19 @@ fn only_the_engine_decides_uses_grants_up_and_writes_records() {
 }
 
 /// A permit is redeemed by a planned run, which the engine starts. The CLI itself starts only the
-/// evaluator of rule files and, for `sandbox run`, a program that no policy concerns. The shell tool
-/// of the Python package runs a command that its own rules, and its caller's, have allowed.
+/// evaluator of rule files, for `sandbox run` a program that no policy concerns, and for `doctor` the
+/// hooks in the user's own settings, which the agents start anyway. The shell tool of the Python
+/// package runs a command that its own rules, and its caller's, have allowed.
 ///
 /// Guards I24.
 #[test]
 fn only_the_engine_starts_permitted_programs() {
-    let starters = ["starlark_process.rs", "commands/sandbox/sandbox_run.rs", "confined_run.rs"];
+    let starters = [
+        "starlark_process.rs",
+        "commands/doctor/test_call.rs",
+        "commands/sandbox/sandbox_run.rs",
+        "confined_run.rs",
+    ];
     let starts = [
         "Command::new(",
         "ConfinedRun::start(",

@@ -21,6 +21,8 @@ mod degraded;
 #[cfg(test)]
 mod directories;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod effects;
 #[cfg(test)]
 mod engine_examples;

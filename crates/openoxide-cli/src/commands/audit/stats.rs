@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::journal_text::{NO_RECORDS, print_fault_note};
 use crate::{args::PolicyArgs, policy_args, program_exit::ProgramExit, user_messages};
-use decision_counts::DecisionCounts;
+pub(crate) use decision_counts::DecisionCounts;
 
 /// Counts the decisions of the last days, today included.
 pub(super) fn show_stats(

@@ -18,7 +18,7 @@ pub(crate) fn show_status(json: bool, global: GlobalArgs) -> ProgramExit {
         .iter()
         .map(|backend| EnforcementPlan::for_profile(*backend, &profile, &support))
         .collect();
-    let chosen = choose_backend(&profile, &support).ok().map(|plan| plan.backend);
+    let chosen = available_backend(&support);
     let text = if json {
         format!("{}\n", render_json(&support, &plans, chosen))
     } else {
@@ -26,6 +26,11 @@ pub(crate) fn show_status(json: bool, global: GlobalArgs) -> ProgramExit {
         render_text(&support, &plans, chosen, colored)
     };
     user_messages::print_data(text.as_bytes(), ProgramExit::Success)
+}
+
+/// Returns the backend that enforces every kind of restriction, if one does.
+pub(crate) fn available_backend(support: &HostFeatures) -> Option<SandboxBackend> {
+    choose_backend(&example_restrictions(), support).ok().map(|plan| plan.backend)
 }
 
 /// Returns an example profile with every clause, for probing the backends.

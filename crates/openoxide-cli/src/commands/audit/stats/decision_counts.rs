@@ -4,11 +4,15 @@ use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
 
 use openoxide_protocol::{Effect, RuleRef};
 use openoxide_store::audit::{
-    AnsweredEvent, AuditError, Journal, RecordHeader, UtcTimestamp, split_lines,
+    AnsweredEvent, AuditError, Journal, JournalSegment, RecordHeader, RequestedConfinement,
+    UtcTimestamp, split_lines,
 };
 use serde::Deserialize;
 
 use crate::commands::audit::call_tracker::{CallState, CallTracker, RecordNames};
+
+/// The bytes at the end of a segment in which its last record is searched for.
+const TAIL_BYTES: u64 = 64 << 10;
 
 /// The fields of a decision record that are counted. They borrow from the journal, because copies
 /// would take most of the time.
@@ -33,6 +37,8 @@ struct CountedDecision<'a> {
     accesses: Vec<CountedAccess<'a>>,
     #[serde(borrow, default)]
     always: Vec<BorrowedText<'a>>,
+    #[serde(default, alias = "enforced")]
+    confinement: RequestedConfinement,
 }
 
 impl CountedDecision<'_> {
@@ -79,12 +85,14 @@ struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// The counts of decisions.
 #[derive(Debug, Default)]
-pub(super) struct DecisionCounts {
-    /// The number of records in the journal, including those outside of the period.
+pub(crate) struct DecisionCounts {
+    /// The number of records that were read, including those outside of the period.
     pub(super) total_records: u64,
-    pub(super) allow: u64,
-    pub(super) ask: u64,
-    pub(super) deny: u64,
+    pub(crate) allow: u64,
+    /// The allowed calls that were confined.
+    pub(crate) sandboxed: u64,
+    pub(crate) ask: u64,
+    pub(crate) deny: u64,
     questions_per_day: BTreeMap<u64, u64>,
     prefix_counts: BTreeMap<String, u64>,
     /// Each rule by its key, with its line when it decided last, and how often it decided.
@@ -99,9 +107,13 @@ fn rule_key(layer: &str, file: Option<&str>, text: &str) -> String {
 
 impl DecisionCounts {
     /// Counts the decisions made since `from`.
-    pub(super) fn from_journal(journal: &Journal, from: UtcTimestamp) -> Result<Self, AuditError> {
+    pub(crate) fn from_journal(journal: &Journal, from: UtcTimestamp) -> Result<Self, AuditError> {
         let mut counts = Self::default();
         for segment in journal.open_segments_with_records_after(0)? {
+            if is_older(&segment, from)? {
+                counts.total_records += 1;
+                continue;
+            }
             for line in split_lines(&segment.read_all()?).0 {
                 let Some(head) = RecordHeader::parse(line) else { continue };
                 counts.total_records += 1;
@@ -124,7 +136,11 @@ impl DecisionCounts {
             return;
         }
         match decided.decision {
-            Some(Effect::Allow) => self.allow += 1,
+            Some(Effect::Allow) => {
+                self.allow += 1;
+                let is_confined = decided.confinement == RequestedConfinement::Confined;
+                self.sandboxed += u64::from(is_confined);
+            }
             Some(Effect::Deny) => self.deny += 1,
             Some(Effect::Ask) => {
                 self.ask += 1;
@@ -191,6 +207,14 @@ impl DecisionCounts {
     pub(super) fn rules_by_count(&self) -> Vec<(&RuleRef, u64)> {
         sort_by_count(self.rule_counts.values().map(|(rule, count)| (rule, *count)).collect())
     }
+}
+
+/// Returns whether the last record of a segment is older than `from`. If the record is too long to
+/// be found in the end of the segment, this is false.
+fn is_older(segment: &JournalSegment, from: UtcTimestamp) -> Result<bool, AuditError> {
+    let end = segment.read_tail(TAIL_BYTES)?;
+    let last = split_lines(&end).0.last().and_then(RecordHeader::parse);
+    Ok(last.is_some_and(|head| head.time < from))
 }
 
 fn text_or_empty<'a>(text: Option<&'a BorrowedText<'_>>) -> &'a str {
