@@ -1,9 +1,12 @@
 //! Presentation of the changes that a staged run would make.
 
+mod change_class;
 mod change_list;
+mod change_summary;
 mod content_diff;
 mod directory_summary;
 mod displayed_path;
+mod repository_data;
 
 use std::{collections::BTreeMap, io};
 
@@ -13,6 +16,7 @@ use openoxide_sandbox::{
     ChangeContents, CommitResult, SkippedChange, StagedChange, StagedChanges, StagingArea,
 };
 
+use change_summary::ChangeSummary;
 use displayed_path::display_path;
 use serde_json::{Value, json};
 
@@ -22,7 +26,7 @@ use crate::user_messages;
 #[derive(Clone, Debug)]
 pub(crate) struct StagedPresentation {
     pub(crate) title: String,
-    /// The list of files, without their content.
+    /// The list of files without their content, or the summary of many files.
     pub(crate) file_list: String,
     pub(crate) presentation: RequestPresentation,
 }
@@ -64,7 +68,11 @@ pub(crate) fn read_staged_changes(stage: &StagingArea) -> io::Result<StagedOutco
     })
 }
 
-/// Returns the list of files that would change, followed by the differences of the first files.
+/// The maximum number of files whose differences are shown.
+const MAX_COMPARED_FILES: usize = 100;
+
+/// Returns the list of files that would change, followed by the differences of the first files, and
+/// a summary of many files.
 pub(crate) fn present_changes(
     contents: &dyn ChangeContents,
     changes: &StagedChanges,
@@ -75,19 +83,21 @@ pub(crate) fn present_changes(
     files.sort_by_key(|change| (change.before.is_none(), change.after.is_none()));
     let texts: Vec<_> = files
         .iter()
-        .take(change_list::count_named_files(&files))
+        .take(MAX_COMPARED_FILES)
         .map(|change| content_diff::diff_change(contents, change))
         .collect();
     let list = change_list::render_list(&files, &texts, &changes.skipped, cwd);
+    let summary = ChangeSummary { contents, cwd }.render(&files, &changes.skipped);
     let content = list.clone() + &content_diff::render_diffs(&files, &texts, cwd);
     let title = match files.as_slice() {
         [one] => format!("Apply the change to {}", display_path(&one.path, cwd)),
         several => format!("Apply changes to {} staged files", several.len()),
     };
     let kind = PresentationKind::Diff;
-    let presentation =
-        RequestPresentation { kind, content, language: None, metadata: BTreeMap::new() };
-    StagedPresentation { title, file_list: list, presentation }
+    let file_list = summary.clone().unwrap_or(list);
+    let (language, metadata) = (None, BTreeMap::new());
+    let presentation = RequestPresentation { kind, content, summary, language, metadata };
+    StagedPresentation { title, file_list, presentation }
 }
 
 /// Returns the changes with their differences, and those that cannot be made.
@@ -174,7 +184,7 @@ pub(crate) fn print_kept(stage: &StagingArea) {
 
 /// Prints the changes that were skipped.
 pub(crate) fn print_skipped(left_out: &[SkippedChange]) {
-    for line in change_list::render_skipped(left_out) {
+    for line in change_list::render_skipped(left_out, change_list::MAX_SKIPPED) {
         user_messages::print_note(&line);
     }
 }

@@ -21,6 +21,7 @@ pub fn present_operation(operation: &Operation) -> RequestPresentation {
     RequestPresentation {
         kind,
         content,
+        summary: None,
         language: language.map(str::to_owned),
         metadata: description_metadata(operation),
     }
@@ -35,7 +36,13 @@ fn present_edit(operation: &Operation, paths: &[String]) -> RequestPresentation 
         (_, _, Some(content)) => (PresentationKind::FileContent, content.to_owned()),
         _ => (PresentationKind::Structured, pretty_json(&operation.input)),
     };
-    RequestPresentation { kind, content, language: None, metadata: description_metadata(operation) }
+    RequestPresentation {
+        kind,
+        content,
+        summary: None,
+        language: None,
+        metadata: description_metadata(operation),
+    }
 }
 
 /// Returns a replacement as a diff: every old line is removed, every new line is added.

@@ -368,7 +368,7 @@ fn metadata_presentation(patterns: &[String], metadata: &Value) -> RequestPresen
     };
     let metadata = metadata.as_object().into_iter().flatten();
     let metadata = metadata.map(|(name, value)| (name.clone(), value.clone())).collect();
-    RequestPresentation { kind, content, language: None, metadata }
+    RequestPresentation { kind, content, summary: None, language: None, metadata }
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ fn render_reason(
         (ReasonCode::Rule | ReasonCode::LastGoodDeny | ReasonCode::NoRule, _) => {
             match cause.filter(|_| matches!(access, Access::Exec(_) | Access::Socket(_))) {
                 Some(cause) => format!("no rule matches `{what}`, which {}", cause.detail),
-                None => format!("no rule matches `{what}`"),
+                None => AccessDecision::unmatched_reason(what),
             }
         }
         (ReasonCode::PartialMatch(effect), _) => {

@@ -34,6 +34,11 @@ pub struct RequestPresentation {
     pub kind: PresentationKind,
     /// The content to show. It comes from an agent and is untrusted. Escape it before showing it.
     pub content: String,
+    /// A summary of the content and of the accesses that no rule matches. A prompt shows it instead
+    /// of them until the reviewer wants to view all. Only OpenOxide creates it, and it names
+    /// everything in the content that is unusual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
     /// The language, for highlighting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,

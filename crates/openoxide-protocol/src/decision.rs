@@ -83,6 +83,22 @@ pub struct AccessDecision {
     pub overridden: Vec<OverriddenRule>,
 }
 
+impl AccessDecision {
+    /// Returns the reason of an access that no rule matches, if nothing else is known about it.
+    #[must_use]
+    pub fn unmatched_reason(summary: &str) -> String {
+        format!("no rule matches `{summary}`")
+    }
+
+    /// Returns whether the access is only asked for because no rule matches it.
+    #[must_use]
+    pub fn is_unmatched(&self) -> bool {
+        self.decision == Effect::Ask
+            && self.rule.is_none()
+            && self.reason == Self::unmatched_reason(self.access.summary())
+    }
+}
+
 /// A condition of an allow decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

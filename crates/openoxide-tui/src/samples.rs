@@ -88,6 +88,7 @@ fn build_request(
         presentation: RequestPresentation {
             kind,
             content: content.to_owned(),
+            summary: None,
             language: None,
             metadata: std::collections::BTreeMap::new(),
         },

@@ -211,6 +211,7 @@ fn new_approval_request(trust: &TrustStore, untrusted: &UntrustedProject) -> App
         presentation: RequestPresentation {
             kind: PresentationKind::Diff,
             content: settings_diff(&before.unwrap_or_default(), &untrusted.settings),
+            summary: None,
             language: None,
             metadata: std::collections::BTreeMap::new(),
         },

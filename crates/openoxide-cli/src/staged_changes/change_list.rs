@@ -2,16 +2,17 @@
 
 use openoxide_protocol::AbsPath;
 use openoxide_sandbox::{EntryKind, EntryState, SkippedChange, StagedChange};
+use openoxide_store::ByteSize;
 
 use super::{
     content_diff::ContentDiff,
-    directory_summary::{DirectoryGroup, group_by_directory},
     displayed_path::{display_path, to_visible_line},
 };
 
-/// The maximum number of files that are listed and shown. A person would not read a longer list.
-/// The prompt has the paths of all files.
-const MAX_SHOWN_FILES: usize = 100;
+/// The maximum number of changes that are listed.
+const MAX_LISTED: usize = 10_000;
+/// The maximum number of skipped changes that are listed.
+pub(super) const MAX_SKIPPED: usize = 100;
 
 /// Returns the lines. No line begins with `+` or `-`, so a line of a difference cannot be mistaken
 /// for one of them.
@@ -21,64 +22,34 @@ pub(super) fn render_list(
     left_out: &[SkippedChange],
     cwd: &AbsPath,
 ) -> String {
-    let named = count_named_files(files);
-    let shown = files.iter().zip(texts).take(named);
-    let mut lines: Vec<_> = shown.map(|(change, text)| render_change(change, text, cwd)).collect();
-    lines.extend(summarize_files(files.get(named..).unwrap_or_default(), cwd));
-    lines.extend(self::render_skipped(left_out).map(|line| format!("stays     {line}")));
+    let compared = files.iter().zip(texts).map(|(change, text)| render_change(change, text, cwd));
+    let others = files.iter().skip(texts.len());
+    let others = others.map(|change| render_change(change, &ContentDiff::uncompared(change), cwd));
+    let mut lines: Vec<_> = compared.chain(others).take(MAX_LISTED).collect();
+    lines.extend(render_more(files.len(), MAX_LISTED));
+    let skipped = self::render_skipped(left_out, MAX_SKIPPED);
+    lines.extend(skipped.map(|line| format!("stays     {line}")));
     lines.join("\n") + "\n"
 }
 
-/// Returns how many files are listed one by one: all, or of a long list the existing files that
-/// change, which come first.
-pub(super) fn count_named_files(files: &[&StagedChange]) -> usize {
-    match files.len() {
-        count if count <= MAX_SHOWN_FILES => count,
-        _ => {
-            let existing = files.iter().take_while(|change| change.before.is_some());
-            existing.count().min(MAX_SHOWN_FILES)
-        }
-    }
-}
-
-/// Returns a line for each directory with many changes.
-fn summarize_files(files: &[&StagedChange], cwd: &AbsPath) -> Vec<String> {
-    let kinds = [("changed", true, true), ("removed", true, false), ("new", false, true)];
-    let lines = kinds.into_iter().flat_map(|(word, before, after)| {
-        let is_kind = |change: &&&StagedChange| {
-            (change.before.is_some(), change.after.is_some()) == (before, after)
-        };
-        let paths = files.iter().filter(is_kind).map(|change| display_path(&change.path, cwd));
-        let groups = group_by_directory(&paths.collect::<Vec<_>>());
-        groups.into_iter().filter(|group| group.count > 0).map(move |group| {
-            let DirectoryGroup { path, count } = group;
-            let path = if path.is_empty() { "./".to_owned() } else { path };
-            if count == 1 {
-                format!("{word:<10}{path}")
-            } else {
-                format!("{word:<10}{path} ({count} files)")
-            }
-        })
-    });
-    lines.collect()
-}
-
 /// Returns a line for each skipped change, with the reason.
-pub(super) fn render_skipped(left_out: &[SkippedChange]) -> impl Iterator<Item = String> {
+pub(super) fn render_skipped(
+    left_out: &[SkippedChange],
+    limit: usize,
+) -> impl Iterator<Item = String> {
     let line = |left: &SkippedChange| {
         format!("`{}` {}", to_visible_line(&left.path), to_visible_line(&left.reason))
     };
-    left_out.iter().take(MAX_SHOWN_FILES).map(line).chain(render_more(left_out.len()))
+    left_out.iter().take(limit).map(line).chain(render_more(left_out.len(), limit))
 }
 
-fn render_more(count: usize) -> Option<String> {
-    count
-        .checked_sub(MAX_SHOWN_FILES)
-        .filter(|more| *more > 0)
-        .map(|more| format!("… and {more} more"))
+fn render_more(count: usize, limit: usize) -> Option<String> {
+    let more = count.checked_sub(limit).filter(|more| *more > 0)?;
+    Some(format!("… and {more} more"))
 }
 
-fn render_change(change: &StagedChange, text: &ContentDiff, cwd: &AbsPath) -> String {
+/// Returns the line of one change.
+pub(super) fn render_change(change: &StagedChange, text: &ContentDiff, cwd: &AbsPath) -> String {
     let name = display_path(&change.path, cwd);
     match (&change.before, &change.after) {
         (None, Some(after)) => format!("new       {name}{}", describe_new_file(after, text)),
@@ -107,7 +78,7 @@ fn describe_kind(thing: &EntryState) -> String {
 fn describe_removal(thing: &EntryState, text: &ContentDiff) -> String {
     match (&thing.kind, text) {
         (EntryKind::File(_), ContentDiff::TextLines { removed, .. }) => format!(" (-{removed})"),
-        (EntryKind::File(bytes), ContentDiff::Binary) => format!(" ({bytes} bytes)"),
+        (EntryKind::File(bytes), ContentDiff::Binary) => format!(" ({})", ByteSize(*bytes)),
         _ => describe_kind(thing),
     }
 }
@@ -116,7 +87,7 @@ fn describe_new_file(thing: &EntryState, text: &ContentDiff) -> String {
     let runs = if thing.mode & 0o111 != 0 { ", executable" } else { "" };
     match (&thing.kind, text) {
         (EntryKind::File(_), ContentDiff::TextLines { added, .. }) => format!(" (+{added}{runs})"),
-        (EntryKind::File(bytes), ContentDiff::Binary) => format!(" ({bytes} bytes{runs})"),
+        (EntryKind::File(bytes), ContentDiff::Binary) => format!(" ({}{runs})", ByteSize(*bytes)),
         _ => describe_kind(thing),
     }
 }
@@ -127,7 +98,7 @@ fn describe_change(before: &EntryState, after: &EntryState, text: &ContentDiff) 
             format!(" (+{added} -{removed})")
         }
         (EntryKind::File(old), EntryKind::File(new), ContentDiff::Binary) => {
-            format!(" ({old} → {new} bytes)")
+            format!(" ({} → {})", ByteSize(*old), ByteSize(*new))
         }
         (EntryKind::File(_), EntryKind::File(_), ContentDiff::Unchanged)
         | (EntryKind::Directory, EntryKind::Directory, _)

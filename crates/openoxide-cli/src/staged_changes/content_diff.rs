@@ -21,13 +21,18 @@ const DIFF_TIMEOUT: Duration = Duration::from_millis(200);
 pub(super) enum ContentDiff {
     /// The path is not a file, or its content is unchanged.
     Unchanged,
-    /// The content is too large, or not text.
+    /// The content is too large, not text, or not compared.
     Binary,
     /// The numbers of added and removed lines, and the differences.
     TextLines { added: usize, removed: usize, hunks: String },
 }
 
 impl ContentDiff {
+    /// Returns the change of a file whose contents are not compared.
+    pub(super) const fn uncompared(change: &StagedChange) -> Self {
+        if change.same_content { Self::Unchanged } else { Self::Binary }
+    }
+
     /// Returns the differences of a text.
     pub(super) fn into_hunks(self) -> Option<String> {
         match self {

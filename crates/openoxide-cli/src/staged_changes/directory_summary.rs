@@ -2,54 +2,45 @@
 
 use std::collections::BTreeMap;
 
-/// The maximum number of lines of a summary.
-const MAX_GROUPS: usize = 40;
-
-/// A directory, and the number of changes in it.
+/// A directory, and the changes in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DirectoryGroup {
     /// The path with a slash at the end, or the path of a single file.
     pub(super) path: String,
-    pub(super) count: usize,
+    /// The indices of the paths.
+    pub(super) members: Vec<usize>,
 }
 
-/// Groups paths by directory: as deep as the number of lines permits, the largest groups first.
-pub(super) fn group_by_directory(paths: &[String]) -> Vec<DirectoryGroup> {
-    let all: Vec<&str> = paths.iter().map(String::as_str).collect();
-    let mut groups: Vec<(String, Vec<&str>)> = vec![(String::new(), all)];
-    let mut whole: Vec<(String, Vec<&str>)> = Vec::new();
+/// Groups paths by directory: as deep as the number of groups permits, the largest groups first.
+pub(super) fn group_by_directory(paths: &[String], max_groups: usize) -> Vec<DirectoryGroup> {
+    let all = DirectoryGroup { path: String::new(), members: (0..paths.len()).collect() };
+    let mut groups = vec![all];
+    let mut whole: Vec<DirectoryGroup> = Vec::new();
     while !groups.is_empty() {
-        groups.sort_by_key(|(_, members)| members.len());
-        let Some((prefix, members)) = groups.pop() else { break };
-        let parts = split_group(&prefix, &members);
-        let fits = groups.len() + whole.len() + parts.len() <= MAX_GROUPS;
-        if members.len() > 1 && fits {
+        groups.sort_by_key(|group| group.members.len());
+        let Some(group) = groups.pop() else { break };
+        let parts = split_group(&group, paths);
+        let fits = groups.len() + whole.len() + parts.len() <= max_groups;
+        if group.members.len() > 1 && fits {
             groups.extend(parts);
         } else {
-            whole.push((prefix, members));
+            whole.push(group);
         }
     }
-    whole.sort();
-    whole.into_iter().map(new_group).collect()
-}
-
-fn new_group((directory, members): (String, Vec<&str>)) -> DirectoryGroup {
-    match members.as_slice() {
-        [file] => DirectoryGroup { path: (*file).to_owned(), count: 1 },
-        _ => DirectoryGroup { path: directory, count: members.len() },
-    }
+    whole.sort_by(|a, b| a.path.cmp(&b.path));
+    whole
 }
 
 /// Splits a group by the next component of the paths.
-fn split_group<'a>(prefix: &str, members: &[&'a str]) -> Vec<(String, Vec<&'a str>)> {
-    let mut parts: BTreeMap<String, Vec<&'a str>> = BTreeMap::new();
-    for path in members {
-        let rest = path.get(prefix.len()..).unwrap_or_default();
+fn split_group(group: &DirectoryGroup, paths: &[String]) -> Vec<DirectoryGroup> {
+    let mut parts: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for at in &group.members {
+        let rest = paths.get(*at).and_then(|path| path.get(group.path.len()..)).unwrap_or_default();
         let end = rest.find('/').map_or(rest.len(), |at| at + 1);
-        let part = format!("{prefix}{}", rest.get(..end).unwrap_or_default());
-        parts.entry(part).or_default().push(path);
+        let part = format!("{}{}", group.path, rest.get(..end).unwrap_or_default());
+        parts.entry(part).or_default().push(*at);
     }
-    parts.into_iter().collect()
+    parts.into_iter().map(|(path, members)| DirectoryGroup { path, members }).collect()
 }
 
 #[cfg(test)]
@@ -57,7 +48,8 @@ mod tests {
     use super::*;
 
     fn groups(paths: &[String]) -> Vec<(String, usize)> {
-        group_by_directory(paths).into_iter().map(|group| (group.path, group.count)).collect()
+        let groups = group_by_directory(paths, 40).into_iter();
+        groups.map(|group| (group.path, group.members.len())).collect()
     }
 
     #[test]
@@ -82,7 +74,7 @@ mod tests {
             .map(|number| format!("d{}/e{}/f{number}", number % 39, number % 7))
             .collect();
         let found = groups(&paths);
-        assert!(found.len() <= MAX_GROUPS, "{}", found.len());
+        assert!(found.len() <= 40, "{}", found.len());
         assert_eq!(found.iter().map(|(_, count)| count).sum::<usize>(), 5_000);
     }
 }

@@ -45,5 +45,5 @@ pub(super) fn build_presentation(
 ) -> RequestPresentation {
     let notes = notes.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     let metadata: BTreeMap<_, _> = notes.filter(|(_, value)| !value.is_null()).collect();
-    RequestPresentation { kind, content, language: None, metadata }
+    RequestPresentation { kind, content, summary: None, language: None, metadata }
 }

@@ -57,6 +57,7 @@ fn question(of: SessionId, number: u8, access: Access) -> CheckRequest {
         presentation: RequestPresentation {
             kind: PresentationKind::Command,
             content: text.clone(),
+            summary: None,
             language: None,
             metadata: Default::default(),
         },

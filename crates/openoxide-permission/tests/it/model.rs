@@ -120,6 +120,7 @@ fn question(call: &Call) -> CheckRequest {
         presentation: RequestPresentation {
             kind: PresentationKind::Command,
             content: text.clone(),
+            summary: None,
             language: None,
             metadata: Default::default(),
         },

@@ -23,12 +23,16 @@ impl ByteSize {
 }
 
 impl fmt::Display for ByteSize {
-    /// Writes the size with the largest unit that needs no fraction.
+    /// Writes the size in the largest unit that fits: `1 GiB`, or with one decimal place, rounded
+    /// down, if it is not a whole number of them.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match UNITS.into_iter().find(|(_, bytes)| self.0 >= *bytes && self.0.is_multiple_of(*bytes))
-        {
-            Some((unit, bytes)) => write!(out, "{} {unit}", self.0 / bytes),
-            None => write!(out, "{} bytes", self.0),
+        let Some((unit, bytes)) = UNITS.into_iter().find(|(_, bytes)| self.0 >= *bytes) else {
+            let noun = if self.0 == 1 { "byte" } else { "bytes" };
+            return write!(out, "{} {noun}", self.0);
+        };
+        match u128::from(self.0 % bytes) * 10 / u128::from(bytes) {
+            0 if self.0.is_multiple_of(bytes) => write!(out, "{} {unit}", self.0 / bytes),
+            tenths => write!(out, "{}.{tenths} {unit}", self.0 / bytes),
         }
     }
 }
@@ -53,10 +57,20 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_shown_as_they_are_written() {
-        for text in ["1 GiB", "1536 MiB", "64 KiB", "2 TiB"] {
+    fn sizes_are_shown_with_at_most_one_decimal_place() {
+        for text in ["1 GiB", "64 KiB", "2 TiB"] {
             assert_eq!(ByteSize::parse(text).unwrap().to_string(), text);
         }
-        assert_eq!(ByteSize(1000).to_string(), "1000 bytes");
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1000, "1000 bytes"),
+            (1025, "1.0 KiB"),
+            (3 << 29, "1.5 GiB"),
+            ((1 << 30) - 1, "1023.9 MiB"),
+            (u64::MAX, "16777215.9 TiB"),
+        ] {
+            assert_eq!(ByteSize(bytes).to_string(), text);
+        }
     }
 }

@@ -40,6 +40,7 @@ fn request(number: u32, session: u8, script: &str) -> ApprovalRequest {
         presentation: RequestPresentation {
             kind: PresentationKind::Command,
             content: script.to_owned(),
+            summary: None,
             language: None,
             metadata: BTreeMap::new(),
         },

@@ -27,11 +27,13 @@ pub(crate) fn show_content(
     options: &RenderOptions<'_>,
     page: &mut TextPage,
 ) {
-    let content = &request.presentation.content;
+    let summary = request.presentation.summary.as_ref().filter(|_| !options.show_all);
+    let content = summary.unwrap_or(&request.presentation.content);
     let content = content.strip_suffix('\n').unwrap_or(content);
-    let placed = show_rows(request, content, options.show_all, page);
+    let whole = options.show_all || summary.is_some();
+    let placed = show_rows(request, content, whole, page);
     show_escapes(content, page);
-    show_other_findings(request, &placed, options.show_all, page);
+    show_other_findings(request, &placed, whole, page);
     show_metadata(request, options.show_all, page);
     if request.presentation.kind == PresentationKind::Command || options.show_all {
         show_cwd(request, page);

@@ -1,5 +1,7 @@
 //! Reasons for a question, and the rules that a grant would add.
 
+mod summarized_parts;
+
 use std::borrow::Cow;
 
 use openoxide_protocol::{
@@ -36,6 +38,7 @@ pub(crate) fn show_reasons(
     match decision.parts.as_slice() {
         [part] if is_entire_decision(part, decision) => show_single_part(part, request, page),
         [] => show_effect(decision.effect, &decision.reason, page),
+        parts if is_summarized(request) && has_reason(parts, &decision.reason) => {}
         _ => page.push_marked_block(
             (TextTone::Strong, REASON_LABEL),
             INDENT,
@@ -46,7 +49,11 @@ pub(crate) fn show_reasons(
     let told =
         decision.parts.len() > 1 && decision.parts.iter().any(|part| part.rule == decision.rule);
     decision.rule.iter().filter(|_| !told).for_each(|rule| show_rule(rule, page));
-    show_parts(request, options.show_all, page);
+    if is_summarized(request) {
+        summarized_parts::show_summarized_parts(request, page);
+    } else {
+        show_parts(request, options.show_all, page);
+    }
     if request.requires_explicit_approval {
         let text = "needs explicit approval; batch and saved approvals do not apply";
         page.push_block(TextTone::Warning, [INDENT, INDENT], text);
@@ -72,6 +79,15 @@ fn is_entire_decision(part: &AccessDecision, decision: &Decision) -> bool {
     part.decision == decision.effect
         && part.rule == decision.rule
         && (part.reason.is_empty() || part.reason == decision.reason)
+}
+
+/// Returns whether the request has a summary of several parts.
+const fn is_summarized(request: &ApprovalRequest) -> bool {
+    request.presentation.summary.is_some() && request.decision.parts.len() > 1
+}
+
+fn has_reason(parts: &[AccessDecision], reason: &str) -> bool {
+    parts.iter().any(|part| part.reason == reason)
 }
 
 /// Adds the only part. It is not named if it is the command that is shown.

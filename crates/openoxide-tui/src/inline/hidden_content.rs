@@ -26,6 +26,12 @@ impl HiddenContent {
         if options.show_all {
             return Self::default();
         }
+        let other_requests = options.batch.is_some_and(hides_others);
+        // A summary names everything that is unusual, and the prompt lists all other parts that are
+        // more than unmatched.
+        if request.presentation.summary.is_some() {
+            return Self { parts: false, other_requests };
+        }
         let asking = request.decision.parts.iter().filter(|part| part.decision > Effect::Allow);
         let escalating = request.decision.findings.iter().filter(|finding| is_escalating(finding));
         Self {
@@ -33,7 +39,7 @@ impl HiddenContent {
                 || escalating.count() > MAX_ITEMS
                 || (asking.into_iter().any(|part| is_shown_as_content(&part.access, request))
                     && is_content_cut(request, options)),
-            other_requests: options.batch.is_some_and(hides_others),
+            other_requests,
         }
     }
 }

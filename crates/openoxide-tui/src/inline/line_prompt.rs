@@ -110,7 +110,7 @@ fn ask_request(
     };
     let offers = PromptOptions::from_request(request, batch);
     screen.show_question("", &render_prompt(request, &options))?;
-    let mut again = MAX_RETRIES;
+    let (mut again, mut has_shown_summary) = (MAX_RETRIES, false);
     loop {
         screen.show_mark()?;
         let line = read_line(reader)?;
@@ -138,8 +138,14 @@ fn ask_request(
             }
             Some(LineReply::Choice(choice)) => return Ok(show_answer(choice, &mut screen)),
             Some(LineReply::ShowAll) => {
+                has_shown_summary |= request.presentation.summary.is_some()
+                    && !options.show_all
+                    && !screen.has_unread_pages();
                 options.show_all = true;
                 screen.show_question("", &render_prompt(request, &options))?;
+                if has_shown_summary {
+                    screen.discard_pages();
+                }
             }
             Some(LineReply::GrantMenu | LineReply::Prefix(_)) => {
                 screen.show_line(&format!(

@@ -38,6 +38,11 @@ impl<'a> PagedLines<'a> {
         page.map_or(Ok(()), |page| writeln!(self.writer, "{page}"))
     }
 
+    /// Forgets the pages that need not be read.
+    pub(super) fn discard_pages(&mut self) {
+        self.pages = ScreenPages::default();
+    }
+
     /// Writes a line that is not part of the question.
     pub(super) fn show_line(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.writer, "{text}")

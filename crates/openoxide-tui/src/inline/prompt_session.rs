@@ -38,6 +38,8 @@ struct PromptSession<'a, T> {
     history_lookup: Option<HistoryLookup>,
     /// The history of the choices. `None` until it is requested.
     history: Option<Vec<ChoiceHistory>>,
+    /// True if the whole summary was on the screen. It is sufficient for an approval.
+    has_shown_summary: bool,
 }
 
 impl<'a, T: TerminalIo> PromptSession<'a, T> {
@@ -56,7 +58,15 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
             GrantMenu::from_request(request),
         );
         let console = PromptConsole::new(terminal);
-        Self { console, request, options, prompt, history_lookup, history: None }
+        Self {
+            console,
+            request,
+            options,
+            prompt,
+            history_lookup,
+            history: None,
+            has_shown_summary: false,
+        }
     }
 
     fn run(mut self) -> Result<PromptAnswer, AskError> {
@@ -106,7 +116,10 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
                 self.console.discard_pages();
                 self.repeat_keys("No rule saved. Press one of:")
             }
-            PromptStep::ShowAll => self.draw(true),
+            PromptStep::ShowAll => {
+                self.has_shown_summary |= self.shows_whole_summary();
+                self.draw(true)
+            }
             PromptStep::ShowAllFirst => {
                 self.draw(true)?;
                 if self.console.has_unread_pages() {
@@ -125,7 +138,22 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
     /// Draws the question below the current screen content.
     fn draw(&mut self, whole: bool) -> Result<(), AskError> {
         let question = self.render_question(whole);
-        self.console.show_question(&question)
+        self.console.show_question(&question)?;
+        self.skip_pages_after_summary();
+        Ok(())
+    }
+
+    /// Returns whether a summary is on the screen, with its last page.
+    fn shows_whole_summary(&self) -> bool {
+        let is_summary = self.request.presentation.summary.is_some() && !self.options.show_all;
+        is_summary && !self.console.has_unread_pages()
+    }
+
+    /// Leaves the pages of the whole content optional if the summary was shown.
+    fn skip_pages_after_summary(&mut self) {
+        if self.has_shown_summary && self.options.show_all {
+            self.console.discard_pages();
+        }
     }
 
     /// Returns the question for the current width of the terminal.
@@ -143,6 +171,7 @@ impl<'a, T: TerminalIo> PromptSession<'a, T> {
         // The content is unchanged, so a reviewer who has read it does not have to wait again.
         let question = self.render_question(self.options.show_all);
         self.console.repeat_question(&question)?;
+        self.skip_pages_after_summary();
         match (self.prompt.editor(), self.prompt.grant_menu()) {
             (Some(_), _) => self.draw_message(),
             (None, Some(_)) => self.draw_grant_menu(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use openoxide_engine::{absolute_directory, canonicalize_or_keep, registry_directory};
 use openoxide_protocol::{AbsPath, SCHEMA};
 use openoxide_sandbox::{ProjectLayers, list_project_layers};
-use openoxide_store::{UserEnvironment, audit::UtcTimestamp};
+use openoxide_store::{ByteSize, UserEnvironment, audit::UtcTimestamp};
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
@@ -66,7 +66,8 @@ fn list_caches(registry: &AbsPath, json: bool) -> Result<ProgramExit, CachesErro
 }
 
 fn layers_line(layers: &ProjectLayers) -> String {
-    let size = layers.bytes.map_or_else(|| "in use".to_owned(), display_size);
+    let size =
+        layers.bytes.map_or_else(|| "in use".to_owned(), |bytes| ByteSize(bytes).to_string());
     format!("{}  {size:>10}  {}\n", last_used(layers), display_project(layers))
 }
 
@@ -87,26 +88,4 @@ fn display_project(layers: &ProjectLayers) -> String {
 
 fn last_used(layers: &ProjectLayers) -> String {
     UtcTimestamp::from(layers.last_used).to_string()
-}
-
-/// Returns a size with one decimal place, in the largest fitting unit.
-fn display_size(bytes: u64) -> String {
-    let (unit, name) = match bytes {
-        0..0x10_0000 => (1 << 10, "KiB"),
-        0x10_0000..0x4000_0000 => (1 << 20, "MiB"),
-        0x4000_0000.. => (1_u64 << 30, "GiB"),
-    };
-    let tenths = u128::from(bytes).saturating_mul(10) / u128::from(unit);
-    format!("{}.{} {name}", tenths / 10, tenths % 10)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_one_decimal_place() {
-        let texts = [0, 512, 1 << 20, 3 << 29, 10 << 30].map(display_size);
-        assert_eq!(texts, ["0.0 KiB", "0.5 KiB", "1.0 MiB", "1.5 GiB", "10.0 GiB"]);
-    }
 }

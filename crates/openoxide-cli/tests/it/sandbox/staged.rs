@@ -5,6 +5,7 @@ mod checkpoints;
 mod fidelity;
 mod operations;
 mod repositories;
+mod summary;
 mod waiting;
 
 use std::{
