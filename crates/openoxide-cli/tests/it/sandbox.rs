@@ -47,7 +47,16 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
+    /// Creates a workspace with an empty directory for settings, so that it is a project. Otherwise
+    /// a repository above it would be the project, and contain the directories of other tests.
     pub(crate) fn new() -> Self {
+        let arena = Self::new_empty();
+        fs::create_dir(arena.path("w/.openoxide")).unwrap();
+        arena
+    }
+
+    /// Creates an empty workspace, for tests that call only `sandbox run`.
+    pub(crate) fn new_empty() -> Self {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let arena = Self { directory };
         for name in ["w", "home", "outside"] {

@@ -20,7 +20,7 @@ const REMOVALS: &str = r#"
 "#;
 
 fn project() -> Arena {
-    let arena = Arena::new();
+    let arena = Arena::new_empty();
     let script = "git config --global user.name A; git config --global user.email a@b; git init -q; \
         echo a > a; git add a; git commit -qm a; mkdir build; touch build/x";
     succeeds(&arena, "w", script);

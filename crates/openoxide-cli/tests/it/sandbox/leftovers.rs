@@ -22,7 +22,7 @@ fn host(arena: &Arena) -> (Vec<std::path::PathBuf>, String) {
 
 /// A repository inside, and names that are missing.
 fn arena() -> (Arena, Vec<String>) {
-    let arena = Arena::new();
+    let arena = Arena::new_empty();
     let git = Command::new("git").args(["init", "-q", "sub"]).current_dir(arena.path("w")).status();
     assert!(git.unwrap().success());
     let path = |name: &str| arena.path("w").join(name).to_str().unwrap().to_owned();
@@ -145,7 +145,7 @@ fn files_in_read_only_directories_are_quarantined() {
 /// same names.
 #[test]
 fn placeholders_do_not_hinder_programs_of_the_host() {
-    let arena = Arena::new();
+    let arena = Arena::new_empty();
     let script = "echo started > started; while test ! -e go; do sleep 0.05; done; \
                   for name in .claude .vscode .idea .codex; do echo x > $name/x; done; \
                   rm -rf .claude .vscode; rmdir .idea; mv .codex .codex2; chmod 0 .agents; true";
