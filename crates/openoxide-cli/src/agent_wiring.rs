@@ -5,10 +5,14 @@ mod claude_code;
 mod codex;
 mod problem;
 mod project_settings;
+mod settings_file;
 mod shell_profiles;
 mod wired_hook;
 
 use std::path::{Path, PathBuf};
+
+use openoxide_engine::Engine;
+use openoxide_store::find_project_root;
 
 use crate::{args::AgentName, commands::init};
 
@@ -28,18 +32,19 @@ pub(crate) struct AgentWiring {
 }
 
 /// Returns the named agents, or those that are installed, with the problems that their files show.
-pub(crate) fn inspect_agents(
-    named: Option<AgentName>,
-    project: &Path,
-    home: Option<&Path>,
-) -> Vec<AgentWiring> {
+pub(crate) fn inspect_agents(named: Option<AgentName>, engine: &Engine) -> Vec<AgentWiring> {
+    let home = engine.home().map(|home| Path::new(home.as_str()));
+    // Agents read the settings of the project, and those of the directory that they start in.
+    let project = find_project_root(engine.cwd(), engine.home());
+    let mut projects = vec![PathBuf::from(project.as_str()), PathBuf::from(engine.cwd().as_str())];
+    projects.dedup();
     let all = [AgentName::Claude, AgentName::Codex];
     let wanted = all.into_iter().filter(|agent| named.is_none_or(|named| named == *agent));
     let inspected = wanted.filter_map(|agent| {
         let settings = init::settings_directory(agent)?;
         let program = agent_version::find_program(agent);
         let is_here = named.is_some() || settings.is_dir() || program.is_some();
-        is_here.then(|| AgentWiring::inspect(agent, &settings, program, project, home))
+        is_here.then(|| AgentWiring::inspect(agent, &settings, program, &projects, home))
     });
     inspected.collect()
 }
@@ -49,16 +54,16 @@ impl AgentWiring {
         agent: AgentName,
         settings: &Path,
         program: Option<PathBuf>,
-        project: &Path,
+        projects: &[PathBuf],
         home: Option<&Path>,
     ) -> Self {
         let version = program.and_then(|path| agent_version::program_version(agent, &path));
         let (hooks, found) = match agent {
             AgentName::Claude => {
                 let managed = Path::new(claude_code::MANAGED_DIRECTORY);
-                claude_code::inspect_settings(settings, project, managed)
+                claude_code::inspect_settings(settings, projects, managed)
             }
-            AgentName::Codex => codex::inspect_settings(settings),
+            AgentName::Codex => codex::inspect_settings(settings, projects),
         };
         let mut problems = check_hooks(agent, &hooks);
         problems.extend(found);

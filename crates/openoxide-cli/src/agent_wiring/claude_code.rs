@@ -1,7 +1,7 @@
 //! The wiring of Claude Code: its settings at all levels.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::{
     problem::{Problem, ProblemCode},
     project_settings::{check_mcp_servers, check_project_settings},
-    wired_hook::{WiredHook, read_hooks},
+    settings_file::read_json,
+    wired_hook::{EVENTS, WiredHook, read_hooks},
 };
 use crate::args::AgentName;
 
@@ -35,10 +36,10 @@ pub(super) const MANAGED_DIRECTORY: &str = "/etc/claude-code";
 /// Returns the hooks of OpenOxide, and the problems of the settings.
 pub(super) fn inspect_settings(
     home: &Path,
-    project: &Path,
+    projects: &[PathBuf],
     managed: &Path,
 ) -> (Vec<WiredHook>, Vec<Problem>) {
-    let levels = read_levels(home, project, managed);
+    let levels = read_levels(home, projects, managed);
     let mut problems: Vec<_> = levels.iter().filter_map(check_syntax).collect();
     let is_ours = |hook: &WiredHook| hook.is_ours(AgentName::Claude);
     let mut ours = Vec::new();
@@ -55,41 +56,26 @@ pub(super) fn inspect_settings(
         }
         problems.extend(check_user_mode(*level, file, settings));
     }
-    problems.extend(check_mcp_servers(&project.join(".mcp.json")));
-    let is_managed =
-        |event| ours.iter().any(|(level, hook)| *level == Level::Managed && hook.event == event);
-    if !ours.is_empty() && !super::wired_hook::EVENTS.into_iter().all(is_managed) {
-        problems.extend(levels.iter().filter_map(check_disabled_hooks));
-    } else {
-        let managed = levels.iter().filter(|level| level.level == Level::Managed);
-        problems.extend(
-            managed
-                .filter_map(check_disabled_hooks)
-                .filter(|problem| problem.code == ProblemCode::HooksDisabled),
-        );
-    }
+    let server_files = projects.iter().map(|project| project.join(".mcp.json"));
+    problems.extend(server_files.filter_map(|file| check_mcp_servers(&file)));
+    problems.extend(check_disabled_levels(&levels, &ours));
     (ours.into_iter().map(|(_, hook)| hook).collect(), problems)
 }
 
-fn read_levels(home: &Path, project: &Path, managed: &Path) -> Vec<LevelSettings> {
+fn read_levels(home: &Path, projects: &[PathBuf], managed: &Path) -> Vec<LevelSettings> {
     let mut files = vec![(Level::Managed, managed.join("managed-settings.json"))];
     let added = fs::read_dir(managed.join("managed-settings.d")).into_iter().flatten().flatten();
     let mut added: Vec<_> = added.map(|entry| entry.path()).collect();
     added.sort();
     files.extend(added.into_iter().map(|path| (Level::Managed, path)));
     files.push((Level::User, home.join("settings.json")));
-    let folder = project.join(".claude");
-    if folder != home {
-        files.push((Level::Project, folder.join("settings.json")));
-        files.push((Level::Project, folder.join("settings.local.json")));
+    let folders = projects.iter().map(|project| project.join(".claude"));
+    for folder in folders.filter(|folder| folder != home) {
+        let names = ["settings.json", "settings.local.json"];
+        files.extend(names.map(|name| (Level::Project, folder.join(name))));
     }
     let read = |(level, file): (Level, PathBuf)| {
-        let settings = match fs::read_to_string(&file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            Err(error) => Err(error.to_string()),
-            Ok(text) if text.trim().is_empty() => Ok(Value::Null),
-            Ok(text) => serde_json::from_str(&text).map_err(|error| error.to_string()),
-        };
+        let settings = read_json(&file).transpose()?;
         Some(LevelSettings { level, file, settings })
     };
     files.into_iter().filter_map(read).collect()
@@ -107,6 +93,19 @@ fn check_syntax(level: &LevelSettings) -> Option<Problem> {
             format!("correct {file}"),
         )
     })
+}
+
+/// Returns the problems of settings that disable hooks. Only managed settings can disable managed
+/// hooks. All other hooks can be disabled at every level, also by a project.
+fn check_disabled_levels(levels: &[LevelSettings], ours: &[(Level, WiredHook)]) -> Vec<Problem> {
+    let is_managed =
+        |event| ours.iter().any(|(level, hook)| *level == Level::Managed && hook.event == event);
+    let all_managed = EVENTS.into_iter().all(is_managed);
+    let can_disable = |level: &&LevelSettings| !all_managed || level.level == Level::Managed;
+    let disabled = levels.iter().filter(can_disable).filter_map(check_disabled_hooks);
+    disabled
+        .filter(|problem| !all_managed || problem.code != ProblemCode::ManagedHooksOnly)
+        .collect()
 }
 
 fn check_disabled_hooks(level: &LevelSettings) -> Option<Problem> {
@@ -141,4 +140,73 @@ fn check_user_mode(level: Level, file: &Path, settings: &Value) -> Option<Proble
             format!("remove `defaultMode` from {file}"),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::json;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    struct Place {
+        directory: TempDir,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let directory = TempDir::new().unwrap();
+            for name in ["home", "project/.claude", "managed/managed-settings.d"] {
+                fs::create_dir_all(directory.path().join(name)).unwrap();
+            }
+            Self { directory }
+        }
+
+        fn write(&self, name: &str, settings: &Value) {
+            fs::write(self.directory.path().join(name), settings.to_string()).unwrap();
+        }
+
+        fn codes(&self) -> (usize, Vec<&'static str>) {
+            let place = |name| self.directory.path().join(name);
+            let projects = [place("project")];
+            let (hooks, problems) = inspect_settings(&place("home"), &projects, &place("managed"));
+            (hooks.len(), problems.iter().map(|problem| problem.code.as_str()).collect())
+        }
+    }
+
+    fn wired(extra: &Value) -> Value {
+        let hook = json!({ "type": "command", "command": "/x/openoxide hook claude || exit 2" });
+        let group = json!([{ "matcher": "*", "hooks": [hook] }]);
+        let mut settings = json!({ "hooks": { "PreToolUse": group, "PermissionRequest": group } });
+        settings.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        settings
+    }
+
+    #[test]
+    fn managed_settings_can_disable_the_hooks_of_a_user() {
+        let place = Place::new();
+        place.write("home/settings.json", &wired(&json!({})));
+        assert_eq!(place.codes(), (2, vec![]));
+        let only = json!({ "allowManagedHooksOnly": "yes" });
+        place.write("managed/managed-settings.json", &only);
+        assert_eq!(place.codes(), (2, vec!["managed_hooks_only"]));
+        place.write("managed/managed-settings.json", &json!({}));
+        place.write("managed/managed-settings.d/a.json", &json!({ "disableAllHooks": true }));
+        assert_eq!(place.codes(), (2, vec!["hooks_disabled"]));
+    }
+
+    #[test]
+    fn only_managed_settings_can_disable_managed_hooks() {
+        let place = Place::new();
+        let disabled = json!({ "disableAllHooks": true });
+        let only = json!({ "allowManagedHooksOnly": true });
+        place.write("managed/managed-settings.json", &wired(&only));
+        place.write("project/.claude/settings.json", &disabled);
+        place.write("home/settings.json", &disabled);
+        assert_eq!(place.codes(), (2, vec![]));
+        place.write("managed/managed-settings.d/a.json", &disabled);
+        assert_eq!(place.codes(), (2, vec!["hooks_disabled"]));
+    }
 }

@@ -1,6 +1,6 @@
 //! The wiring of Codex: `hooks.json`, and the trust and features in `config.toml`.
 
-use std::{fs, io, path::Path};
+use std::path::{Path, PathBuf};
 
 use openoxide_adapters::wiring::HookLocation;
 use openoxide_codex::wiring::{CodexConfig, HookTrust};
@@ -8,44 +8,66 @@ use serde_json::Value;
 
 use super::{
     problem::{Problem, ProblemCode},
+    project_settings::check_project_settings,
+    settings_file::{read_json, read_text},
     wired_hook::{WiredHook, read_hooks},
 };
 use crate::args::AgentName;
 
 /// Returns the hooks of OpenOxide, and the problems of the settings.
-pub(super) fn inspect_settings(home: &Path) -> (Vec<WiredHook>, Vec<Problem>) {
+pub(super) fn inspect_settings(
+    home: &Path,
+    projects: &[PathBuf],
+) -> (Vec<WiredHook>, Vec<Problem>) {
     let (file, config_file) = (home.join("hooks.json"), home.join("config.toml"));
     let mut problems = Vec::new();
-    let settings = read_text(&file)
-        .and_then(|text| match text.trim() {
-            "" => Ok(Value::Null),
-            text => serde_json::from_str(text).map_err(|error| error.to_string()),
-        })
-        .unwrap_or_else(|error| {
-            problems.push(invalid_settings(&file, &error));
-            Value::Null
-        });
+    let settings = read_json(&file).unwrap_or_else(|error| {
+        problems.push(invalid_settings(&file, &error));
+        None
+    });
+    let settings = settings.unwrap_or_default();
     let hooks = read_hooks(&file, &settings);
     let (ours, others): (Vec<_>, Vec<_>) =
         hooks.into_iter().partition(|hook| hook.is_ours(AgentName::Codex));
     problems.extend(others.iter().map(WiredHook::to_other_hook_problem));
-    let config = read_text(&config_file)
-        .and_then(|text| CodexConfig::parse(&text).map_err(|error| error.to_string()));
-    match config {
+    match read_config(&config_file) {
         Err(error) => problems.push(invalid_settings(&config_file, &error)),
         Ok(config) => {
             problems.extend(check_config(&config_file, &config, !ours.is_empty()));
             problems.extend(ours.iter().filter_map(|hook| check_trust(hook, &config)));
         }
     }
+    let projects = projects.iter().filter(|project| project.join(".codex") != home);
+    problems.extend(projects.flat_map(|project| check_project(project, !ours.is_empty())));
     (ours, problems)
 }
 
-fn read_text(file: &Path) -> Result<String, String> {
-    match fs::read_to_string(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        read => read.map_err(|error| error.to_string()),
+fn read_config(file: &Path) -> Result<CodexConfig, String> {
+    let text = read_text(file)?.unwrap_or_default();
+    CodexConfig::parse(&text).map_err(|error| error.to_string())
+}
+
+/// Returns the problems of the settings that a project brings. Codex reads them if it trusts the
+/// project.
+fn check_project(project: &Path, is_wired: bool) -> Vec<Problem> {
+    let folder = project.join(".codex");
+    let (file, hooks) = (folder.join("config.toml"), folder.join("hooks.json"));
+    let mut problems = Vec::new();
+    if let Ok(Some(settings)) = read_json(&hooks) {
+        problems.extend(check_project_settings(&hooks, &settings));
     }
+    // What Codex cannot parse has no effect.
+    let Ok(config) = read_config(&file) else { return problems };
+    problems.extend(disabled_feature(&file, &config).filter(|_| is_wired));
+    if config.approval_policy().or(config.sandbox_mode()).is_some() {
+        let file = file.display();
+        problems.push(Problem::with_advice(
+            ProblemCode::ProjectWidens,
+            format!("{file}: the project sets the approval policy or the sandbox of Codex"),
+            format!("review `approval_policy` and `sandbox_mode` in {file}"),
+        ));
+    }
+    problems
 }
 
 fn invalid_settings(file: &Path, error: &str) -> Problem {
@@ -57,19 +79,22 @@ fn invalid_settings(file: &Path, error: &str) -> Problem {
     )
 }
 
+fn disabled_feature(file: &Path, config: &CodexConfig) -> Option<Problem> {
+    let (name, file) = (config.disabled_feature()?, file.display());
+    Some(Problem::with_advice(
+        ProblemCode::HooksDisabled,
+        format!("{file}: `features.{name} = false` disables the hook of OpenOxide"),
+        format!("remove `{name}` below `[features]` in {file}"),
+    ))
+}
+
 fn check_config(file: &Path, config: &CodexConfig, is_wired: bool) -> Vec<Problem> {
-    let file = file.display();
     let mut problems = Vec::new();
-    if let Some(name) = config.disabled_feature().filter(|_| is_wired) {
-        problems.push(Problem::with_advice(
-            ProblemCode::HooksDisabled,
-            format!("{file}: `features.{name} = false` disables the hook of OpenOxide"),
-            format!("remove `{name}` below `[features]` in {file}"),
-        ));
-    }
+    problems.extend(disabled_feature(file, config).filter(|_| is_wired));
     if config.approval_policy() == Some("never")
         && config.sandbox_mode() == Some("danger-full-access")
     {
+        let file = file.display();
         problems.push(Problem::with_advice(
             ProblemCode::BypassMode,
             format!("{file}: `approval_policy` and `sandbox_mode` disable Codex's approvals and its sandbox"),

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::problem::{Problem, ProblemCode};
+use super::{
+    problem::{Problem, ProblemCode},
+    settings_file::read_json,
+};
 
 /// The settings of Claude Code that contain a command.
 const COMMAND_KEYS: [&str; 6] = [
@@ -56,8 +59,7 @@ pub(super) fn check_project_settings(file: &Path, settings: &Value) -> Vec<Probl
 
 /// Returns a problem if a project starts servers of its own.
 pub(super) fn check_mcp_servers(file: &Path) -> Option<Problem> {
-    let text = std::fs::read(file).ok()?;
-    let settings: Value = serde_json::from_slice(&text).ok()?;
+    let settings = read_json(file).ok()??;
     let servers = settings.get("mcpServers")?.as_object()?;
     let names: Vec<_> = servers.keys().map(String::as_str).collect();
     let place = file.display();

@@ -1,8 +1,11 @@
 //! Start-up files of shells that disable an agent's approvals or hooks.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
-use super::problem::{Problem, ProblemCode};
+use super::{
+    problem::{Problem, ProblemCode},
+    settings_file::read_text,
+};
 use crate::args::AgentName;
 
 const FILES: [&str; 11] = [
@@ -38,7 +41,7 @@ pub(super) fn check_shell_profiles(agent: AgentName, home: &Path) -> Vec<Problem
     let mut problems = Vec::new();
     for path in FILES.map(|name| home.join(name)) {
         // A start-up file that is not text starts no agent.
-        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let Ok(Some(text)) = read_text(&path) else { continue };
         for (number, line) in (1..).zip(text.lines()) {
             let Some(option) = find_bypass(agent, line) else { continue };
             let place = format!("{}:{number}", path.display());

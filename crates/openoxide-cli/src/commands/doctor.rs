@@ -3,8 +3,6 @@
 mod machine_checks;
 mod test_call;
 
-use std::path::Path;
-
 use openoxide_protocol::SCHEMA;
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::{Value, json};
@@ -26,9 +24,7 @@ use crate::{
 /// If the working directory is unknown.
 pub(crate) fn check_agents(args: DoctorArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     let engine = policy_args::open_engine_with_layers(&PolicyArgs::default())?;
-    let project = openoxide_store::find_project_root(engine.cwd(), engine.home());
-    let home = engine.home().map(|home| Path::new(home.as_str()));
-    let mut agents = inspect_agents(args.agent, Path::new(project.as_str()), home);
+    let mut agents = inspect_agents(args.agent, &engine);
     agents.iter_mut().for_each(send_test_calls);
     let machine = machine_checks::check_machine(&engine);
     let exit = exit_of(&agents, args.agent.is_some());

@@ -1,7 +1,5 @@
 //! `status`: the agents, the policy, the sandbox, pending requests and today's decisions.
 
-use std::path::Path;
-
 use openoxide_engine::{Engine, RequestQueue};
 use openoxide_protocol::{SCHEMA, SandboxAutoAllow};
 use openoxide_sandbox::{HostFeatures, SandboxBackend};
@@ -59,10 +57,9 @@ fn known_result(wiring: &AgentWiring) -> WiringResult {
 impl SystemStatus {
     fn read(engine: &Engine) -> Self {
         let project = openoxide_store::find_project_root(engine.cwd(), engine.home());
-        let home = engine.home().map(|home| Path::new(home.as_str()));
         let environment = engine.environment();
         Self {
-            agents: inspect_agents(None, Path::new(project.as_str()), home),
+            agents: inspect_agents(None, engine),
             policy_files: config::policy_file_states(environment, &project),
             mode: engine.mode().as_str(),
             auto_allow: engine.sandbox_settings().auto_allow.unwrap_or_default(),

@@ -259,6 +259,35 @@ fn versions_come_from_the_files_of_the_agents() {
     assert!(problem["message"].as_str().unwrap().contains("older than"), "{problem}");
 }
 
+#[test]
+fn settings_of_a_project_for_codex_are_read() {
+    let settings = |world: &World, name: &str, text: &str| {
+        fs::create_dir_all(world.project().join(".codex")).unwrap();
+        fs::write(world.project().join(".codex").join(name), text).unwrap();
+    };
+    assert_found("codex", "hooks_disabled", "not_enforced", |world| {
+        settings(world, "config.toml", "[features]\nhooks = false\n");
+    });
+    assert_found("codex", "project_widens", "enforced", |world| {
+        settings(world, "config.toml", "sandbox_mode = \"danger-full-access\"\n");
+    });
+    assert_found("codex", "project_runs_code", "enforced", |world| {
+        settings(world, "hooks.json", r#"{"hooks": {"Stop": [{"hooks": [{"command": "x"}]}]}}"#);
+    });
+}
+
+/// A pipe in the place of a file would block a reader for ever.
+#[test]
+fn a_project_cannot_block_doctor() {
+    let world = wired();
+    fs::create_dir_all(world.project().join(".claude")).unwrap();
+    for name in [".claude/settings.json", ".mcp.json"] {
+        let status = Command::new("mkfifo").arg(world.project().join(name)).status();
+        assert!(status.unwrap().success());
+    }
+    assert_eq!(doctor(&world, "claude").0, 0);
+}
+
 /// A hook in the settings of a project is a program of the project.
 #[test]
 fn hooks_of_a_project_are_not_run() {
