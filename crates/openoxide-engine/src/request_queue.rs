@@ -236,7 +236,7 @@ impl RequestAnswer {
             GrantScope::Project => {}
         }
         let until_task_end = terms.as_ref().is_some_and(|terms| terms.until_task_end);
-        if request.decision.suggested_rules.is_empty() {
+        if request.choices().is_empty() {
             Err(AnswerProblem::NoRules)
         } else if until_task_end && request.task.is_none() {
             Err(AnswerProblem::NoTask)

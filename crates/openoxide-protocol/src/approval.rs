@@ -198,10 +198,14 @@ pub struct Resolution {
 
 impl ApprovalRequest {
     /// Returns the choices for a project grant, narrowest first. The list is empty if the request
-    /// requires explicit approval.
+    /// requires explicit approval, or if its summary does not show the rules.
     #[must_use]
     pub fn choices(&self) -> Vec<RuleChoice> {
-        if self.requires_explicit_approval || self.decision.suggested_rules.is_empty() {
+        let is_summarized = self.presentation.summary.is_some();
+        if self.requires_explicit_approval
+            || is_summarized
+            || self.decision.suggested_rules.is_empty()
+        {
             return Vec::new();
         }
         let offered = RuleChoice {

@@ -41,12 +41,10 @@ impl PromptOptions {
         batch: Option<BatchPosition<'_>>,
     ) -> Self {
         let lasting = !request.requires_explicit_approval;
-        // Rules that are not on the screen cannot be granted.
-        let lists_rules = request.presentation.summary.is_none();
         Self {
             session: lasting,
             directory: lasting && request.directory.is_some(),
-            always: lasting && lists_rules && !request.decision.suggested_rules.is_empty(),
+            always: !request.choices().is_empty(),
             all: lasting && batch.is_some_and(|batch| batch.covered_requests().next().is_some()),
             skip: batch.is_some_and(|batch| !batch.remaining.is_empty()),
             lists_coverage: lasting && session_coverage(request).next().is_some(),

@@ -7,7 +7,7 @@ use openoxide_engine::{
     CallerRestriction, Engine, ExecutionPermit, PlannedRun, PlannedRunError, RunOptions, RunReport,
 };
 use openoxide_protocol::{Action, Effect, NetworkAccess, Obligation, Operation};
-use openoxide_sandbox::SandboxError;
+use openoxide_sandbox::{SandboxError, StagingArea};
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
@@ -96,15 +96,7 @@ impl RunTarget {
         Ok(match planned.run(context) {
             Ok(RunReport { status, stage }) => {
                 let ended = self.exit_for_status(status, context.engine);
-                let command = self.command_text();
-                stage
-                    .and_then(|stage| match context.args.checkpoint {
-                        true => {
-                            checkpoint_commit::commit_with_checkpoint(&stage, &command, context)
-                        }
-                        false => StageReview::new(stage, &command, context).review_and_commit(),
-                    })
-                    .unwrap_or(ended)
+                stage.and_then(|stage| self.commit_changes(stage, context)).unwrap_or(ended)
             }
             Err(PlannedRunError::Sandbox(error)) => not_confined(&error, context.engine),
             Err(error @ (PlannedRunError::WrongOperation | PlannedRunError::DirectoryChanged)) => {
@@ -112,6 +104,15 @@ impl RunTarget {
                 ProgramExit::RunFailed
             }
         })
+    }
+
+    /// Commits the changes of the command. Returns the exit if it differs from that of the command.
+    fn commit_changes(&self, stage: StagingArea, context: &RunContext<'_>) -> Option<ProgramExit> {
+        let command = self.command_text();
+        match context.args.checkpoint {
+            true => checkpoint_commit::commit_with_checkpoint(&stage, &command, context),
+            false => StageReview::new(stage, &command, context).review_and_commit(),
+        }
     }
 
     fn exit_for_status(&self, status: io::Result<ExitStatus>, engine: &Engine) -> ProgramExit {

@@ -52,29 +52,39 @@ pub(crate) fn run_in_sandbox(
     if let Some(note) = withheld_variables_note(&launch.environment) {
         user_messages::print_note(&note);
     }
-    let mut approved = BTreeSet::new();
-    let report = match args.backend {
-        // Asking needs additional threads, so this process cannot supervise.
-        _ if args.live => run_confined(&launch, &SUPERVISOR_ARGS, &mut |question, gone| {
-            answer_request(&question, &launch, &mut approved, global, gone)
-        }),
-        None => supervise(&launch),
-        Some(by) => supervise_with_backend(&launch, by.into()),
-    };
-    Ok(match report {
+    Ok(match launch_program(&launch, args, global) {
         Ok(report) => {
             let ended = exit_for_report(&launch, &report);
-            let words: Vec<String> =
-                launch.argv.iter().map(|word| word.to_string_lossy().into()).collect();
-            let command = quote_words(&words);
-            stage
-                .and_then(|stage| {
-                    staged_commit::review_and_commit(&stage, &command, &launch.cwd, global)
-                })
-                .unwrap_or(ended)
+            stage.and_then(|stage| commit_changes(&stage, &launch, global)).unwrap_or(ended)
         }
         Err(error) => report_refusal(&error),
     })
+}
+
+fn launch_program(
+    launch: &LaunchConfig,
+    args: &SandboxRunArgs,
+    global: GlobalArgs,
+) -> Result<SandboxReport, SandboxError> {
+    let mut approved = BTreeSet::new();
+    match args.backend {
+        // Asking needs additional threads, so this process cannot supervise.
+        _ if args.live => run_confined(launch, &SUPERVISOR_ARGS, &mut |question, gone| {
+            answer_request(&question, launch, &mut approved, global, gone)
+        }),
+        None => supervise(launch),
+        Some(by) => supervise_with_backend(launch, by.into()),
+    }
+}
+
+/// Commits the changes of the program. Returns the exit if it differs from that of the program.
+fn commit_changes(
+    stage: &StagingArea,
+    launch: &LaunchConfig,
+    global: GlobalArgs,
+) -> Option<ProgramExit> {
+    let words: Vec<String> = launch.argv.iter().map(|word| word.to_string_lossy().into()).collect();
+    staged_commit::review_and_commit(stage, &quote_words(&words), &launch.cwd, global)
 }
 
 /// Sets up a staging area for the program's changes.
@@ -94,10 +104,9 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
     let home = environment.home.as_ref();
     let registry = registry_directory(&environment)?;
     Ok(LaunchConfig {
-        private_directories: if args.read_only {
-            Vec::new()
-        } else {
-            private_directories(&profile, home, None)
+        private_directories: match args.read_only {
+            true => Vec::new(),
+            false => private_directories(&profile, home, None),
         },
         private_base: home.and_then(canonicalize_existing),
         layer_directory: project_directory(&profile, &cwd)
@@ -118,14 +127,18 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
         private_hosts: exact_hosts(&args.net),
         published_ports: published_ports(&args.publish)?,
         published_on_listen: BTreeSet::new(),
-        limits: ResourceLimits {
-            seconds: args.time,
-            memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
-            processes: args.processes,
-        },
+        limits: resource_limits(args),
         registry,
         cwd,
     })
+}
+
+fn resource_limits(args: &SandboxRunArgs) -> ResourceLimits {
+    ResourceLimits {
+        seconds: args.time,
+        memory: args.memory.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
+        processes: args.processes,
+    }
 }
 
 fn new_restrictions(
