@@ -25,6 +25,7 @@ mod setup;
 mod slowness;
 mod steps;
 mod suite;
+mod tool_lists;
 mod workspace;
 
 use std::{env, process::ExitCode};

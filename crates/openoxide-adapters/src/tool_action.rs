@@ -16,6 +16,8 @@ enum KnownTool {
     WebFetch,
     Socket,
     Subagent,
+    Monitor,
+    ScheduledPrompt,
 }
 
 /// The names of the known tools: those of OpenOxide and those of the agents.
@@ -33,6 +35,7 @@ const KNOWN_TOOLS: &[(&str, KnownTool)] = &[
     ("read_file", KnownTool::FileReader),
     ("view", KnownTool::FileReader),
     ("NotebookRead", KnownTool::FileReader),
+    ("view_image", KnownTool::FileReader),
     ("Edit", KnownTool::FileEditor),
     ("edit", KnownTool::FileEditor),
     ("MultiEdit", KnownTool::FileEditor),
@@ -63,6 +66,8 @@ const KNOWN_TOOLS: &[(&str, KnownTool)] = &[
     ("task", KnownTool::Subagent),
     ("Agent", KnownTool::Subagent),
     ("agent", KnownTool::Subagent),
+    ("Monitor", KnownTool::Monitor),
+    ("CronCreate", KnownTool::ScheduledPrompt),
 ];
 
 /// Returns the names of the tools whose input is understood. Any other tool is a generic one.
@@ -94,6 +99,23 @@ pub fn parse_action(tool: &str, input: &Value) -> Action {
             let agent = text_field(input, &["subagent_type", "agent"]);
             Action::Delegate { agent: agent.unwrap_or("general-purpose").to_owned() }
         }
+        KnownTool::Monitor if input.get("ws").is_some_and(|socket| !socket.is_null()) => {
+            opaque_input(tool, "names a WebSocket")
+        }
+        KnownTool::Monitor => command_action(input),
+        KnownTool::ScheduledPrompt => scheduled_prompt_action(input),
+    }
+}
+
+/// The file in which Claude Code keeps prompts that it enqueues later, also in other sessions.
+const SCHEDULED_PROMPTS: &str = ".claude/scheduled_tasks.json";
+
+/// Returns the action of a tool that enqueues a prompt later. Without `durable`, the session only
+/// remembers the prompt.
+fn scheduled_prompt_action(input: &Value) -> Action {
+    match input.get("durable") {
+        None | Some(Value::Null | Value::Bool(false)) => Action::CallTool,
+        Some(_) => Action::Edit { paths: vec![SCHEDULED_PROMPTS.to_owned()] },
     }
 }
 
@@ -315,6 +337,10 @@ mod tests {
                 json!({"subagent_type": "Explore"}),
                 Action::Delegate { agent: "Explore".into() },
             ),
+            ("Monitor", json!({"command": "ls"}), Action::Command { script: "ls".into() }),
+            ("CronCreate", json!({"cron": "* * * * *", "durable": false}), Action::CallTool),
+            ("CronCreate", json!({"durable": true}), edit(&[".claude/scheduled_tasks.json"])),
+            ("CronCreate", json!({"durable": "true"}), edit(&[".claude/scheduled_tasks.json"])),
             ("mcp__a__b", json!({}), Action::CallTool),
             ("Frobnicate", json!(7), Action::CallTool),
         ];
@@ -373,6 +399,8 @@ mod tests {
             ("Grep", json!({"path": 1})),
             ("Grep", json!({"path": ".", "dir_path": "/etc"})),
             ("WebFetch", json!("x")),
+            ("Monitor", json!({"ws": {"url": "wss://x.io"}})),
+            ("Monitor", json!({"command": "ls", "ws": {"url": "wss://x.io"}})),
             ("apply_patch", json!({"input": "x"})),
         ] {
             assert!(matches!(parse_action(tool, &input), Action::Opaque { .. }), "{tool} {input}");

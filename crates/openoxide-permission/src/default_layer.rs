@@ -9,6 +9,12 @@ use crate::{
     rule_syntax,
 };
 
+const ONLY_READS: &str = "it only reads";
+const OWN_PLAN: &str = "it records the agent's own plan";
+/// The subagents that Claude Code brings with it. A definition of the project or of the user can
+/// have hooks and servers of its own, so other subagents ask.
+const CALLS_ARE_CHECKED: &str = "each call of the subagent is checked";
+
 /// The built-in rules. The last matching rule decides, as in OpenCode, which is the source of the
 /// rules about `.env`.
 const RULES: &[(Effect, &str, &str)] = &[
@@ -17,17 +23,41 @@ const RULES: &[(Effect, &str, &str)] = &[
     (Effect::Allow, "Read(//**/*.env.example)", "it is an example without secrets"),
     (Effect::Allow, "Read(//**/*.env.sample)", "it is an example without secrets"),
     (Effect::Allow, "Read(//**/*.env.template)", "it is an example without secrets"),
-    // Tools that only read or only talk to the user: they access no file, host or process.
+    // The agents' own tools that access no file, host or process of the user. `corpus/tools` lists
+    // all tools of the agents.
     (Effect::Allow, "AskUserQuestion", "it asks the user"),
-    (Effect::Allow, "BashOutput", "it only reads"),
+    (Effect::Allow, "BashOutput", ONLY_READS),
+    (Effect::Allow, "CronCreate", "it resumes the agent later, whose calls are checked"),
+    (Effect::Allow, "CronDelete", "it removes one of the agent's own jobs"),
+    (Effect::Allow, "CronList", ONLY_READS),
     (Effect::Allow, "EnterPlanMode", "it changes nothing"),
     (Effect::Allow, "ExitPlanMode", "it asks the user"),
-    (Effect::Allow, "TaskOutput", "it only reads"),
-    (Effect::Allow, "TodoRead", "it only reads"),
-    (Effect::Allow, "TodoWrite", "it records the agent's own plan"),
-    (Effect::Allow, "todoread", "it only reads"),
-    (Effect::Allow, "todowrite", "it records the agent's own plan"),
-    (Effect::Allow, "update_plan", "it records the agent's own plan"),
+    (Effect::Allow, "ListAgents", ONLY_READS),
+    (Effect::Allow, "ListMcpResourcesTool", ONLY_READS),
+    (Effect::Allow, "ReportFindings", "it shows a result to the user"),
+    (Effect::Allow, "ScheduleWakeup", "it resumes the agent later, whose calls are checked"),
+    (Effect::Allow, "Task(Explore)", CALLS_ARE_CHECKED),
+    (Effect::Allow, "Task(Plan)", CALLS_ARE_CHECKED),
+    (Effect::Allow, "Task(claude)", CALLS_ARE_CHECKED),
+    (Effect::Allow, "Task(fork)", CALLS_ARE_CHECKED),
+    (Effect::Allow, "Task(general-purpose)", CALLS_ARE_CHECKED),
+    (Effect::Allow, "TaskCreate", OWN_PLAN),
+    (Effect::Allow, "TaskGet", ONLY_READS),
+    (Effect::Allow, "TaskList", ONLY_READS),
+    (Effect::Allow, "TaskOutput", ONLY_READS),
+    (Effect::Allow, "TaskStop", "it stops what the agent has started in the background"),
+    (Effect::Allow, "TaskUpdate", OWN_PLAN),
+    (Effect::Allow, "TodoRead", ONLY_READS),
+    (Effect::Allow, "TodoWrite", OWN_PLAN),
+    (Effect::Allow, "ToolSearch", "it loads descriptions of tools"),
+    (Effect::Allow, "create_goal", OWN_PLAN),
+    (Effect::Allow, "get_goal", ONLY_READS),
+    (Effect::Allow, "request_user_input", "it asks the user"),
+    (Effect::Allow, "todoread", ONLY_READS),
+    (Effect::Allow, "todowrite", OWN_PLAN),
+    (Effect::Allow, "tool_search", "it loads descriptions of tools"),
+    (Effect::Allow, "update_goal", OWN_PLAN),
+    (Effect::Allow, "update_plan", OWN_PLAN),
 ];
 
 /// Returns the text and the reason of each built-in rule. Caches use them to detect that another

@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn a_tool_is_hidden_when_every_call_of_it_is_denied() {
         type Row<'a> = (PermissionMode, CombiningAlgorithm, &'a [(Effect, &'a str)], &'a [&'a str]);
-        let rows: [Row<'_>; 12] = [
+        let rows: [Row<'_>; 13] = [
             (Normal, LastMatch, &[(Deny, "Bash")], &["Bash"]),
             (Normal, LastMatch, &[(Deny, "Bash"), (Allow, "Bash(ls *)")], &[]),
             (Normal, LastMatch, &[(Allow, "Bash(ls *)"), (Deny, "Bash")], &["Bash"]),
@@ -231,13 +231,15 @@ mod tests {
             (Normal, LastMatch, &[(Deny, "Edit"), (Allow, "Edit(*.md)")], &[]),
             (Normal, Strictest, &[(Deny, "mcp__a")], &["mcp__a__b"]),
             (Normal, Strictest, &[(Deny, "*")], &TOOLS),
+            // The built-in rules allow the subagents that an agent brings with it.
+            (DontAsk, Strictest, &[(Deny, "Task")], &["Edit", "WebFetch", "Task", "mcp__a__b"]),
             (Plan, Strictest, &[(Allow, "Edit")], &["Edit", "mcp__a__b"]),
-            (DontAsk, Strictest, &[], &["Edit", "WebFetch", "Task", "mcp__a__b"]),
+            (DontAsk, Strictest, &[], &["Edit", "WebFetch", "mcp__a__b"]),
             (
                 DontAsk,
                 Strictest,
                 &[(Allow, "WebFetch(domain:x.io)"), (Allow, "mcp__a__b")],
-                &["Edit", "Task"],
+                &["Edit"],
             ),
         ];
         for (mode, combining, rules, expected) in rows {

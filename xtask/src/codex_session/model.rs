@@ -2,7 +2,7 @@
 //! makes, one per request.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     io,
     net::TcpStream,
     sync::{Arc, Mutex, PoisonError},
@@ -18,24 +18,34 @@ const CALL: &str = "CALL ";
 /// The outputs that the model read, by the ids of its calls.
 type Outputs = Arc<Mutex<HashMap<String, String>>>;
 
+/// The names of the tools that the client offered.
+type Tools = Arc<Mutex<BTreeSet<String>>>;
+
 /// The running model; it stops when it is dropped.
 #[derive(Debug)]
 pub(super) struct Model {
     server: Server,
     outputs: Outputs,
+    tools: Tools,
 }
 
 impl Model {
     pub(super) fn start() -> io::Result<Self> {
-        let outputs = Outputs::default();
-        let shared = Arc::clone(&outputs);
+        let (outputs, tools) = (Outputs::default(), Tools::default());
+        let shared = (Arc::clone(&outputs), Arc::clone(&tools));
         let server = Server::start(move |request, stream| serve(request, stream, &shared))?;
-        Ok(Self { server, outputs })
+        Ok(Self { server, outputs, tools })
     }
 
     /// Returns the base URL for the client.
     pub(super) fn url(&self) -> String {
         format!("http://{}/v1", self.server.address())
+    }
+
+    /// Returns the names of the tools that the client offered so far. A tool without a name has
+    /// that of its type.
+    pub(super) fn offered_tools(&self) -> BTreeSet<String> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns and removes the outcome of the call `id`, if the model read one.
@@ -49,11 +59,18 @@ pub(super) fn line(id: &str, arguments: &Value) -> String {
     format!("{CALL}{}\n", json!({ "id": id, "arguments": arguments }))
 }
 
-fn serve(request: &Request, stream: &mut TcpStream, outputs: &Outputs) -> io::Result<()> {
+fn serve(
+    request: &Request,
+    stream: &mut TcpStream,
+    (outputs, tools): &(Outputs, Tools),
+) -> io::Result<()> {
     if request.method != "POST" || !request.path.ends_with("/responses") {
         return http::write_json(stream, &json!({ "models": [], "data": [], "object": "list" }));
     }
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    let offered = body.get("tools").and_then(Value::as_array).into_iter().flatten();
+    let names = offered.filter_map(|tool| tool.get("name").or_else(|| tool.get("type"))?.as_str());
+    tools.lock().unwrap_or_else(PoisonError::into_inner).extend(names.map(str::to_owned));
     let input = body.get("input").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let read = input.iter().filter_map(output);
     outputs.lock().unwrap_or_else(PoisonError::into_inner).extend(read);

@@ -15,6 +15,7 @@ use super::{
     model::{Model, line},
     stage::Stage,
 };
+use crate::tool_lists;
 
 const POLICY: &str =
     "[permissions]\nallow = [\"Bash(touch *)\"]\ndeny = [\"Bash(touch denied*)\"]\n";
@@ -120,6 +121,9 @@ pub(super) fn holds(ours: &Path, theirs: &Path, model: &Model) -> Result<(), Str
             return Err(format!("`{script}`: {expected:?} is not in {told:?}"));
         }
     }
+    let tools = model.offered_tools();
+    tool_lists::check_codex(tools.iter().map(String::as_str))?;
+    println!("{} tools of Codex are in the recorded list", tools.len());
     println!("{} calls were answered by the hook that `init` put in", CALLS.len());
     Ok(())
 }

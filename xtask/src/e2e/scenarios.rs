@@ -3,6 +3,7 @@
 mod broken_policy;
 mod calls;
 mod dead_hook;
+mod own_tools;
 mod sandboxed;
 
 use serde_json::{Value, json};
@@ -53,7 +54,9 @@ use scenarios;
 
 /// Returns all scenarios in their order.
 pub(crate) fn all() -> impl Iterator<Item = &'static Scenario> {
-    [calls::ALL, sandboxed::ALL, broken_policy::ALL, dead_hook::ALL].into_iter().flatten()
+    [calls::ALL, own_tools::ALL, sandboxed::ALL, broken_policy::ALL, dead_hook::ALL]
+        .into_iter()
+        .flatten()
 }
 
 /// Returns a call that runs `command` in a shell.

@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::mock_model::{MockModel, ToolResult};
@@ -25,6 +26,15 @@ impl Session {
     /// Returns the outcome of call number `step` that the model read.
     pub(crate) fn outcome(&self, step: usize) -> Option<ToolResult> {
         self.model.tool_result(step)
+    }
+
+    /// Returns the names of the tools that the client reports at its start.
+    pub(crate) fn tools(&self) -> Result<Vec<String>, String> {
+        let output = fs::read_to_string(self.folder.path().join("stdout")).unwrap_or_default();
+        let events = output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let tools = events.filter_map(|event| event.get("tools")?.as_array().cloned()).next();
+        let names = tools.ok_or_else(|| self.fault("the client does not report its tools"))?;
+        Ok(names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
     }
 
     /// Checks that the project has the file `name`.

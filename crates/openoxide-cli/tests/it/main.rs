@@ -1,6 +1,7 @@
 //! The program from outside, and the house that it is built in.
 
 #[cfg(test)]
+mod agent_tools;
 mod audit;
 #[cfg(test)]
 mod batch;

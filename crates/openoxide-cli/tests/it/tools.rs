@@ -28,7 +28,7 @@ fn the_mode_applies_and_the_reason_is_shown() {
     let rows: Vec<Value> =
         stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let hidden: Vec<_> = rows.iter().map(|row| row["hidden"].as_bool().unwrap()).collect();
-    assert_eq!(hidden, [true, false, true, false, true, true, false]);
+    assert_eq!(hidden, [true, false, true, false, false, true, false]);
     assert_eq!(rows[0]["rule"]["text"], "deny Bash");
     assert_eq!(rows[0]["rule"]["line"], 3);
     assert_eq!(rows[2]["reason"], "mode `dont_ask` denies every call of it");

@@ -38,7 +38,8 @@ fn can_confine(engine: &Engine, client: HookClient, call: &AgentHookCall) -> boo
 /// Returns the script of a call that the sandbox can run.
 fn find_script(call: &AgentHookCall) -> Option<String> {
     let leaves_sandbox = call.input.get("dangerouslyDisableSandbox");
-    if leaves_sandbox.is_some_and(|value| *value != Value::Bool(false)) {
+    // A monitor runs in a shell of its own, whose input was not tried with another command.
+    if call.tool == "Monitor" || leaves_sandbox.is_some_and(|value| *value != Value::Bool(false)) {
         return None;
     }
     match tool_action::parse_action(&call.tool, &call.input) {
