@@ -9,7 +9,7 @@ mod path;
 mod rule_outcome;
 
 use openoxide_protocol::{
-    Access, AccessDecision, AccessRoute, Decision, Effect, Obligation, OperationFacts,
+    Access, AccessDecision, AccessRoute, Decision, Effect, Finding, Obligation, OperationFacts,
     SandboxAutoAllow, SocketAccess,
 };
 
@@ -81,7 +81,8 @@ fn evaluate_once(
         .enumerate()
         .map(|(index, (access, outcome))| {
             let following = facts.accesses.get(index + 1..).unwrap_or_default();
-            to_access_decision(policy, access, outcome, following)
+            let part = to_access_decision(policy, access, outcome, following);
+            explain_opaque(part, &facts.findings)
         })
         .collect();
     let strictest = find_deciding_part(&parts, &outcomes);
@@ -101,6 +102,22 @@ fn evaluate_once(
     };
     apply_policy_error(escalate_findings(decision, context.mode), context)
 }
+
+/// Adds to the reason of an access that was not understood what its finding says about it.
+fn explain_opaque(part: AccessDecision, findings: &[Finding]) -> AccessDecision {
+    let Access::Opaque { span, .. } = &part.access else { return part };
+    let is_effect = |finding: &&Finding| finding.code == HIDDEN_EFFECT && finding.span == *span;
+    match findings.iter().find(is_effect) {
+        Some(finding) => {
+            let reason = format!("{}: {}", part.reason, finding.message);
+            AccessDecision { reason, ..part }
+        }
+        None => part,
+    }
+}
+
+/// The code of the finding that a command has an effect that its words do not show.
+const HIDDEN_EFFECT: &str = "OX106";
 
 fn collect_obligations(policy: &PolicyStack, outcomes: &[AccessOutcome]) -> Vec<Obligation> {
     let human = outcomes.iter().any(requires_human).then_some(Obligation::Human);

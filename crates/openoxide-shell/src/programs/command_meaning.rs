@@ -1,5 +1,7 @@
 //! The meaning of a command as far as it can be determined from its words.
 
+use std::borrow::Cow;
+
 use openoxide_protocol::{CommandClass, CommandWords, FileSearch, SqliteDatabase, VersionControl};
 
 use super::{ArgumentWord, Argv, WordSource, table_entries::TableTexts};
@@ -61,7 +63,7 @@ pub(crate) enum CommandEffect {
     /// Runs this script in a shell.
     Script(String),
     /// Has an unknown effect, for this reason.
-    Unknown(&'static str),
+    Unknown(Cow<'static, str>),
     /// Contains a word that could be an option that is not harmless.
     MayBeOption(PossibleOption),
 }
@@ -355,8 +357,8 @@ impl CommandMeaning {
     }
 
     /// Records an unknown effect and its reason.
-    pub(crate) fn add_unknown_effect(&mut self, why: &'static str) {
-        self.effects.push(CommandEffect::Unknown(why));
+    pub(crate) fn add_unknown_effect(&mut self, why: impl Into<Cow<'static, str>>) {
+        self.effects.push(CommandEffect::Unknown(why.into()));
     }
 
     pub(super) fn set_working_directory(&mut self, to: Option<ArgumentWord<'_>>) {

@@ -36,13 +36,23 @@ pub(in super::super) fn add_git_setting(
     if name != "c" {
         return;
     }
-    let plain = matches!(value, Some(ArgumentWord::Known(text)) if {
-        let (name, value) = text.split_once('=').unwrap_or((text, "true"));
-        is_plain_setting(name, value)
-    });
-    if !plain {
+    let setting = match value {
+        Some(ArgumentWord::Known(text)) => Some(text.split_once('=').unwrap_or((text, "true"))),
+        _ => None,
+    };
+    if !setting.is_some_and(|(name, value)| is_plain_setting(name, value)) {
         meaning.lower_class(CommandClass::Unknown);
-        meaning.add_unknown_effect(SETTING_RUNS_PROGRAM);
+        add_risky_setting(meaning, setting.map(|(name, _)| name));
+    }
+}
+
+/// Adds the effect of a setting that is not known to be harmless.
+fn add_risky_setting(meaning: &mut CommandMeaning, name: Option<&str>) {
+    match name {
+        Some(name) => meaning.add_unknown_effect(format!(
+            "the setting `{name}` is not known to be harmless: it can make git run a program"
+        )),
+        None => meaning.add_unknown_effect(SETTING_RUNS_PROGRAM),
     }
 }
 
@@ -200,9 +210,10 @@ fn setting_names(
         ) => {}
         (GitConfigVerb::Set, [ArgumentWord::Known(name), ArgumentWord::Known(value), ..])
             if is_settable(name, value) => {}
-        (GitConfigVerb::Set | GitConfigVerb::Other, _) => {
-            meaning.add_unknown_effect(SETTING_RUNS_PROGRAM);
+        (GitConfigVerb::Set, [ArgumentWord::Known(name), ..]) => {
+            add_risky_setting(meaning, Some(name));
         }
+        (GitConfigVerb::Set | GitConfigVerb::Other, _) => add_risky_setting(meaning, None),
     }
     meaning.lower_class(CommandClass::Unknown);
 }
