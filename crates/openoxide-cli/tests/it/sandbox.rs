@@ -18,6 +18,7 @@ mod limits;
 mod live;
 mod localhost;
 mod nested;
+mod new_directories;
 mod ports;
 mod private_caches;
 mod proc_files;

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::ErrorKind,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
@@ -31,16 +32,19 @@ pub(crate) fn quarantine_new_files(
 ) -> Vec<PostRunFinding> {
     let opened = TemporaryPermissions::default();
     let armed = steering_scan::find_new_steering_files(guarded, profile, &opened);
-    let hooks = armed.hooks.iter();
-    let hooks =
-        hooks.filter_map(|path| repository_hook_finding(path, quarantine_or_lock(path).as_deref()));
+    let hooks = armed.hooks.iter().filter_map(|path| match quarantine_or_lock(path) {
+        QuarantineResult::Gone => None,
+        QuarantineResult::Held(held) => repository_hook_finding(path, Some(&held)),
+        QuarantineResult::Failed => repository_hook_finding(path, None),
+    });
     let hooks = hooks.collect();
     let steering = armed.steering_files.iter().filter_map(|path| {
-        let held = quarantine_or_lock(path);
-        Some(PostRunFinding::SteeringFile {
-            path: to_display_path(path)?,
-            quarantined: held.as_deref().and_then(to_display_path),
-        })
+        let quarantined = match quarantine_or_lock(path) {
+            QuarantineResult::Gone => return None,
+            QuarantineResult::Held(held) => to_display_path(&held),
+            QuarantineResult::Failed => None,
+        };
+        Some(PostRunFinding::SteeringFile { path: to_display_path(path)?, quarantined })
     });
     let steering = steering.collect();
     let unsearched =
@@ -49,13 +53,26 @@ pub(crate) fn quarantine_new_files(
     [hooks, steering, unsearched].into_iter().flat_map(limit_findings).collect()
 }
 
+/// The result of putting a file into quarantine.
+enum QuarantineResult {
+    /// The file has this name now.
+    Held(PathBuf),
+    /// The file has its old name.
+    Failed,
+    /// There is no such file any more: a directory above it is in quarantine.
+    Gone,
+}
+
 /// Quarantines a file. A file that cannot be renamed loses its permissions.
-fn quarantine_or_lock(path: &Path) -> Option<PathBuf> {
-    let held = quarantine_path(path).ok();
-    if held.is_none() {
-        quarantine::remove_permissions(path);
+fn quarantine_or_lock(path: &Path) -> QuarantineResult {
+    match quarantine_path(path) {
+        Ok(held) => QuarantineResult::Held(held),
+        Err(error) if error.kind() == ErrorKind::NotFound => QuarantineResult::Gone,
+        Err(_) => {
+            quarantine::remove_permissions(path);
+            QuarantineResult::Failed
+        }
     }
-    held
 }
 
 /// Returns a finding about a file that `git` would run, if the path can be displayed.
