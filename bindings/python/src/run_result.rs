@@ -128,6 +128,11 @@ fn describe_finding(finding: &PostRunFinding) -> String {
             display_path(path),
             escape_text(reason, LineMode::SingleLine)
         ),
+        PostRunFinding::UnstagedChange { path, reason } => format!(
+            "the change of `{}` was discarded, because it cannot be staged: {}",
+            display_path(path),
+            escape_text(reason, LineMode::SingleLine)
+        ),
         PostRunFinding::UnsearchedDirectory { path } => {
             format!("`{}` could not be searched for files that run programs", display_path(path))
         }

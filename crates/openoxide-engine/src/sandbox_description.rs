@@ -138,6 +138,11 @@ pub fn describe_finding(found: &PostRunFinding) -> String {
             display_path(path),
             escape_text(reason, LineMode::SingleLine)
         ),
+        PostRunFinding::UnstagedChange { path, reason } => format!(
+            "the change of `{}` was discarded, because it cannot be staged: {}",
+            display_path(path),
+            escape_text(reason, LineMode::SingleLine)
+        ),
         PostRunFinding::TooManyQuestions { count, per_minute } => format!(
             "{count} requests were refused without a question, because at most {per_minute} questions are asked in a minute; rules (`Edit(…)`, `WebFetch(…)`) answer without a question"
         ),
@@ -160,8 +165,13 @@ fn describe_settings(
     conflicts: &[String],
 ) -> String {
     let (path, held) = (display_path(path), display_path(held));
-    let risky = (!names.is_empty())
-        .then(|| format!("{} can make git run programs", display_settings(names)));
+    let known = if names.len() == 1 { "is" } else { "are" };
+    let risky = (!names.is_empty()).then(|| {
+        format!(
+            "{} {known} not known to be harmless and can make git run programs",
+            display_settings(names)
+        )
+    });
     let conflicting = (!conflicts.is_empty())
         .then(|| format!("{}: changed by another program, too", display_settings(conflicts)));
     let why: Vec<_> = risky.into_iter().chain(conflicting).collect();

@@ -9,9 +9,9 @@ mod new_files;
 mod quarantine;
 mod steering_scan;
 
-pub(crate) use config_update::apply_private_configs;
 pub use config_update::restore_git_settings;
-pub(crate) use hook_update::hold_private_hooks;
+pub(crate) use config_update::{apply_private_configs, apply_settings, changed_configs};
+pub(crate) use hook_update::{changed_hooks, hold_hook, hold_private_hooks};
 pub(crate) use new_files::{limit_findings, quarantine_new_files, repository_hook_finding};
 pub(crate) use quarantine::quarantine_path;
 pub use quarantine::restore_quarantined_file;

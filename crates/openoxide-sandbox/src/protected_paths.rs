@@ -59,7 +59,7 @@ pub(crate) use placeholder_registry::{
     PlaceholderRegistry, create_placeholder, is_placeholder_stat, lock_directory,
 };
 #[cfg(target_os = "linux")]
-pub(crate) use private_hooks::{HookTree, PrivateHooks};
+pub(crate) use private_hooks::{HookEntry, HookTree, MAX_HOOK_BYTES, PrivateHooks};
 pub(crate) use program_sources::ProgramSource;
 pub(crate) use quarantine_suffix::QUARANTINE_SUFFIX;
 pub(crate) use regular_file::open_regular;

@@ -199,6 +199,13 @@ pub enum PostRunFinding {
         /// The reason.
         reason: String,
     },
+    /// A change of the configuration or the hooks of a repository that could not be staged.
+    UnstagedChange {
+        /// The file.
+        path: AbsPath,
+        /// The reason.
+        reason: String,
+    },
     /// A directory that could not be searched completely.
     UnsearchedDirectory {
         /// The directory.

@@ -40,13 +40,29 @@ pub(crate) fn apply_private_configs(
     configs: &[PrivateConfig],
 ) -> Vec<PostRunFinding> {
     let mut found: Vec<_> = configs.iter().filter_map(hold_changed_config).collect();
-    let applied = configs.iter().enumerate().filter_map(|(number, config)| {
-        // A program that removes its copy or replaces it with something else changes nothing.
-        let new = read_copy(copies, number, &config.path)?;
-        if new == config.text { None } else { apply_or_hold(config, &new) }
-    });
-    found.extend(applied);
+    let changed = changed_configs(copies, configs).into_iter();
+    found.extend(changed.filter_map(|one| apply_settings(one.config, &one.text).ok().flatten()));
     found
+}
+
+/// A configuration file whose copy a program has changed.
+pub(crate) struct ChangedConfig<'a> {
+    pub(crate) config: &'a PrivateConfig,
+    /// The content of the copy.
+    pub(crate) text: Vec<u8>,
+}
+
+/// Returns the files whose copies, which are in a directory, were changed.
+pub(crate) fn changed_configs<'a>(
+    copies: &OwnedFd,
+    configs: &'a [PrivateConfig],
+) -> Vec<ChangedConfig<'a>> {
+    let changed = configs.iter().enumerate().filter_map(|(number, config)| {
+        // A program that removes its copy or replaces it with something else changes nothing.
+        let text = read_copy(copies, number, &config.path)?;
+        (text != config.text).then_some(ChangedConfig { config, text })
+    });
+    changed.collect()
 }
 
 /// Restores the host's file if it was changed during the run in a way that can make `git` run
@@ -90,9 +106,16 @@ fn read_copy(copies: &OwnedFd, number: usize, path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Applies the harmless changes to the host's file. If there are others, writes the new content next
-/// to it, so that a person can decide.
-fn apply_or_hold(config: &PrivateConfig, new: &[u8]) -> Option<PostRunFinding> {
-    let risky = find_risky_changes(&config.text, new, config.path.parent()?);
+/// to it, so that a person can decide, and returns a finding.
+///
+/// # Errors
+/// Returns an error if a change was neither applied nor written next to the file.
+pub(crate) fn apply_settings(
+    config: &PrivateConfig,
+    new: &[u8],
+) -> io::Result<Option<PostRunFinding>> {
+    let directory = config.path.parent().unwrap_or(Path::new("/"));
+    let risky = find_risky_changes(&config.text, new, directory);
     let is_harmless = risky.as_ref().is_some_and(BTreeSet::is_empty);
     let update = update_config(config, new, is_harmless).unwrap_or_else(|_| ConfigUpdate {
         all: new.to_vec(),
@@ -100,15 +123,17 @@ fn apply_or_hold(config: &PrivateConfig, new: &[u8]) -> Option<PostRunFinding> {
         is_complete: false,
     });
     if update.is_complete {
-        return None;
+        return Ok(None);
     }
-    let held = hold_config(config, &update.all).ok()?;
-    Some(PostRunFinding::GitSettings {
-        path: to_display_path(&config.path)?,
-        held: to_display_path(&held)?,
+    let held = hold_config(config, &update.all)?;
+    let paths = to_display_path(&config.path).zip(to_display_path(&held));
+    let (path, held) = paths.ok_or(io::ErrorKind::InvalidFilename)?;
+    Ok(Some(PostRunFinding::GitSettings {
+        path,
+        held,
         names: risky.unwrap_or_default().into_iter().collect(),
         conflicts: update.conflicts.into_iter().collect(),
-    })
+    }))
 }
 
 /// The result of an update of the host's file.

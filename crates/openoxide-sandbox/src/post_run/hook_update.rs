@@ -22,12 +22,28 @@ use crate::{
 /// quarantine. Returns the findings about them.
 #[must_use]
 pub(crate) fn hold_private_hooks(copies: &OwnedFd, hooks: &[PrivateHooks]) -> Vec<PostRunFinding> {
-    let held = hooks.iter().enumerate().flat_map(|(number, before)| {
+    let changed = changed_hooks(copies, hooks).into_iter();
+    changed.filter_map(|changed| hold_hook(&changed.path, &changed.tree).ok()).collect()
+}
+
+/// A new or changed entry of a directory with hooks.
+pub(crate) struct ChangedHook {
+    /// The path on the host.
+    pub(crate) path: PathBuf,
+    /// The entry, and what is below it.
+    pub(crate) tree: HookTree,
+}
+
+/// Returns the outermost new and changed entries of these directories, whose copies are in a
+/// directory.
+pub(crate) fn changed_hooks(copies: &OwnedFd, hooks: &[PrivateHooks]) -> Vec<ChangedHook> {
+    let changed = hooks.iter().enumerate().flat_map(|(number, before)| {
         let after = read_copy(copies, number).unwrap_or_default();
-        let changed = before.tree.changed_paths(&after);
-        changed.into_iter().filter_map(move |path| hold(before, &after, &path))
+        let paths = before.tree.changed_paths(&after).into_iter();
+        paths
+            .map(move |path| ChangedHook { path: before.path.join(&path), tree: after.part(&path) })
     });
-    held.collect()
+    changed.collect()
 }
 
 fn read_copy(copies: &OwnedFd, number: usize) -> Option<HookTree> {
@@ -38,11 +54,14 @@ fn read_copy(copies: &OwnedFd, number: usize) -> Option<HookTree> {
 }
 
 /// Stores one new or changed entry next to its place on the host.
-fn hold(before: &PrivateHooks, after: &HookTree, path: &Path) -> Option<PostRunFinding> {
-    let place = before.path.join(path);
-    let held = write_to_quarantine(&place, &after.part(path)).ok()?;
-    let (path, held) = (to_display_path(&place)?, to_display_path(&held)?);
-    Some(match place.symlink_metadata() {
+///
+/// # Errors
+/// Returns an error if it cannot be written.
+pub(crate) fn hold_hook(place: &Path, tree: &HookTree) -> io::Result<PostRunFinding> {
+    let held = write_to_quarantine(place, tree)?;
+    let paths = to_display_path(place).zip(to_display_path(&held));
+    let (path, held) = paths.ok_or(io::ErrorKind::InvalidFilename)?;
+    Ok(match place.symlink_metadata() {
         Ok(_) => PostRunFinding::ChangedHook { path, held },
         Err(_) => PostRunFinding::RepositoryHook { path, quarantined: Some(held) },
     })

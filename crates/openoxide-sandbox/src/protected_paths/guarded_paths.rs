@@ -74,6 +74,19 @@ impl ProtectedPaths {
         found.is_some_and(|found| self.unsearched_findings.contains(&found))
     }
 
+    /// Returns the guard of a path of which a program changes a private copy: a configuration file,
+    /// or the directory with hooks that contains the path.
+    pub(crate) fn private_guard(&self, path: &Path) -> Option<(&Path, GuardKind)> {
+        let (guarded, kind) =
+            path.ancestors().find_map(|above| self.guards.get_key_value(above))?;
+        let is_private = match kind {
+            GuardKind::PrivateConfig => guarded == path,
+            GuardKind::PrivateHooks => true,
+            GuardKind::Present | GuardKind::Link | GuardKind::Missing(_) => false,
+        };
+        is_private.then_some((guarded.as_path(), *kind))
+    }
+
     /// Returns whether this path, or a directory above it, is guarded.
     #[must_use]
     pub(crate) fn contains(&self, path: &Path) -> bool {

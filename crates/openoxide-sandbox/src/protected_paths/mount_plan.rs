@@ -32,26 +32,32 @@ pub(crate) struct MountPlan {
 impl ProtectedPaths {
     /// Returns the mount plan without these paths, which do not exist and cannot be created.
     pub(crate) fn mount_plan_without(&self, missing: &[PathBuf]) -> MountPlan {
-        let private = self.guards.iter().filter(|(_, guard)| **guard == GuardKind::PrivateConfig);
+        let mut plan = self.private_mount_plan();
+        plan.guards.retain(|path| !missing.contains(path));
+        plan.placeholder_directories = self.placeholder_directories(missing);
+        plan
+    }
+
+    /// Returns the mount plan with all paths and without placeholders.
+    fn private_mount_plan(&self) -> MountPlan {
+        let paths = |kind: GuardKind| {
+            let guards = self.guards.iter().filter(move |(_, guard)| **guard == kind);
+            guards.map(|(path, _)| path)
+        };
         // What cannot be copied is mounted read-only.
         let private_configs: Vec<_> =
-            private.filter_map(|(path, _)| PrivateConfig::read(path)).collect();
-        let hooks = self.guards.iter().filter(|(_, guard)| **guard == GuardKind::PrivateHooks);
-        let private_hooks: Vec<_> = hooks
-            .take(MAX_PRIVATE_HOOKS)
-            .filter_map(|(path, _)| PrivateHooks::read(path))
-            .collect();
-        let is_private = |path: &PathBuf| {
-            private_configs.iter().any(|one| one.path == *path)
-                || private_hooks.iter().any(|one| one.path == *path)
+            paths(GuardKind::PrivateConfig).filter_map(|path| PrivateConfig::read(path)).collect();
+        let hooks = paths(GuardKind::PrivateHooks).take(MAX_PRIVATE_HOOKS);
+        let private_hooks: Vec<_> = hooks.filter_map(|path| PrivateHooks::read(path)).collect();
+        let is_private = |path: &&PathBuf| {
+            private_configs.iter().any(|one| one.path == **path)
+                || private_hooks.iter().any(|one| one.path == **path)
         };
-        let guards = self.guards.keys();
-        let guards = guards.filter(|path| !missing.contains(path) && !is_private(path));
         MountPlan {
             pins: self.pins.iter().cloned().collect(),
-            guards: guards.cloned().collect(),
+            guards: self.guards.keys().filter(|path| !is_private(path)).cloned().collect(),
             placeholders: Vec::new(),
-            placeholder_directories: self.placeholder_directories(missing),
+            placeholder_directories: Vec::new(),
             private_configs,
             private_hooks,
         }
@@ -66,14 +72,10 @@ impl ProtectedPaths {
             | GuardKind::PrivateConfig
             | GuardKind::PrivateHooks => None,
         };
-        let placeholders = self.guards.iter().filter_map(missing).collect();
         MountPlan {
-            pins: self.pins.iter().cloned().collect(),
-            guards: self.guards.keys().cloned().collect(),
-            placeholders,
+            placeholders: self.guards.iter().filter_map(missing).collect(),
             placeholder_directories: self.placeholder_directories(&[]),
-            private_configs: Vec::new(),
-            private_hooks: Vec::new(),
+            ..self.private_mount_plan()
         }
     }
 

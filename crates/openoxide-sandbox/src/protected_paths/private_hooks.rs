@@ -21,7 +21,7 @@ use crate::protected_paths::quarantine_suffix::QUARANTINE_SUFFIX;
 
 /// The maximum number of entries of a tree, and the maximum size of its files together.
 const MAX_ENTRIES: usize = 512;
-const MAX_BYTES: u64 = 4 << 20;
+pub(crate) const MAX_HOOK_BYTES: u64 = 4 << 20;
 
 /// An entry of a directory with hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl HookTree {
     /// Reads a directory. A program may have put anything into it.
     pub(crate) fn read(directory: OwnedFd) -> Self {
         let mut tree = Self { entries: BTreeMap::new(), is_complete: true };
-        let (mut open, mut left) = (vec![(PathBuf::new(), directory)], MAX_BYTES);
+        let (mut open, mut left) = (vec![(PathBuf::new(), directory)], MAX_HOOK_BYTES);
         while let Some((path, directory)) = open.pop() {
             let Ok(names) = Dir::read_from(&directory) else {
                 tree.is_complete = false;
@@ -90,9 +90,14 @@ impl HookTree {
         tree
     }
 
+    /// Returns a tree that is one entry, with the empty path.
+    pub(crate) fn from_entry(entry: HookEntry) -> Self {
+        Self { entries: BTreeMap::from([(PathBuf::new(), entry)]), is_complete: true }
+    }
+
     /// Reads an entry of a directory, with what is below it. Returns `None` if that is not possible.
     pub(crate) fn read_at(directory: &OwnedFd, name: &OsStr) -> Option<Self> {
-        let entry = HookEntry::read(directory, name, &mut MAX_BYTES.clone())?;
+        let entry = HookEntry::read(directory, name, &mut MAX_HOOK_BYTES.clone())?;
         let mut tree = match &entry {
             HookEntry::Directory => Self::read(open_directory(directory, name)?),
             _ => Self { entries: BTreeMap::new(), is_complete: true },

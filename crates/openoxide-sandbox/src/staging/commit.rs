@@ -1,9 +1,9 @@
 //! Committing the changes that a person has approved.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::{self, ErrorKind},
-    path::Path,
+    path::{Path, PathBuf},
     process,
 };
 
@@ -11,13 +11,14 @@ use openoxide_protocol::AbsPath;
 
 use crate::{
     post_run::quarantine_new_files,
-    protected_paths::{ProtectedPaths, TemporaryPermissions},
+    protected_paths::{GuardKind, ProtectedPaths, TemporaryPermissions},
     staging::{
         change_source::ChangeSource,
         checkpoint_writer::{CheckpointWriter, CheckpointedCommit, NewCheckpoint},
         commit_entry::CommitTarget,
         commit_result::CommitResult,
         entry_state::EntryState,
+        private_commit::{commit_config, commit_hooks},
         staged_change::{SkippedChange, StagedChange, StagedChanges},
         staging_area::StagingArea,
     },
@@ -125,6 +126,12 @@ impl StageCommitter<'_> {
                 .and_then(|spot| does(&spot))
         };
         let closed = |error: &io::Error| error.kind() == ErrorKind::PermissionDenied;
+        match self.private_guard(change) {
+            Some((_, GuardKind::PrivateConfig)) => return self.apply_settings(change),
+            // All changes of hooks are handled together at the end.
+            Some(_) => return,
+            None => {}
+        }
         if let Err(error) = self.record_change(change) {
             return self.skip_change(change, &error);
         }
@@ -139,9 +146,14 @@ impl StageCommitter<'_> {
         };
         if let Err(error) = done {
             self.skip_change(change, &error);
-            if let Some(Err(error)) = self.checkpoint.as_deref_mut().map(CheckpointWriter::cancel) {
-                self.skip_change(change, &error);
-            }
+            self.cancel_record(change);
+        }
+    }
+
+    /// Records that a change was not made.
+    fn cancel_record(&mut self, change: &StagedChange) {
+        if let Some(Err(error)) = self.checkpoint.as_deref_mut().map(CheckpointWriter::cancel) {
+            self.skip_change(change, &error);
         }
     }
 
@@ -161,6 +173,45 @@ impl StageCommitter<'_> {
             added => added,
         };
         added.map_err(reason)
+    }
+
+    fn private_guard(&self, change: &StagedChange) -> Option<(&Path, GuardKind)> {
+        let guard = self.protected_paths.private_guard(change.host_path());
+        guard.filter(|_| self.source.profile().may_write(&change.path))
+    }
+
+    /// Applies the harmless changes of a configuration file of `git`.
+    fn apply_settings(&mut self, change: &StagedChange) {
+        if let Err(error) = self.record_change(change) {
+            return self.skip_change(change, &error);
+        }
+        let source = self.source;
+        match commit_config(source, change) {
+            Ok(None) => {}
+            Ok(Some(held)) => self.result.findings.push(held),
+            Err(error) => {
+                self.skip_change(change, &error);
+                self.cancel_record(change);
+            }
+        }
+    }
+
+    /// Quarantines new and changed hooks.
+    fn hold_hooks(&mut self, changes: &StagedChanges) {
+        let mut hooks: BTreeMap<PathBuf, Vec<&StagedChange>> = BTreeMap::new();
+        for change in &changes.changes {
+            if let Some((directory, GuardKind::PrivateHooks)) = self.private_guard(change) {
+                hooks.entry(directory.to_owned()).or_default().push(change);
+            }
+        }
+        for (directory, changes) in hooks {
+            match commit_hooks(self.source, &directory, &changes) {
+                Ok(held) => self.result.findings.extend(held),
+                Err(error) => {
+                    changes.into_iter().for_each(|change| self.skip_change(change, &error));
+                }
+            }
+        }
     }
 
     fn is_protected(&self, change: &StagedChange) -> bool {
@@ -183,12 +234,15 @@ impl StageCommitter<'_> {
                 continue;
             };
             if !left.contains(change.path.as_str())
+                && self.private_guard(change).is_none()
                 && let Err(error) = self.set_directory_metadata(change, after)
             {
                 self.skip_change(change, &error);
             }
         }
-        self.result.findings = quarantine_new_files(self.protected_paths, self.source.profile());
+        self.hold_hooks(changes);
+        let found = quarantine_new_files(self.protected_paths, self.source.profile());
+        self.result.findings.extend(found);
         self.result
     }
 
@@ -200,7 +254,7 @@ impl StageCommitter<'_> {
 }
 
 impl StagedChange {
-    fn host_path(&self) -> &Path {
+    pub(super) fn host_path(&self) -> &Path {
         Path::new(self.path.as_str())
     }
 }

@@ -195,7 +195,8 @@ impl<'a> CommitTarget<'a> {
         }
     }
 
-    fn check_unchanged(&self, before: &EntryState) -> io::Result<()> {
+    /// Returns an error if the current entry is not the one that was shown.
+    pub(super) fn check_unchanged(&self, before: &EntryState) -> io::Result<()> {
         let same = before.is_unchanged(&EntryStamp::read(self.directory.as_fd(), self.name)?);
         same.then_some(()).ok_or_else(changed_error)
     }

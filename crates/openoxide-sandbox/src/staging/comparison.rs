@@ -124,7 +124,7 @@ impl StageComparison<'_> {
         let Some(path) = self.host_path(place) else {
             return self.skip_entry(place, NOT_UTF8_REASON);
         };
-        if self.is_protected(&path) {
+        if self.is_protected(&path) && !self.has_private_copy(&path) {
             let ours = is_placeholder_stat(&staged);
             return if ours { Ok(()) } else { self.skip_entry(place, PROTECTED_REASON) };
         }
@@ -292,6 +292,12 @@ impl StageComparison<'_> {
 
     fn is_protected(&self, path: &AbsPath) -> bool {
         self.protected_paths.contains(Path::new(path.as_str())) || !self.profile.may_write(path)
+    }
+
+    /// Returns whether the supervisor has staged the changes of a private copy of this path.
+    fn has_private_copy(&self, path: &AbsPath) -> bool {
+        self.profile.may_write(path)
+            && self.protected_paths.private_guard(Path::new(path.as_str())).is_some()
     }
 
     fn add_change(

@@ -4,10 +4,17 @@
 
 use std::{ffi::OsStr, path::Path};
 
-use crate::staging::{
-    entry_state::{EntryKind, EntryState},
-    staged_change::{StagedChange, StagedChanges},
+use crate::{
+    protected_paths::find_risky_changes,
+    staging::{
+        change_contents::ChangeContents,
+        entry_state::{EntryKind, EntryState},
+        staged_change::{StagedChange, StagedChanges},
+    },
 };
+
+/// The maximum size of a configuration file.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// Directories of data, in a git directory.
 const DATA_DIRECTORIES: &[&str] = &["logs", "objects", "refs"];
@@ -37,9 +44,16 @@ const DATA_FILES: &[&str] = &[
 ];
 
 impl StagedChanges {
-    /// Returns the changes of data of a repository.
-    pub fn repository_data(&self) -> impl Iterator<Item = &StagedChange> {
-        self.changes.iter().filter(|change| change.is_repository_data())
+    /// Returns the changes of data of a repository, and those of settings that make `git` run
+    /// nothing.
+    pub fn repository_data<'a>(
+        &'a self,
+        contents: &'a dyn ChangeContents,
+    ) -> impl Iterator<Item = &'a StagedChange> {
+        let is_harmless = |change: &StagedChange| {
+            change.is_repository_data() || change.is_harmless_config(contents)
+        };
+        self.changes.iter().filter(move |change| is_harmless(change))
     }
 }
 
@@ -53,6 +67,28 @@ impl StagedChange {
         is_plain(&self.before)
             && is_plain(&self.after)
             && path_in_git_directory(&self.relative_path).is_some_and(is_data)
+    }
+}
+
+impl StagedChange {
+    /// Returns whether this changes only settings of an existing repository that make `git` run
+    /// nothing.
+    fn is_harmless_config(&self, contents: &dyn ChangeContents) -> bool {
+        let Some(directory) = self.host_path().parent() else { return false };
+        let is_file = |state: &Option<EntryState>| state.as_ref().is_some_and(EntryState::is_file);
+        let is_config = directory.file_name() == Some(OsStr::new(".git"))
+            && self.host_path().file_name() == Some(OsStr::new("config"));
+        if !is_config || !is_file(&self.before) || !is_file(&self.after) {
+            return false;
+        }
+        let before = contents.read_before(self, MAX_CONFIG_BYTES);
+        let after = contents.read_after(self, MAX_CONFIG_BYTES);
+        let risky = before.ok().zip(after.ok()).and_then(|(before, after)| {
+            // A text of the maximum length may be incomplete.
+            let is_complete = [&before, &after].iter().all(|text| text.len() < 1 << 20);
+            is_complete.then(|| find_risky_changes(&before, &after, directory))?
+        });
+        risky.is_some_and(|risky| risky.is_empty())
     }
 }
 

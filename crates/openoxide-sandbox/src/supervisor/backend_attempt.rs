@@ -1,6 +1,6 @@
 //! One attempt to confine a program, by one backend.
 
-use std::{io, mem, path::Path};
+use std::{io, mem, os::fd::OwnedFd, path::Path};
 
 use openoxide_protocol::NetworkAccess;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
@@ -14,6 +14,7 @@ use crate::{
     post_run::{apply_private_configs, hold_private_hooks, limit_findings},
     protected_paths::{MountPlan, ProtectedPaths},
     resource_limits::{ControlGroup, ResourceShares},
+    staging::stage_private_copies,
     supervisor::{
         directory_watches::DirectoryWatches,
         event_loop::{self, SupervisorLoop},
@@ -155,11 +156,7 @@ impl BackendAttempt<'_> {
             let tail = relayed.finish(end);
             let mut found = aftermath.collect_findings();
             if let Some(copies) = attendant.private_configs() {
-                found.extend(apply_private_configs(copies, &self.mount_plan.private_configs));
-                found.extend(limit_findings(hold_private_hooks(
-                    copies,
-                    &self.mount_plan.private_hooks,
-                )));
+                found.extend(collect_private_changes(self.launch, self.mount_plan, copies));
             }
             found.extend(attendant.save_files());
             // A staged run does not change files through other hard links.
@@ -169,6 +166,20 @@ impl BackendAttempt<'_> {
             SandboxReport { findings: found, ..report }
         }))
     }
+}
+
+/// Stages or applies the changes of private copies, and returns findings about the others.
+fn collect_private_changes(
+    launch: &LaunchConfig,
+    plan: &MountPlan,
+    copies: &OwnedFd,
+) -> Vec<PostRunFinding> {
+    if let Some(stage) = &launch.staging_directory {
+        return limit_findings(stage_private_copies(copies, plan, stage, &launch.profile));
+    }
+    let mut found = apply_private_configs(copies, &plan.private_configs);
+    found.extend(limit_findings(hold_private_hooks(copies, &plan.private_hooks)));
+    found
 }
 
 fn end_process(first: Pid, signal: Signal) {

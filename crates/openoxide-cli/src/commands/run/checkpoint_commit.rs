@@ -57,10 +57,13 @@ fn try_commit(
         NewCheckpoint { id: &id, command, cwd: engine.cwd(), max_bytes: limit.0, undo_of: None };
     let done = stage.commit_with_checkpoint(&registry, &changes, &new)?;
     let count = done.changed_count;
-    let words = if count == 1 { "file was" } else { "files were" };
-    user_messages::print_line(&format!(
-        "openoxide: {count} {words} changed; `openoxide undo {id}` restores the previous versions"
-    ));
+    if count > 0 {
+        let words = if count == 1 { "file was" } else { "files were" };
+        user_messages::print_line(&format!(
+            "openoxide: {count} {words} changed; `openoxide undo {id}` restores the previous \
+             versions"
+        ));
+    }
     print_uncovered(done.uncovered_count, limit);
     let whole = print_not_made(&changes, &done.commit);
     print_findings(&done.commit);

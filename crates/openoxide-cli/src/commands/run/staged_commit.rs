@@ -103,7 +103,10 @@ impl<'a> StageReview<'a> {
             contents: &self.stage,
             changes,
             context: self.context,
-            repository_data: changes.repository_data().map(|one| one.path.clone()).collect(),
+            repository_data: changes
+                .repository_data(&self.stage)
+                .map(|one| one.path.clone())
+                .collect(),
             title: None,
             command_words: &words,
             nothing: NO_CHANGE_MESSAGE,

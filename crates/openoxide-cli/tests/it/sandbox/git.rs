@@ -310,7 +310,7 @@ fn a_setting_that_runs_programs_waits_whoever_wrote_it() {
     let (settings, said) = change_in_the_meantime("git config core.pager cat");
     assert!(!settings.contains("core.pager"), "{settings}");
     assert!(settings.contains("[core]") && settings.contains("pager = cat"), "{settings}");
-    assert!(said.contains("`core.pager` can make git run programs"), "{said}");
+    assert!(said.contains("`core.pager` is not known to be harmless"), "{said}");
 }
 
 /// Changes the configuration on the host while a program does so inside. Returns the settings with
@@ -359,7 +359,7 @@ fn mixed_changes_are_split() {
     let arena = repository();
     let script = "git remote add origin https://example.org/x.git; git config user.name B; git config alias.x '!./evil'";
     let (success, said) = inside(&arena, script);
-    assert!(success && said.contains("`alias.x` can make git run programs"), "{said}");
+    assert!(success && said.contains("`alias.x` is not known to be harmless"), "{said}");
     let settings =
         host_succeeds(&arena, "git config --local --list; git fetch --dry-run -v 2>&1 || true");
     assert!(settings.contains("remote.origin.url=https://example.org/x.git"), "{settings}");
