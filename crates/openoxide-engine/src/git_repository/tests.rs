@@ -1,4 +1,4 @@
-use super::*;
+use super::{git_index::hash_length, harmless_config::is_harmless_config, *};
 
 fn is_plain(cwd: &AbsPath) -> bool {
     super::is_harmless(cwd, &PriorEdits::Paths(Vec::new()))
