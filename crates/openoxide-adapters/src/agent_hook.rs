@@ -37,6 +37,45 @@ pub struct AgentHookCall {
     pub input: Value,
 }
 
+/// A message that a client sends to its hook.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentHookMessage {
+    /// A call that has not run yet. The client waits for the answer.
+    Call(AgentHookCall),
+    /// A call that has ended.
+    EndedCall(EndedAgentCall),
+}
+
+/// A call that the client has executed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndedAgentCall {
+    /// The client's id of the conversation.
+    pub session_id: String,
+    /// The client's id of the call.
+    pub call_id: String,
+    /// The client's mode; `None` if OpenOxide has no such mode.
+    pub mode: Option<PermissionMode>,
+    /// The name of the tool.
+    pub tool: String,
+    /// The input with which the tool ran.
+    pub input: Value,
+    /// The result of the call.
+    pub result: AgentCallResult,
+    /// The running time in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// The result of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentCallResult {
+    /// The call succeeded.
+    Succeeded,
+    /// The call failed. Contains the client's message.
+    Failed(String),
+    /// The person interrupted the call.
+    Interrupted,
+}
+
 /// The maximum number of characters of a reason, which the client shows in its dialog.
 const MAX_REASON_LENGTH: usize = 2000;
 
@@ -103,13 +142,30 @@ struct HookPayload {
     tool_name: String,
     #[serde(default)]
     tool_input: Value,
+    #[serde(default)]
+    error: Value,
+    #[serde(default)]
+    is_interrupt: Value,
+    #[serde(default)]
+    duration_ms: Value,
+}
+
+/// Parses the payload of a call that has not run yet.
+///
+/// # Errors
+/// Returns an error if the payload cannot be parsed, or is about another event.
+pub fn parse_payload(bytes: &[u8]) -> Result<AgentHookCall, PayloadError> {
+    match parse_message(bytes)? {
+        AgentHookMessage::Call(call) => Ok(call),
+        AgentHookMessage::EndedCall(_) => Err(PayloadError::UnsupportedEvent("PostToolUse".into())),
+    }
 }
 
 /// Parses a payload. Unknown fields are ignored, because each version of the client adds some.
 ///
 /// # Errors
 /// Returns an error if the payload cannot be parsed.
-pub fn parse_payload(bytes: &[u8]) -> Result<AgentHookCall, PayloadError> {
+pub fn parse_message(bytes: &[u8]) -> Result<AgentHookMessage, PayloadError> {
     // A list would be deserialized as the fields in their order.
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(PayloadError::NotAnObject);
@@ -118,12 +174,15 @@ pub fn parse_payload(bytes: &[u8]) -> Result<AgentHookCall, PayloadError> {
     let event = match payload.hook_event_name.as_str() {
         "PreToolUse" => AgentHookEvent::PreToolUse,
         "PermissionRequest" => AgentHookEvent::PermissionRequest,
+        "PostToolUse" | "PostToolUseFailure" => {
+            return Ok(AgentHookMessage::EndedCall(payload.into_ended_call()));
+        }
         _ => return Err(PayloadError::UnsupportedEvent(payload.hook_event_name)),
     };
     let Ok(cwd) = AbsPath::new(&payload.cwd) else {
         return Err(PayloadError::InvalidDirectory(payload.cwd));
     };
-    Ok(AgentHookCall {
+    Ok(AgentHookMessage::Call(AgentHookCall {
         event,
         session_id: payload.session_id,
         call_id: payload.tool_use_id,
@@ -133,7 +192,26 @@ pub fn parse_payload(bytes: &[u8]) -> Result<AgentHookCall, PayloadError> {
         subagent: payload.agent_type,
         tool: payload.tool_name,
         input: payload.tool_input,
-    })
+    }))
+}
+
+impl HookPayload {
+    fn into_ended_call(self) -> EndedAgentCall {
+        let result = match self.hook_event_name.as_str() {
+            "PostToolUse" => AgentCallResult::Succeeded,
+            _ if self.is_interrupt == Value::Bool(true) => AgentCallResult::Interrupted,
+            _ => AgentCallResult::Failed(self.error.as_str().unwrap_or_default().to_owned()),
+        };
+        EndedAgentCall {
+            session_id: self.session_id,
+            call_id: self.tool_use_id,
+            mode: self.permission_mode.as_deref().and_then(PermissionMode::parse),
+            tool: self.tool_name,
+            input: self.tool_input,
+            result,
+            duration_ms: self.duration_ms.as_u64().unwrap_or_default(),
+        }
+    }
 }
 
 /// Returns the answer to a hook that runs before a tool.
@@ -263,6 +341,29 @@ mod tests {
             (call.call_id.as_str(), call.task_name().as_deref()),
             ("call_5", Some("01a2/01a3"))
         );
+    }
+
+    /// Recorded from Claude Code 2.1.330, with the ids shortened.
+    #[test]
+    fn the_end_of_a_call_is_read() {
+        let read = |text: &str| match parse_message(text.as_bytes()) {
+            Ok(AgentHookMessage::EndedCall(ended)) => ended,
+            other => panic!("{other:?}"),
+        };
+        let ended = read(
+            r#"{"session_id":"467c","transcript_path":"/h/467c.jsonl","cwd":"/p","prompt_id":"757d","permission_mode":"default","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"touch notes.txt","description":"x"},"tool_response":{"stdout":"","stderr":"","interrupted":false,"isImage":false,"noOutputExpected":true},"tool_use_id":"toolu_840d","duration_ms":397}"#,
+        );
+        assert_eq!((ended.call_id.as_str(), ended.duration_ms), ("toolu_840d", 397));
+        assert_eq!(
+            (ended.result, ended.mode),
+            (AgentCallResult::Succeeded, Some(PermissionMode::Default))
+        );
+        assert_eq!(ended.input["command"], "touch notes.txt");
+        let failed = r#"{"session_id":"467c","cwd":"/p","prompt_id":"757d","permission_mode":"default","hook_event_name":"PostToolUseFailure","tool_name":"Bash","tool_input":{"command":"false","description":"x"},"tool_use_id":"toolu_de88","error":"Exit code 1","is_interrupt":false,"duration_ms":465}"#;
+        assert_eq!(read(failed).result, AgentCallResult::Failed("Exit code 1".to_owned()));
+        let interrupted = failed.replace("\"is_interrupt\":false", "\"is_interrupt\":true");
+        assert_eq!(read(&interrupted).result, AgentCallResult::Interrupted);
+        assert!(parse_payload(failed.as_bytes()).is_err(), "it is no call that can be decided");
     }
 
     /// The client shows the reason unchanged in a dialog.

@@ -25,6 +25,8 @@ pub struct AgentCall<'a> {
     pub agent: &'a str,
     /// The payload.
     pub call: &'a agent_hook::AgentHookCall,
+    /// The process that the call comes from, if it is known.
+    pub client: Option<String>,
     /// The actions that the call performs or may perform in addition to its own.
     pub extra_actions: Vec<Action>,
     /// The accesses that the call needs in addition, for example to the tool name
@@ -78,6 +80,7 @@ impl Engine {
         let context = self.directory_context(&call.cwd, &self.roots);
         let policy = self.operation_policy(&context, &facts, GrantUseMode::Spend, host);
         let decision = evaluate_with_hooks(policy, &context, &facts, &answers);
+        let decision = self.apply_agent_approval(agent, &facts, &answers, decision);
         let decided =
             DecisionRecord { hooks: answers.clone(), ..DecisionRecord::new(&decision, self.mode) };
         let written = record(decided);
@@ -89,6 +92,7 @@ impl Engine {
             None => decision,
         };
         let (decision, record_seq) = (Box::new(decision), written.ok());
+        self.announce_call(agent, &facts, &answers, (&decision, record_seq));
         Ok(AgentDecision::Decided { decision, record_seq })
     }
 

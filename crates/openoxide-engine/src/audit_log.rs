@@ -183,12 +183,19 @@ impl AuditLog {
             status: ended.and_then(ExitStatus::code),
             signal: ended.and_then(|status| status.signal()),
             error: status.as_ref().err().map(ToString::to_string),
+            failure: None,
             duration_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+            answer: None,
             enforcement: holding,
             denials: refused,
             findings: found,
             checkpoint,
         }))
+    }
+
+    /// Records how a call has ended that the agent executed itself.
+    pub(crate) fn record_agent_outcome(&self, outcome: OutcomeRecord) -> Result<u64, AuditError> {
+        self.append(&AuditEvent::Outcome(outcome))
     }
 
     pub(crate) fn record_operation(

@@ -1,6 +1,6 @@
 //! The digests that approvals are bound to.
 
-use openoxide_protocol::{Operation, OperationDigest};
+use openoxide_protocol::{AbsPath, Operation, OperationDigest};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -18,6 +18,16 @@ pub fn digest_call(tool: &str, input: &Value) -> OperationDigest {
     digest_parts(&[tool, &input.to_string()])
 }
 
+/// Returns the SHA-256 of a call of an agent with its directory and its accesses.
+pub(crate) fn digest_agent_operation(
+    tool: &str,
+    cwd: &AbsPath,
+    input: &str,
+    accesses: &str,
+) -> OperationDigest {
+    digest_parts(&["agent", tool, cwd.as_str(), input, accesses])
+}
+
 fn digest_parts(parts: &[&str]) -> OperationDigest {
     let mut sum = Sha256::new();
     for part in parts {
@@ -29,7 +39,7 @@ fn digest_parts(parts: &[&str]) -> OperationDigest {
 
 #[cfg(test)]
 mod tests {
-    use openoxide_protocol::{AbsPath, Action, CallId, Principal};
+    use openoxide_protocol::{Action, CallId, Principal};
     use serde_json::json;
 
     use super::*;

@@ -113,6 +113,7 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::wildcard_enum_match_arm)]
 
+mod agent_approvals;
 mod agent_check;
 mod agent_session;
 mod approvable_tool;
@@ -213,6 +214,7 @@ mod user_git_config;
 mod version_control;
 mod watched_reviewer;
 
+pub use agent_approvals::record_ended_call;
 pub use agent_check::{AgentCall, AgentDecision};
 pub use agent_session::AgentSession;
 pub use approvable_tool::{Approvable, GatedTool};

@@ -27,6 +27,7 @@ mod request_store;
 mod resolved_directory;
 mod rule_append;
 mod run_ticket;
+mod session_calls;
 mod trust_store;
 mod user_environment;
 mod worktree;
@@ -53,6 +54,7 @@ pub use request_store::{
 pub use resolved_directory::{DirectoryState, ResolvedDirectory};
 pub use rule_append::append_line_once;
 pub use run_ticket::{RunTicket, RunTicketError};
+pub use session_calls::{AnnouncedCall, ApprovedCall, SessionCalls, SessionCallsError};
 pub use trust_store::{TrustRecord, TrustStore};
 pub use user_environment::UserEnvironment;
 pub use worktree::{find_linked_repository, find_main_checkout};

@@ -97,12 +97,7 @@ impl RunTicket {
         let id = grant_key::generate_id()?;
         let (issued_at, ticket, mac) = (unix_seconds(), self.clone(), String::new());
         let mut file = TicketFile { id, issued_at, ticket, mac };
-        file.mac = file
-            .compute_mac(&key)?
-            .finalize()
-            .into_bytes()
-            .iter()
-            .fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+        file.mac = to_hex(&file.compute_mac(&key)?.finalize().into_bytes());
         let text = serde_json::to_vec(&file).map_err(io::Error::other)?;
         let path = directory.join(&file.id);
         File::options().create_new(true).write(true).mode(0o600).open(path)?.write_all(&text)?;
@@ -192,7 +187,13 @@ fn not_found(error: io::Error) -> RunTicketError {
     }
 }
 
-fn parse_hex(text: &str) -> Option<Vec<u8>> {
+/// Returns bytes as hexadecimal digits.
+pub(crate) fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+/// Parses hexadecimal digits.
+pub(crate) fn parse_hex(text: &str) -> Option<Vec<u8>> {
     let pairs = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
     pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect()
 }

@@ -26,7 +26,7 @@ pub fn hook_wiring(program: &str) -> Result<HookWiring, WiringError> {
         ("timeout".to_owned(), CstInputValue::Number(HOOK_TIMEOUT_SECONDS.to_owned())),
     ];
     Ok(HookWiring {
-        events: &["PreToolUse", "PermissionRequest"],
+        events: &["PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure"],
         matcher: Some(MATCH_ALL),
         hook: CstInputValue::Object(hook.into()),
         is_ours: |hook| starts_openoxide(hook, "claude"),
@@ -88,7 +88,10 @@ mod tests {
         let everything = json!([{ "matcher": "*", "hooks": [hook] }]);
         let expected = json!({
             "permissions": { "ask": ["*"] },
-            "hooks": { "PreToolUse": everything, "PermissionRequest": everything },
+            "hooks": {
+                "PreToolUse": everything, "PermissionRequest": everything,
+                "PostToolUse": everything, "PostToolUseFailure": everything,
+            },
         });
         assert_eq!(found, expected, "{text}");
         assert_eq!(with_ask_rule(&text).unwrap(), text);

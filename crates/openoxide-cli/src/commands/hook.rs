@@ -1,6 +1,7 @@
 //! `hook`: decides one tool call of an agent, as a hook of that agent.
 
 mod answer_watchdog;
+mod client_process;
 mod confined_call;
 mod hook_client;
 mod unanswered_call;
@@ -8,12 +9,12 @@ mod unanswered_call;
 use std::io::{Read as _, Write as _};
 
 use openoxide_adapters::{
-    agent_hook::{self, AgentHookCall},
+    agent_hook::{self, AgentHookCall, AgentHookMessage, EndedAgentCall},
     claude_code,
 };
 use openoxide_engine::{
     AgentCall, AgentDecision, CheckHost, Engine, EngineOptions, EngineWarning, InterruptWatch,
-    InterruptedError,
+    InterruptedError, record_ended_call,
 };
 use openoxide_store::UserEnvironment;
 
@@ -63,8 +64,15 @@ fn answer_call(client: HookClient, seconds: u64) -> ProgramExit {
         user_messages::print_line("OpenOxide cannot start a thread, so the call is blocked");
         return ProgramExit::Usage;
     };
-    let payload = read_payload().map_err(|error| error.to_string());
-    let answer = payload.and_then(|call| {
+    let message = match read_message() {
+        Ok(AgentHookMessage::EndedCall(ended)) => {
+            watchdog.claim_answer();
+            return record_end(client, &ended, &environment);
+        }
+        Ok(AgentHookMessage::Call(call)) => Ok(call),
+        Err(error) => Err(error.to_string()),
+    };
+    let answer = message.and_then(|call| {
         let call = unanswered.set_call(call);
         let environment = UserEnvironment { task: call.task_name(), ..environment };
         decide_call(client, &call, environment, &watchdog).map_err(|error| error.to_string())
@@ -83,14 +91,26 @@ fn answer_call(client: HookClient, seconds: u64) -> ProgramExit {
     if written && output.flush().is_ok() { ProgramExit::Success } else { ProgramExit::Usage }
 }
 
-fn read_payload() -> Result<AgentHookCall, HookPayloadError> {
+/// Records the end of a call. The client expects no answer.
+fn record_end(
+    client: HookClient,
+    ended: &EndedAgentCall,
+    environment: &UserEnvironment,
+) -> ProgramExit {
+    let process = client_process::find_client_process();
+    // A call without an outcome in the audit log ran as well.
+    let _is_recorded = record_ended_call(environment, client.name(), ended, process.as_deref());
+    ProgramExit::Success
+}
+
+fn read_message() -> Result<AgentHookMessage, HookPayloadError> {
     let mut bytes = Vec::with_capacity(4096);
     let read = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(HookPayloadError::Unreadable)?;
     if bytes.len() as u64 > MAX_PAYLOAD_BYTES {
         return Err(HookPayloadError::TooLong);
     }
-    Ok(agent_hook::parse_payload(&bytes)?)
+    Ok(agent_hook::parse_message(&bytes)?)
 }
 
 /// Decides one call in its project, and returns the line that the client reads.
@@ -116,6 +136,7 @@ fn decide_call(
     let agent = AgentCall {
         agent: client.name(),
         call,
+        client: client_process::find_client_process(),
         extra_actions: client.extra_action(call),
         extra_accesses: client.extra_access(call).into_iter().collect(),
     };

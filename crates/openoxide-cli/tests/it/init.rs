@@ -159,7 +159,7 @@ fn entries_of_earlier_versions_are_brought_up_to_date_and_taken_out() {
         assert_eq!(init(&world, &["claude"]).0, 0);
         let text = fs::read_to_string(&file).unwrap();
         assert!(!text.contains("/old/") && !text.contains("/o l d/"), "{text}");
-        assert_eq!(text.matches(" hook claude || { ").count(), 2, "{text}");
+        assert_eq!(text.matches(" hook claude || { ").count(), 4, "{text}");
         fs::write(&file, hook(old).to_string()).unwrap();
         assert_eq!(init(&world, &["--undo", "claude"]).0, 0);
         let text = fs::read_to_string(&file).unwrap();

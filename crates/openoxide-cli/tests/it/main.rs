@@ -1,7 +1,10 @@
 //! The program from outside, and the house that it is built in.
 
 #[cfg(test)]
+mod after_call;
+#[cfg(test)]
 mod agent_tools;
+#[cfg(test)]
 mod audit;
 #[cfg(test)]
 mod batch;

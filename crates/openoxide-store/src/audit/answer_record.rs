@@ -26,6 +26,9 @@ pub struct AnswerRecord {
     /// The grant that an approval for the project saves.
     #[serde(default, alias = "kept", skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantRecord>,
+    /// The time from the question to the answer in milliseconds, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ms: Option<u64>,
 }
 
 /// The rules that an approval for the project saves, and their limits.
@@ -74,7 +77,21 @@ impl AnswerRecord {
             rules: terms.rules,
         });
         let (request, decision) = (Some(request.id.to_string()), response.review_decision());
-        Self { request, channel, decision, answered_by, scope, grant }
+        Self { request, channel, decision, answered_by, scope, grant, waited_ms: None }
+    }
+
+    /// Returns the record of an approval in the agent's own dialog.
+    #[must_use]
+    pub const fn approved_in_agent(waited_ms: u64) -> Self {
+        Self {
+            request: None,
+            channel: AnswerChannel::Agent,
+            decision: ReviewDecision::Approved,
+            answered_by: None,
+            scope: Some(GrantScope::Once),
+            grant: None,
+            waited_ms: Some(waited_ms),
+        }
     }
 }
 
@@ -88,4 +105,6 @@ pub enum AnswerChannel {
     Command,
     /// The user interface of the program that asked, or its settings.
     Application,
+    /// The dialog of the agent, after a hook left the call to it.
+    Agent,
 }

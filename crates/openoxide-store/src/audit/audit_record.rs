@@ -165,8 +165,14 @@ pub struct OutcomeRecord {
     /// The reason why the program did not start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The message with which the call of an agent failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// The running time in milliseconds.
     pub duration_ms: u64,
+    /// The person's answer in the agent's own dialog, if the agent asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Box<AnswerRecord>>,
     /// The backend that confined the program, and each clause that was not enforced exactly as
     /// requested.
     #[serde(alias = "held", skip_serializing_if = "Option::is_none")]
@@ -282,6 +288,8 @@ pub struct RecordHeader {
     pub time: UtcTimestamp,
     /// True if the record describes a decision.
     pub is_decision: bool,
+    /// True if the record describes the outcome of a call.
+    pub is_outcome: bool,
 }
 
 impl RecordHeader {
@@ -290,8 +298,9 @@ impl RecordHeader {
     #[must_use]
     pub fn parse(line: &[u8]) -> Option<Self> {
         let frame = SealedLine::parse(line)?;
-        let (time, is_decision) = (UtcTimestamp::parse(frame.time)?, frame.kind == "decision");
-        Some(Self { seq: frame.seq, time, is_decision })
+        let (is_decision, is_outcome) = (frame.kind == "decision", frame.kind == "outcome");
+        let time = UtcTimestamp::parse(frame.time)?;
+        Some(Self { seq: frame.seq, time, is_decision, is_outcome })
     }
 }
 

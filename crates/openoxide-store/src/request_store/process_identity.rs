@@ -29,6 +29,16 @@ impl ProcessIdentity {
         Self { boot_id: read_boot_id(), namespace: read_pid_namespace(), id, start }
     }
 
+    /// Returns the identity of a running process of this namespace. Returns `None` if the system
+    /// does not report all of its values.
+    #[must_use]
+    pub fn of_running(id: u32) -> Option<Self> {
+        let ProcessState::StartedAt(start) = query_state(id) else { return None };
+        let (boot_id, namespace) = (read_boot_id(), read_pid_namespace());
+        let is_known = !boot_id.is_empty() && !namespace.is_empty();
+        is_known.then_some(Self { boot_id, namespace, id, start })
+    }
+
     /// Returns whether the process has certainly exited. This is unknown for a process in another
     /// namespace.
     #[must_use]

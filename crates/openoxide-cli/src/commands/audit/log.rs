@@ -118,6 +118,8 @@ struct LogReader<'a> {
     omitted: usize,
     /// The numbers of the selected decisions. Their outcomes are selected with them.
     shown: HashMap<u64, ShownState>,
+    /// The later record of a call, by the number of an earlier one.
+    later_records: HashMap<u64, u64>,
 }
 
 impl<'a> LogReader<'a> {
@@ -130,6 +132,7 @@ impl<'a> LogReader<'a> {
             entries: BTreeMap::new(),
             omitted: 0,
             shown: HashMap::new(),
+            later_records: HashMap::new(),
         }
     }
 
@@ -156,7 +159,7 @@ impl<'a> LogReader<'a> {
         let entry = match (self.args.json, record) {
             (true, _) => LogEntry::Line(String::from_utf8_lossy(line).into_owned()),
             (false, AuditRecord { entry: AuditEvent::Outcome(outcome), .. })
-                if self.has_row(outcome.decision_seq) =>
+                if self.has_row(self.last_record(outcome.decision_seq)) =>
             {
                 return self.add_outcome(outcome);
             }
@@ -180,6 +183,7 @@ impl<'a> LogReader<'a> {
             CallState::New => true,
             CallState::Known => false,
             CallState::After(earlier) => {
+                self.later_records.insert(earlier, record.seq);
                 let before = self.shown.remove(&earlier);
                 // If an earlier entry was already printed, it is printed again only if its state
                 // changed.
@@ -206,7 +210,9 @@ impl<'a> LogReader<'a> {
                 }
                 wanted
             }
-            AuditEvent::Outcome(outcome) => self.shown.contains_key(&outcome.decision_seq),
+            AuditEvent::Outcome(outcome) => {
+                self.shown.contains_key(&self.last_record(outcome.decision_seq))
+            }
             AuditEvent::Prune(_) | AuditEvent::Repair(_) => {
                 args.decision.is_none() && args.tool.is_none() && args.session.is_none()
             }
@@ -219,8 +225,18 @@ impl<'a> LogReader<'a> {
             && matches!(self.entries.get(&decision_seq), Some(LogEntry::Row(_, None)))
     }
 
+    /// Returns the number of the last record of a call.
+    fn last_record(&self, mut seq: u64) -> u64 {
+        // A later record has a higher number, so this ends.
+        while let Some(later) = self.later_records.get(&seq).filter(|later| **later > seq) {
+            seq = *later;
+        }
+        seq
+    }
+
     fn add_outcome(&mut self, outcome: OutcomeRecord) {
-        if let Some(LogEntry::Row(_, ended)) = self.entries.get_mut(&outcome.decision_seq) {
+        let seq = self.last_record(outcome.decision_seq);
+        if let Some(LogEntry::Row(_, ended)) = self.entries.get_mut(&seq) {
             *ended = Some(outcome);
         }
     }
@@ -239,9 +255,10 @@ fn shown_state(decided: &DecisionRecord) -> ShownState {
 fn render_entry(entry: &LogEntry, colored: bool) -> String {
     match entry {
         LogEntry::Line(line) => format!("{line}\n"),
-        LogEntry::Row(record, None) => render_row(record, colored),
+        LogEntry::Row(record, None) => render_row(record, None, colored),
         LogEntry::Row(record, Some(outcome)) => {
-            render_row(record, colored) + &render_outcome_line(outcome, colored)
+            render_row(record, outcome.answer.as_deref(), colored)
+                + &render_outcome_line(outcome, colored)
         }
     }
 }

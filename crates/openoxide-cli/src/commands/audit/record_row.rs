@@ -5,7 +5,9 @@ use std::io;
 use openoxide_protocol::{
     Effect, GrantScope, HookAnswer, HookDecision, ReviewDecision, RuleBreadth, RuleRef,
 };
-use openoxide_store::audit::{AuditEvent, AuditRecord, DecisionRecord, OutcomeRecord};
+use openoxide_store::audit::{
+    AnswerRecord, AuditEvent, AuditRecord, DecisionRecord, OutcomeRecord,
+};
 use openoxide_tui::{LineMode, escape_text};
 
 use crate::{commands::check, terminal_color::paint_text, user_messages::format_times};
@@ -15,12 +17,17 @@ const MAX_TITLE_CHARS: usize = 100;
 /// The width of the answer column, for example `ask, approved`.
 const ANSWER_WIDTH: usize = 14;
 
-/// Returns a record as lines of a table.
-pub(super) fn render_row(record: &AuditRecord, colored: bool) -> String {
+/// Returns a record as lines of a table. `later_answer` is an answer that is in another record of
+/// the call.
+pub(super) fn render_row(
+    record: &AuditRecord,
+    later_answer: Option<&AnswerRecord>,
+    colored: bool,
+) -> String {
     let time = record.time.to_string().replace('T', " ");
     let time = time.get(..19).unwrap_or_default();
     let start = format!("{:>6}  {time}  ", record.seq);
-    let (answer, code, rest) = row_cells(&record.entry);
+    let (answer, code, rest) = row_cells(&record.entry, later_answer);
     let answer = paint_text(colored, code, &format!("{answer:<ANSWER_WIDTH$}"));
     let (what, grounds) = (rest.0.trim_end(), paint_text(colored, "2", &rest.1));
     let hooks: String = hook_decision_lines(&record.entry)
@@ -36,7 +43,18 @@ pub(super) fn render_row(record: &AuditRecord, colored: bool) -> String {
 /// Returns the line with the exit of the program, below the row of its decision.
 pub(super) fn render_outcome_line(outcome: &OutcomeRecord, colored: bool) -> String {
     let ended = format!("ended: {}", render_outcome(outcome));
-    format!("{:29}{}\n", "", paint_text(colored, "2", &ended))
+    let lines = outcome.answer.as_deref().map(describe_agent_answer).into_iter().chain([ended]);
+    lines.map(|line| format!("{:29}{}\n", "", paint_text(colored, "2", &line))).collect()
+}
+
+/// Returns the person's answer in the dialog of the agent.
+fn describe_agent_answer(answer: &AnswerRecord) -> String {
+    let waited = answer.waited_ms.map(|waited| format!(", after {}", format_seconds(waited)));
+    format!("answered in the agent's dialog{}", waited.unwrap_or_default())
+}
+
+fn format_seconds(millis: u64) -> String {
+    format!("{}.{:03} s", millis / 1_000, millis % 1_000)
 }
 
 /// Returns a line for each hook that made a decision.
@@ -86,11 +104,16 @@ fn format_uses(times: u32) -> String {
 }
 
 /// Returns the answer, its color, the title of the call, and the reason.
-fn row_cells(entry: &AuditEvent) -> (String, &'static str, (String, String)) {
+fn row_cells(
+    entry: &AuditEvent,
+    later_answer: Option<&AnswerRecord>,
+) -> (String, &'static str, (String, String)) {
     match entry {
-        AuditEvent::Decision(decided) => {
-            (answer_cell(decided), effect_color(decided.decision), call_cells(decided))
-        }
+        AuditEvent::Decision(decided) => (
+            answer_cell(decided, later_answer),
+            effect_color(decided.decision),
+            call_cells(decided),
+        ),
         AuditEvent::Outcome(ended) => (
             "ended".to_owned(),
             "2",
@@ -118,9 +141,9 @@ const fn effect_color(effect: Option<Effect>) -> &'static str {
     }
 }
 
-fn answer_cell(decided: &DecisionRecord) -> String {
+fn answer_cell(decided: &DecisionRecord, later_answer: Option<&AnswerRecord>) -> String {
     let effect = decided.decision.map_or("?", Effect::as_str);
-    let said = decided.answer.as_ref().map(|answer| match answer.decision {
+    let said = decided.answer.as_ref().or(later_answer).map(|answer| match answer.decision {
         ReviewDecision::Approved
         | ReviewDecision::ApprovedForSession
         | ReviewDecision::ApprovedExecpolicyAmendment => "approved",
@@ -159,11 +182,16 @@ fn render_outcome(outcome: &OutcomeRecord) -> String {
             "killed after its time limit".to_owned()
         }
         (Some(error), ..) => format!("did not start: {}", escape_text(error, LineMode::SingleLine)),
+        (None, ..) if outcome.failure.is_some() => {
+            let failure = outcome.failure.as_deref().unwrap_or_default();
+            let first = failure.lines().next().unwrap_or_default();
+            let short: String = first.chars().take(MAX_TITLE_CHARS).collect();
+            format!("failed ({})", escape_text(&short, LineMode::SingleLine))
+        }
         (None, Some(status), _) => format!("exit {status}"),
         (None, None, Some(signal)) => format!("signal {signal}"),
-        (None, None, None) => "no status".to_owned(),
+        (None, None, None) => "done".to_owned(),
     };
-    let (seconds, millis) = (outcome.duration_ms / 1_000, outcome.duration_ms % 1_000);
     let confined = if outcome.enforcement.is_some() { ", confined" } else { "" };
     let denials = match outcome.denials.as_slice() {
         [] => String::new(),
@@ -175,5 +203,5 @@ fn render_outcome(outcome: &OutcomeRecord) -> String {
     let checkpoint = outcome.checkpoint.as_deref().map_or_else(String::new, |id| {
         format!("; checkpoint {}", escape_text(id, LineMode::SingleLine))
     });
-    format!("{how} after {seconds}.{millis:03} s{confined}{denials}{checkpoint}")
+    format!("{how} after {}{confined}{denials}{checkpoint}", format_seconds(outcome.duration_ms))
 }

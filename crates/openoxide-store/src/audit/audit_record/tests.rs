@@ -46,6 +46,7 @@ fn records_with_old_names_are_read() {
             directory: Some("/home/ann/project".to_owned()),
             task: None,
         }),
+        waited_ms: None,
     };
     assert_eq!(decision(&records, 6).answer.as_ref(), Some(&answer));
     assert_eq!(decision(&records, 6).suggested_rules, ["Bash(make one *)"]);
