@@ -110,7 +110,9 @@ fn show_stage(registry: &AbsPath, id: &str, json: bool) -> Result<ProgramExit, S
         });
         format!("{value}\n")
     } else {
-        stage_line(&found) + &present_changes(&stage, &changes, &found.cwd).presentation.content
+        let shown = present_changes(&stage, &changes, &found.cwd).presentation;
+        let summary = shown.summary.map(|summary| summary + "\n").unwrap_or_default();
+        stage_line(&found) + &summary + &shown.content
     };
     Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
 }

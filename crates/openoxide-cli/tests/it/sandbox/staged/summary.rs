@@ -2,8 +2,11 @@
 
 use std::{fs, path::Path, thread, time::Duration};
 
-use super::project;
-use crate::{prompt::Terminal, support::World};
+use super::{ASKS, Place, project};
+use crate::{
+    prompt::Terminal,
+    support::{World, stderr, stdout},
+};
 
 const MANY: &str = "mkdir -p docs src/a
 for i in $(seq 200); do echo $i > docs/f$i; echo $i > src/a/g$i; done
@@ -67,6 +70,25 @@ fn dangerous_changes_that_do_not_fit_the_screen_are_shown_before_an_approval() {
     let (code, text) = terminal.end();
     assert_eq!(code, 0, "{text}");
     assert_eq!(count(&world.project().join("l")), 100, "{text}");
+}
+
+/// Without a terminal, the summary is printed. `stage show` prints it before all files.
+#[test]
+fn changes_that_wait_are_summarized() {
+    let place = Place::new(ASKS, None);
+    let output = place.run(&["--stage"], "mkdir d; for i in $(seq 50); do echo $i > d/f$i; done");
+    let said = stderr(&output);
+    assert!(
+        said.contains("50 files: 50 new") && said.contains("new       d/ (50 files,"),
+        "{said}"
+    );
+    assert!(!said.contains("d/f7"), "{said}");
+    let [stage] = place.staged().try_into().unwrap();
+    let id = stage.file_name().unwrap().to_str().unwrap();
+    let shown = place.command(&place.path("openoxide"), &["stage", "show", id]).output().unwrap();
+    let shown = stdout(&shown);
+    assert!(shown.contains("50 files: 50 new"), "{shown}");
+    assert!((1..=50).all(|n| shown.contains(&format!("new       d/f{n} (+1)\n"))), "{shown}");
 }
 
 /// The objects of a repository are counted. Its configuration and its hooks are named.
