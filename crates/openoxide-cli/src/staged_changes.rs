@@ -16,6 +16,7 @@ use openoxide_sandbox::{
     ChangeContents, CommitResult, SkippedChange, StagedChange, StagedChanges, StagingArea,
 };
 
+pub(crate) use change_class::change_word;
 use change_summary::ChangeSummary;
 use displayed_path::display_path;
 use serde_json::{Value, json};
@@ -116,15 +117,6 @@ pub(crate) fn changes_to_json(
     let skipped = |left: &SkippedChange| json!({ "file_path": left.path, "reason": left.reason });
     let shown = changes_to_show(changes).map(change).collect();
     (shown, changes.skipped.iter().map(skipped).collect())
-}
-
-/// Returns the kind of a change.
-pub(crate) const fn change_word(change: &StagedChange) -> &'static str {
-    match (&change.before, &change.after) {
-        (None, _) => "new",
-        (_, None) => "removed",
-        _ => "changed",
-    }
 }
 
 /// Returns the changes without the directories that are implied by their contents.

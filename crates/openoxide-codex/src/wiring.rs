@@ -5,42 +5,19 @@
 //! Facts: Codex 0.169, compared with its `hooks/list`.
 
 mod codex_config;
+mod hook_state;
 
 use jsonc_parser::cst::CstInputValue;
-use serde_json::json;
-use sha2::{Digest as _, Sha256};
-use thiserror::Error;
-use toml_edit::{DocumentMut, Item, Table, TomlError, value};
+use toml_edit::{DocumentMut, Item, Table, value};
 
 use openoxide_adapters::wiring::{
     HookLocation, HookWiring, WiringError, blocking_command, starts_openoxide,
 };
 
 pub use codex_config::{CodexConfig, HookTrust};
+pub use hook_state::TrustError;
 
-/// The time that Codex waits for a hook, in seconds. After that Codex continues as if there were no
-/// hook, so the time is long.
-const HOOK_TIMEOUT_SECONDS: u32 = 600;
-
-/// The reason for which `config.toml` cannot be changed.
-#[derive(Debug, Error)]
-pub enum TrustError {
-    /// The hook cannot be written.
-    #[error(transparent)]
-    Hook(#[from] WiringError),
-    /// The text is not TOML.
-    #[error("{}", .0.to_string().trim_end())]
-    InvalidToml(#[source] Box<TomlError>),
-    /// Hooks are disabled. Contains the name of the setting.
-    #[error("hooks are disabled: `features.{0} = false`")]
-    HooksDisabled(&'static str),
-    /// The entries with the hashes are not tables.
-    #[error("`hooks.state` is not written as tables")]
-    StateNotTables,
-    /// A value is not a table. Contains its name.
-    #[error("`{0}` is not written as a table")]
-    NotTable(String),
-}
+use hook_state::{disabled_feature, hook_hash, hook_state_key, parse_config};
 
 /// Returns the hook that starts `program`, an absolute path.
 ///
@@ -114,25 +91,11 @@ pub fn untrust_hook(
     Ok(document.to_string())
 }
 
-fn parse_config(text: &str) -> Result<DocumentMut, TrustError> {
-    text.parse().map_err(|error| TrustError::InvalidToml(Box::new(error)))
-}
-
 fn check_hooks_enabled(document: &DocumentMut) -> Result<(), TrustError> {
     match disabled_feature(document) {
         Some(name) => Err(TrustError::HooksDisabled(name)),
         None => Ok(()),
     }
-}
-
-/// Returns the name of the feature that is disabled, without which Codex runs no hooks.
-fn disabled_feature(document: &DocumentMut) -> Option<&'static str> {
-    let features = document.get("features").and_then(Item::as_table_like);
-    let off = |name: &str| {
-        let told = features.and_then(|features| features.get(name)).and_then(Item::as_bool);
-        told == Some(false)
-    };
-    ["hooks", "codex_hooks"].into_iter().find(|name| off(name))
 }
 
 fn table_entry<'t>(parent: &'t mut Table, name: &str) -> Result<&'t mut Table, TrustError> {
@@ -143,31 +106,6 @@ fn table_entry<'t>(parent: &'t mut Table, name: &str) -> Result<&'t mut Table, T
     };
     let item = parent.entry(name).or_insert_with(made);
     item.as_table_mut().ok_or_else(|| TrustError::NotTable(name.to_owned()))
-}
-
-/// Returns the name by which Codex identifies a hook.
-fn hook_state_key(hooks: &str, place: &HookLocation) -> String {
-    format!("{hooks}:{}:{}:{}", event_key(place.event), place.group, place.hook)
-}
-
-fn event_key(event: &str) -> &'static str {
-    match event {
-        "PreToolUse" => "pre_tool_use",
-        _ => "permission_request",
-    }
-}
-
-fn hook_hash(event: &str, matcher: Option<&str>, command: &str, timeout: Option<u64>) -> String {
-    let timeout = timeout.unwrap_or(HOOK_TIMEOUT_SECONDS.into());
-    // The keys of these maps are sorted.
-    let hook = json!({ "async": false, "command": command, "timeout": timeout, "type": "command" });
-    let mut identity = json!({ "event_name": event_key(event), "hooks": [hook] });
-    if let (Some(matcher), Some(fields)) = (matcher, identity.as_object_mut()) {
-        fields.insert("matcher".to_owned(), matcher.into());
-    }
-    let digest = Sha256::digest(identity.to_string().as_bytes());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ fn evaluate_once(
     apply_policy_error(escalate_findings(decision, context.mode), context)
 }
 
-/// Adds to the reason of an access that was not understood what its finding says about it.
+/// Adds the explanation of its finding to the reason of an access that was not understood.
 fn explain_opaque(part: AccessDecision, findings: &[Finding]) -> AccessDecision {
     let Access::Opaque { span, .. } = &part.access else { return part };
     let is_effect = |finding: &&Finding| finding.code == HIDDEN_EFFECT && finding.span == *span;

@@ -144,8 +144,6 @@ fn check_user_mode(level: Level, file: &Path, settings: &Value) -> Option<Proble
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use serde_json::json;
     use tempfile::TempDir;
 

@@ -10,6 +10,15 @@ use openoxide_sandbox::{EntryKind, EntryState, StagedChange};
 
 use super::{displayed_path::to_visible_line, repository_data::is_repository_data};
 
+/// Returns the kind of a change.
+pub(crate) const fn change_word(change: &StagedChange) -> &'static str {
+    match (&change.before, &change.after) {
+        (None, _) => "new",
+        (_, None) => "removed",
+        _ => "changed",
+    }
+}
+
 /// A class of changes, the most unusual first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ChangeClass {

@@ -7,9 +7,8 @@ use openoxide_sandbox::{ChangeContents, EntryState, SkippedChange, StagedChange}
 use openoxide_store::ByteSize;
 
 use super::{
-    change_class::ChangeClass,
+    change_class::{ChangeClass, change_word},
     change_list::{render_change, render_skipped},
-    change_word,
     content_diff::diff_change,
     directory_summary::group_by_directory,
     displayed_path::display_path,

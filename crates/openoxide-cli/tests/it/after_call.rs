@@ -170,7 +170,7 @@ fn a_forged_report_from_another_process_gains_nothing() {
         python.env("XDG_CONFIG_HOME", world.root().join("config"));
         assert!(python.current_dir(world.project()).output().unwrap().status.success());
     };
-    // The agent asks, the person says no, and the agent's program claims that the call has run.
+    // The agent asks, the person answers no, and the agent's program claims that the call has run.
     assert_eq!(decide(&world, "1", "touch a"), "ask");
     forge(&[ended(&world, "1", "touch a")]);
     let pipe = world.run(&["hook", "claude"], ended(&world, "1", "touch a").to_string().as_bytes());

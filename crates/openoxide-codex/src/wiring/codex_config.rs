@@ -1,9 +1,9 @@
-//! What `config.toml` says about hooks, approvals and the sandbox.
+//! The settings of `config.toml` for hooks, approvals and the sandbox.
 
 use openoxide_adapters::wiring::HookLocation;
 use toml_edit::{DocumentMut, Item};
 
-use super::{TrustError, disabled_feature, hook_hash, hook_state_key, parse_config};
+use super::hook_state::{TrustError, disabled_feature, hook_hash, hook_state_key, parse_config};
 
 /// The contents of `config.toml`.
 #[derive(Clone, Debug)]

@@ -1,16 +1,18 @@
 //! Reasons for a question, and the rules that a grant would add.
 
+mod part_lines;
 mod summarized_parts;
 
 use std::borrow::Cow;
 
-use openoxide_protocol::{
-    Access, AccessDecision, ApprovalRequest, Decision, Effect, RuleBreadth, RuleRef,
-};
+use openoxide_protocol::{Access, AccessDecision, ApprovalRequest, Decision, Effect, RuleBreadth};
 
 use crate::{
     inline::{
         content::show_limited,
+        decision_reasons::part_lines::{
+            INDENT, describe_access, is_shown_content, show_effect, show_reason, show_rule,
+        },
         hidden_content::sort_by_danger,
         prompt_options::{PromptOptions, session_coverage},
         render_options::RenderOptions,
@@ -19,8 +21,6 @@ use crate::{
     style::TextTone,
 };
 
-/// The indentation of the lines below a decision: the width of its word.
-const INDENT: &str = "         ";
 /// The number of rows of the description and of the reason of a part that is allowed. Such parts
 /// must not push those that ask off the screen.
 const MAX_ALLOWED_ROWS: usize = 1;
@@ -101,12 +101,6 @@ fn show_single_part(part: &AccessDecision, request: &ApprovalRequest, page: &mut
     }
 }
 
-fn show_reason(reason: &str, page: &mut TextPage) {
-    if !reason.is_empty() {
-        page.push_block(TextTone::Body, [INDENT, INDENT], reason);
-    }
-}
-
 /// Adds several parts, starting with those that require an answer, so that the omitted ones are
 /// harmless if possible.
 fn show_parts(request: &ApprovalRequest, whole: bool, page: &mut TextPage) {
@@ -139,65 +133,6 @@ fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
         Some((end, _)) => format!("{}… (v to view)", text.get(..end).unwrap_or_default()).into(),
         None => text.into(),
     }
-}
-
-fn is_shown_content(access: &Access, request: &ApprovalRequest) -> bool {
-    access.summary().trim() == request.presentation.content.trim()
-}
-
-fn show_effect(effect: Effect, text: &str, page: &mut TextPage) {
-    let tone = match effect {
-        Effect::Allow => TextTone::Success,
-        Effect::Ask => TextTone::Warning,
-        Effect::Deny => TextTone::Error,
-    };
-    page.push_marked_block(
-        (tone, &format!("  {:<7}", effect.as_str())),
-        INDENT,
-        TextTone::Body,
-        text,
-    );
-}
-
-/// Returns a description of an access.
-fn describe_access(access: &Access, request: &ApprovalRequest) -> String {
-    if matches!(access, Access::Opaque { .. }) && is_shown_content(access, request) {
-        return "run all of this as unparsed input".to_owned();
-    }
-    let verb = match access {
-        Access::Exec(_) => "run",
-        Access::Read(_) => "read",
-        Access::Edit(_) => "change",
-        Access::Fetch { .. } => "fetch",
-        Access::Socket(_) => "connect to",
-        Access::CallTool { .. } => "call",
-        Access::Delegate { .. } => "start subagent",
-        Access::Repetition { .. } => "repeat the same call",
-        Access::ExternalDirectory(_) => "access outside the project",
-        Access::Opaque { .. } => "run unparsed input",
-    };
-    format!("{verb} {}{}", access.summary(), describe_link_target(access))
-}
-
-/// Returns the target of a link, so that a harmless name does not hide another file.
-fn describe_link_target(access: &Access) -> String {
-    match access {
-        Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path) => {
-            path.resolved.as_ref().map(|to| format!(" (leads to {to})")).unwrap_or_default()
-        }
-        _ => String::new(),
-    }
-}
-
-fn show_rule(rule: &RuleRef, page: &mut TextPage) {
-    let place = match (&rule.file, rule.line) {
-        (Some(file), Some(line)) => format!(", {file}:{line}"),
-        (Some(file), None) => format!(", {file}"),
-        (None, _) => String::new(),
-    };
-    let why = rule.reason.as_ref().map(|why| format!(", because: {why}")).unwrap_or_default();
-    let text = format!("rule `{}` ({}{place}){why}", rule.text, rule.layer);
-    page.push_block(TextTone::Dim, [INDENT, INDENT], &text);
 }
 
 /// Adds what `a` would cover. All of it is shown, as for rules.

@@ -37,11 +37,11 @@ struct TestCall {
     policy: &'static str,
     /// The situation, for messages.
     title: &'static str,
-    expected: Expected,
+    expected: ExpectedAnswer,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expected {
+enum ExpectedAnswer {
     Allow,
     NotAllowed,
     Deny,
@@ -52,25 +52,25 @@ const CALLS: [TestCall; 4] = [
         command: "openoxide-test-call allow",
         policy: POLICY,
         title: "a call that a rule allows",
-        expected: Expected::Allow,
+        expected: ExpectedAnswer::Allow,
     },
     TestCall {
         command: "openoxide-test-call ask",
         policy: POLICY,
         title: "a call that a rule asks about",
-        expected: Expected::NotAllowed,
+        expected: ExpectedAnswer::NotAllowed,
     },
     TestCall {
         command: "openoxide-test-call deny",
         policy: POLICY,
         title: "a call that a rule denies",
-        expected: Expected::Deny,
+        expected: ExpectedAnswer::Deny,
     },
     TestCall {
         command: "openoxide-test-call allow",
         policy: BROKEN_POLICY,
         title: "a call under a policy with errors",
-        expected: Expected::NotAllowed,
+        expected: ExpectedAnswer::NotAllowed,
     },
 ];
 
@@ -94,7 +94,7 @@ pub(super) fn send_test_calls(agent: AgentName, hooks: &[WiredHook]) -> Vec<Prob
     let mut problems = Vec::new();
     for (hook, call) in calls {
         // Codex itself asks about the others.
-        if hook.leaves_questions_to_agent() && call.expected != Expected::Deny {
+        if hook.leaves_questions_to_agent() && call.expected != ExpectedAnswer::Deny {
             continue;
         }
         let problem = call.check(agent, hook);
@@ -115,12 +115,12 @@ impl TestCall {
         let (title, event) = (self.title, hook.event);
         let init = format!("openoxide init {}", agent.hook_name());
         match (self.expected, action) {
-            (Expected::Allow, AgentAction::Block(why)) => Some(Problem::with_command(
+            (ExpectedAnswer::Allow, AgentAction::Block(why)) => Some(Problem::with_command(
                 ProblemCode::CallsBlocked,
                 format!("{event}: {title} was blocked: {why}"),
                 init,
             )),
-            (Expected::NotAllowed | Expected::Deny, AgentAction::Continue(what)) => {
+            (ExpectedAnswer::NotAllowed | ExpectedAnswer::Deny, AgentAction::Continue(what)) => {
                 Some(Problem::with_command(
                     ProblemCode::CallAllowed,
                     format!("{event}: {title} was not stopped: {what}"),
@@ -132,7 +132,7 @@ impl TestCall {
                 format!("{event}: {title}: {why}"),
                 format!("run `{}` by hand, and look at its output", hook.command()),
             )),
-            (Expected::Deny, AgentAction::Ask) => Some(Problem::with_advice(
+            (ExpectedAnswer::Deny, AgentAction::Ask) => Some(Problem::with_advice(
                 ProblemCode::NoAnswer,
                 format!("{event}: {title} was asked about, so another policy was in force"),
                 "look at `openoxide config path`: the managed policy, or variables in the hook's command",

@@ -6,8 +6,11 @@ use openoxide_protocol::{
     Access, AccessDecision, ApprovalRequest, Effect, steering_files::is_protected_path,
 };
 
-use super::{describe_access, show_effect, show_reason, show_rule};
-use crate::inline::{hidden_content::sort_by_danger, text_page::TextPage};
+use crate::inline::{
+    decision_reasons::part_lines::{describe_access, show_effect, show_reason, show_rule},
+    hidden_content::sort_by_danger,
+    text_page::TextPage,
+};
 
 /// Adds each part that a rule or a mode has decided about, and the number of the others. The summary
 /// names protected files itself.

@@ -17,7 +17,7 @@ fn start(script: &str) -> (World, Terminal) {
     let world = project(script);
     world.file("a.txt", "one\n");
     world.file("old.txt", "old\n");
-    let mut terminal = Terminal::run(&world, &["run", "--stage", "--", "./do.sh"]);
+    let terminal = Terminal::run(&world, &["run", "--stage", "--", "./do.sh"]);
     terminal.wait_for("[y]");
     (world, terminal)
 }
