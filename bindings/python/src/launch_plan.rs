@@ -116,6 +116,7 @@ pub(crate) fn plan_launch(
         reviews_file_changes: false,
         private_hosts: BTreeSet::new(),
         published_ports: BTreeSet::new(),
+        published_on_listen: BTreeSet::new(),
         limits: ResourceLimits { seconds: options.seconds, ..ResourceLimits::default() },
         registry,
         profile,

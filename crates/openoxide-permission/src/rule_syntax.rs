@@ -70,6 +70,7 @@ const NAMES: &[(&str, RuleSubject)] = &[
     ("str_replace_editor", RuleSubject::Edit),
     ("task", RuleSubject::Delegate),
     ("view", RuleSubject::Read),
+    ("view_image", RuleSubject::Read),
     ("web_fetch", RuleSubject::Fetch),
     ("webfetch", RuleSubject::Fetch),
     ("write", RuleSubject::Edit),

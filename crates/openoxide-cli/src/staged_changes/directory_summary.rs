@@ -24,11 +24,20 @@ pub(super) fn group_by_directory(paths: &[String], max_groups: usize) -> Vec<Dir
         if group.members.len() > 1 && fits {
             groups.extend(parts);
         } else {
-            whole.push(group);
+            whole.push(name_single_file(group, paths));
         }
     }
     whole.sort_by(|a, b| a.path.cmp(&b.path));
     whole
+}
+
+/// Names the file itself if the group contains only one.
+fn name_single_file(group: DirectoryGroup, paths: &[String]) -> DirectoryGroup {
+    let path = match group.members.as_slice() {
+        [only] => paths.get(*only).cloned(),
+        _ => None,
+    };
+    DirectoryGroup { path: path.unwrap_or(group.path), members: group.members }
 }
 
 /// Splits a group by the next component of the paths.

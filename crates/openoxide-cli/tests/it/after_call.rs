@@ -152,7 +152,9 @@ fn an_approval_does_not_override_a_deny() {
     assert_eq!(decide(&world, "3", "touch a"), "ask", "a policy with an error");
 }
 
-/// Guards I10. The programs have all rights of their user and know the whole payload.
+/// The programs have all rights of their user and know the whole payload.
+///
+/// Guards I10.
 #[test]
 fn a_forged_report_from_another_process_gains_nothing() {
     let world = World::new();

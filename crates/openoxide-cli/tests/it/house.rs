@@ -57,7 +57,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("libc", &["sandbox"]),
     ("toml", &["adapters", "codex", "shell", "store"]),
     ("toml_edit", &["codex", "store"]),
-    ("rustix", &["engine", "sandbox", "starlark"]),
+    ("rustix", &["cli", "engine", "sandbox", "starlark"]),
     ("sha2", &["codex", "engine", "store"]),
     ("hmac", &["sandbox", "store"]),
     ("sha1", &["sandbox"]),
