@@ -35,6 +35,7 @@ const NAMES: &[(&str, RuleSubject)] = &[
     ("Glob", RuleSubject::Read),
     ("Grep", RuleSubject::Read),
     ("LS", RuleSubject::Read),
+    ("Monitor", RuleSubject::Command),
     ("MultiEdit", RuleSubject::Edit),
     ("NotebookEdit", RuleSubject::Edit),
     ("NotebookRead", RuleSubject::Read),

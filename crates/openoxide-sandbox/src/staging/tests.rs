@@ -225,12 +225,16 @@ fn protected_files_are_never_committed() {
         ..world.stage(&steering.map(|name| (name, Some("evil"))))
     };
     let changes = stage.find_changes().unwrap();
-    assert_eq!(paths(&changes), ["x"], "{:?}", changes.skipped);
+    // What steers git is shown, and held when it is committed.
+    let shown = ["sub/.git/config", "sub/.git/hooks/pre-commit", "x"];
+    assert_eq!(paths(&changes), shown, "{:?}", changes.skipped);
     let forged = StagedChanges { changes: world.forged(&steering, &changes), ..changes };
     let committed = stage.commit(&forged).unwrap();
-    assert_eq!(committed.skipped.len(), 3, "{committed:?}");
+    assert_eq!((committed.skipped.len(), committed.findings.len()), (2, 2), "{committed:?}");
     assert!(!world.path("w/.claude").exists());
     assert!(!world.path("w/sub/.git/hooks/pre-commit").exists());
+    let config = fs::read_to_string(world.path("w/sub/.git/config")).unwrap();
+    assert_eq!(config, "ref: refs/heads/m\n");
 }
 
 impl World {
