@@ -24,7 +24,7 @@ pub(crate) struct WiredHook {
     /// The index of the group, and the index of the hook in it.
     pub(crate) location: (usize, usize),
     pub(crate) matcher: Option<String>,
-    /// The hook as it stands in the file.
+    /// The hook, exactly as the file contains it.
     pub(crate) hook: Value,
 }
 
