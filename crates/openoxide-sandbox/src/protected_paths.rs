@@ -64,7 +64,8 @@ pub(crate) use program_sources::ProgramSource;
 pub(crate) use quarantine_suffix::QUARANTINE_SUFFIX;
 pub(crate) use regular_file::open_regular;
 pub(crate) use repository::{
-    common_directory, find_external_hooks, is_object_directory, read_gitdir_link,
+    common_directory, find_external_hooks, is_object_directory, read_common_directory,
+    read_gitdir_link,
 };
 pub(crate) use run_when_present::is_run_when_present;
 pub(crate) use snapshot_cache::SnapshotCache;

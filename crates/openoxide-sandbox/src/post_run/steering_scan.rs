@@ -21,9 +21,9 @@ use crate::{
     interface::PostRunFinding,
     protected_paths::{
         FileStamp, GitSetting, LinkedFileSearch, ProgramSource, ProtectedPaths, QUARANTINE_SUFFIX,
-        ScanResult, TemporaryPermissions, common_directory, find_external_hooks,
+        ScanResult, TemporaryPermissions, find_external_hooks,
         git_config::{self, config_levels},
-        outermost_roots, read_gitdir_link, read_stamp, to_display_path,
+        outermost_roots, read_common_directory, read_gitdir_link, read_stamp, to_display_path,
     },
 };
 
@@ -114,13 +114,6 @@ impl ScanPhase {
         };
         settings.map_or(during, |all| all.iter().all(harmless))
     }
-
-    /// Returns whether a file was created and is about to be written. `git` refuses to work with an
-    /// empty `commondir`.
-    fn is_unwritten(self, path: &Path) -> bool {
-        let is_empty = |found: fs::Metadata| found.is_file() && found.len() == 0;
-        self == Self::During && path.symlink_metadata().is_ok_and(is_empty)
-    }
 }
 
 /// The files that make `git` run something in some directories.
@@ -201,7 +194,7 @@ fn collect_hooks_and_config(
     moment: ScanPhase,
     armed: &mut BTreeSet<PathBuf>,
 ) {
-    if has_foreign_commondir(directory) && !moment.is_unwritten(&directory.join("commondir")) {
+    if has_foreign_commondir(directory, moment) {
         armed.insert(directory.join("commondir"));
     }
     for name in CONFIG_NAMES {
@@ -237,14 +230,25 @@ fn collect_hooks(hooks: PathBuf, armed: &mut BTreeSet<PathBuf>) {
 
 /// Returns whether hooks and configuration belong to another repository. Only the directory of a
 /// linked worktree may share those of its main repository.
-fn has_foreign_commondir(directory: &Path) -> bool {
-    let Some(common) = common_directory(directory) else {
-        return directory.join("commondir").symlink_metadata().is_ok();
+///
+/// The file is read once: `git` creates it empty, writes it and removes it while this runs.
+fn has_foreign_commondir(directory: &Path, moment: ScanPhase) -> bool {
+    let file = directory.join("commondir");
+    let is_foreign = match read_common_directory(directory) {
+        // `git` refuses to work with an empty file.
+        Ok(None) => moment == ScanPhase::After,
+        Ok(Some(common)) => !is_main_repository(&common, directory),
+        Err(error) if error.kind() == ErrorKind::NotFound => file.is_symlink(),
+        Err(_) => true,
     };
-    let main =
-        directory.parent().filter(|above| above.file_name() == Some(OsStr::new("worktrees")));
+    is_foreign && file.symlink_metadata().is_ok()
+}
+
+/// Returns whether a directory is the one of the repository that a linked worktree belongs to.
+fn is_main_repository(common: &Path, linked: &Path) -> bool {
+    let main = linked.parent().filter(|above| above.file_name() == Some(OsStr::new("worktrees")));
     let main = main.and_then(Path::parent).and_then(|main| main.canonicalize().ok());
-    main.is_none() || common.canonicalize().ok() != main
+    main.is_some() && common.canonicalize().ok() == main
 }
 
 /// Returns whether `git` runs a hook: it is executable, and its name has no extension

@@ -3,7 +3,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    io::Read as _,
+    io::{self, Read as _},
     os::unix::ffi::OsStringExt as _,
     path::{Path, PathBuf},
 };
@@ -52,13 +52,30 @@ pub(crate) fn common_directory(directory: &Path) -> Option<PathBuf> {
     Some(directory.join(read_text(&directory.join("commondir"))?))
 }
 
+/// Reads the `commondir` file of a git directory. Returns `None` if the file is empty.
+///
+/// # Errors
+/// Returns an error if there is no such file, or it cannot be read or is not a regular file.
+pub(crate) fn read_common_directory(directory: &Path) -> io::Result<Option<PathBuf>> {
+    let bytes = read_bytes(&directory.join("commondir"))?;
+    Ok((!bytes.is_empty()).then(|| directory.join(without_newlines(bytes))))
+}
+
 /// Reads a file as `git` does: the whole file, without trailing newlines.
 fn read_text(file: &Path) -> Option<OsString> {
+    read_bytes(file).ok().map(without_newlines)
+}
+
+fn read_bytes(file: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open_regular(file).ok()?.take(MAX_LINK_BYTES).read_to_end(&mut bytes).ok()?;
+    open_regular(file)?.take(MAX_LINK_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn without_newlines(mut bytes: Vec<u8>) -> OsString {
     let ends = bytes.iter().rev().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
     bytes.truncate(bytes.len() - ends);
-    Some(OsString::from_vec(bytes))
+    OsString::from_vec(bytes)
 }
 
 /// Returns whether `git` reads `config.worktree` in this git directory.

@@ -386,3 +386,29 @@ fn permissions_are_restored_after_the_scan() {
     }
     place.sh("chmod -R u+rwX .; test ! -e z/.git/hooks/update");
 }
+
+/// gitrepository-layout(5), "commondir". `git` creates the file, then writes it.
+#[test]
+fn only_a_written_commondir_is_foreign_during_a_run() {
+    let place = tempfile::tempdir().unwrap();
+    let linked = place.path().join("main/.git/worktrees/linked");
+    fs::create_dir_all(&linked).unwrap();
+    let file = linked.join("commondir");
+    let is_foreign = || {
+        [ScanPhase::During, ScanPhase::After].map(|moment| has_foreign_commondir(&linked, moment))
+    };
+    assert_eq!(is_foreign(), [false, false], "no file");
+    for (text, expected) in [
+        ("", [false, true]),
+        ("../..\n", [false, false]),
+        ("\n", [true, true]),
+        (".\n", [true, true]),
+        ("../../../other\n", [true, true]),
+    ] {
+        fs::write(&file, text).unwrap();
+        assert_eq!(is_foreign(), expected, "{text:?}");
+    }
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("missing", &file).unwrap();
+    assert_eq!(is_foreign(), [true, true], "a dangling link");
+}
