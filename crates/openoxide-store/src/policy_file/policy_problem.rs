@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::line_numbers::LineNumbers;
+
 /// A problem in a policy file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyProblem {
@@ -13,4 +15,12 @@ pub struct PolicyProblem {
     pub span: Range<usize>,
     /// True if the problem may cause the loss of an ask or deny rule.
     pub loses_restriction: bool,
+}
+
+impl PolicyProblem {
+    /// Returns the line in `text` where the problem starts. The first line is 1.
+    #[must_use]
+    pub fn line_in(&self, text: &str) -> u32 {
+        LineNumbers::new(text).line_at(self.span.start)
+    }
 }

@@ -129,11 +129,10 @@ impl PolicyLoader {
             file.keep_restrictions();
         }
         self.notes.extend(file.notes);
-        if file.problems.iter().any(|problem| problem.loses_restriction) {
-            self.record_policy_error(
-                source,
-                &format!("{name} has errors, so a rule may be missing"),
-            );
+        if let Some(first) = file.problems.iter().find(|problem| problem.loses_restriction) {
+            let (line, why) = (first.line_in(&text), &first.message);
+            let error = format!("{name}:{line}: {why}; a rule may be missing");
+            self.record_policy_error(source, &error);
         }
         if !file.problems.is_empty() {
             let path = source.path.clone();

@@ -99,12 +99,14 @@ fn quote(path: &Path) -> String {
 fn check_policy(engine: &Engine) -> Vec<Problem> {
     let broken = engine.broken_files().iter().map(|broken| {
         let file = broken.path.display();
-        let first = broken.problems.first();
-        let first = first.map_or("it cannot be read", |problem| problem.message.as_str());
+        let place = broken.problems.first().map_or_else(
+            || format!("{file}: it cannot be read"),
+            |problem| format!("{file}:{}: {}", problem.line_in(&broken.text), problem.message),
+        );
         Problem::with_advice(
             ProblemCode::PolicyBroken,
-            format!("{file}: {first}; everything that is not denied needs approval"),
-            format!("correct {file}; `openoxide rules lint` shows the lines"),
+            format!("{place}; everything that is not denied needs approval"),
+            format!("correct {file}; `openoxide rules lint` shows all errors"),
         )
     });
     let managed = engine.managed_policy_error().map(|error| {
