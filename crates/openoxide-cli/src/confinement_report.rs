@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use openoxide_engine::{describe_denial, describe_finding};
 use openoxide_protocol::PublishedPort;
 use openoxide_sandbox::{
-    self as sandbox, CommandOutcome, EnforcementPlan, RefusedOperation, SandboxBackend,
-    SandboxDenial, SandboxReport,
+    self as sandbox, CommandOutcome, EnforcementPlan, ReachedLimit, RefusedOperation,
+    SandboxBackend, SandboxDenial, SandboxReport,
 };
 use openoxide_tui::{LineMode, escape_text};
 
@@ -46,6 +46,9 @@ pub(crate) fn print_report(
     if let Some(note) = listening_note(&report.listening_ports, command) {
         user_messages::print_note(&note);
     }
+    for limit in &report.reached_limits {
+        user_messages::print_line(&reached_limit_message(*limit, command));
+    }
     if let Some(unlimited) = &report.unenforced_limits {
         user_messages::print_note(unlimited);
     }
@@ -54,6 +57,27 @@ pub(crate) fn print_report(
             "the program was started and has ended, but the sandbox was interrupted, so this report is incomplete: {}",
             escape_text(why, LineMode::SingleLine)
         ));
+    }
+}
+
+/// Returns a message about a limit that stopped a process, with what raises it.
+fn reached_limit_message(limit: ReachedLimit, command: ReportedCommand) -> String {
+    let setting = |name: &str| match command {
+        ReportedCommand::Run => format!("`{name}` in `[sandbox.limits]` of your policy"),
+        ReportedCommand::SandboxRun => format!("`--{name}`"),
+    };
+    match limit {
+        ReachedLimit::Memory(bytes) => format!(
+            "openoxide: a process was killed, because the command used {} MiB of memory, its \
+             limit; a higher {} allows more",
+            bytes >> 20,
+            setting("memory")
+        ),
+        ReachedLimit::Processes(count) => format!(
+            "openoxide: a process was not started, because {count} were running, the limit of the \
+             command; a higher {} allows more",
+            setting("processes")
+        ),
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openoxide_protocol::AbsPath;
+use openoxide_protocol::{AbsPath, matches_host_pattern};
 
 /// The maximum depth of included files, and the maximum size of one.
 const MAX_DEPTH: usize = 8;
@@ -78,16 +78,7 @@ fn split_line(line: &str) -> Option<(String, &str)> {
 fn matches_host(patterns: &str, host: &str) -> bool {
     patterns.split_whitespace().any(|pattern| {
         let pattern = pattern.trim_matches('"').to_ascii_lowercase();
-        let is_wildcard = |c: char| c == '*' || c == '?';
-        match (pattern.find(is_wildcard), pattern.rfind(is_wildcard)) {
-            _ if pattern.contains(['!', '"', '\\', '#']) => true,
-            (Some(first), Some(last)) => {
-                let (start, end) = (pattern.get(..first), pattern.get(last + 1..));
-                start.is_none_or(|start| host.starts_with(start))
-                    && end.is_none_or(|end| host.ends_with(end))
-            }
-            _ => pattern == host,
-        }
+        pattern.contains(['!', '"', '\\', '#']) || matches_host_pattern(&pattern, host)
     })
 }
 

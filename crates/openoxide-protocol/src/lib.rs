@@ -32,6 +32,7 @@ mod rule_choice;
 mod sandbox_auto_allow;
 mod session_event;
 mod socket;
+mod ssh_host_pattern;
 pub mod steering_files;
 pub mod toolchains;
 
@@ -60,6 +61,7 @@ pub use rule_choice::{ChoiceHistory, GrantTerms, RuleBreadth, RuleChoice};
 pub use sandbox_auto_allow::SandboxAutoAllow;
 pub use session_event::SessionEvent;
 pub use socket::{SocketAccess, SocketService};
+pub use ssh_host_pattern::matches_host_pattern;
 
 /// The version of every JSON format that the program writes.
 pub const SCHEMA: u32 = 1;

@@ -14,6 +14,7 @@ pub(crate) use error::{SetupContext, describe_port_error};
 pub use launch_config::{HostAgent, LaunchConfig, PrivateDirectory, ResourceLimits};
 pub use refused_operation::RefusedOperation;
 pub use run_report::{
-    CommandOutcome, FailureCause, PostRunFinding, RefusedAddress, SandboxDenial, SandboxReport,
+    CommandOutcome, FailureCause, PostRunFinding, ReachedLimit, RefusedAddress, SandboxDenial,
+    SandboxReport,
 };
 pub use runtime_request::{FileOperation, RequestedChange, RuntimeDecision, RuntimeRequest};

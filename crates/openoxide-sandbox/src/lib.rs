@@ -71,8 +71,8 @@ pub use backend::{
 pub use init::is_temporary;
 pub use interface::{
     CommandOutcome, FailureCause, FileOperation, HostAgent, LaunchConfig, PostRunFinding,
-    PrivateDirectory, RefusedAddress, RefusedOperation, RequestedChange, ResourceLimits,
-    RuntimeDecision, RuntimeRequest, SandboxDenial, SandboxError, SandboxReport,
+    PrivateDirectory, ReachedLimit, RefusedAddress, RefusedOperation, RequestedChange,
+    ResourceLimits, RuntimeDecision, RuntimeRequest, SandboxDenial, SandboxError, SandboxReport,
 };
 #[cfg(target_os = "linux")]
 pub use post_run::{restore_git_settings, restore_quarantined_file};

@@ -23,6 +23,7 @@ mod ports;
 mod private_caches;
 mod proc_files;
 mod publish_setting;
+mod reached_limits;
 mod replaced;
 mod secrets;
 mod sockets;

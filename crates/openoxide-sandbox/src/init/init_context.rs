@@ -21,6 +21,8 @@ pub(crate) struct InitContext<'a> {
     pub(crate) progress: &'a ProgressWriter,
     /// The run's share of the kernel objects that are counted per user.
     pub(crate) shares: &'a ResourceShares,
+    /// The limit on the address space of each process, if no control group limits the memory.
+    pub(crate) address_space: Option<u64>,
 }
 
 pub(crate) fn failure_message(error: SandboxError) -> InitMessage {

@@ -37,8 +37,15 @@ pub(crate) fn run(world: &InitContext<'_>) -> i32 {
 }
 
 fn set_up<'a>(world: &InitContext<'a>) -> Result<reaper::InitProcess<'a>, SandboxError> {
-    let InitContext { launch, mount_plan: guards, identity: owner, socket: wire, progress, shares } =
-        *world;
+    let InitContext {
+        launch,
+        mount_plan: guards,
+        identity: owner,
+        socket: wire,
+        progress,
+        shares,
+        ..
+    } = *world;
     rustix::thread::set_name(INIT_NAME).with_step(|| "naming the first process".to_owned())?;
     owner
         .map_identity()

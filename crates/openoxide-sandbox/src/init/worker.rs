@@ -53,7 +53,7 @@ fn record_start(progress: &ProgressWriter) -> Result<(), SandboxError> {
 }
 
 fn prepare(world: &InitContext<'_>, terminal: Option<&CStr>) -> Result<(), SandboxError> {
-    let InitContext { launch, socket: wire, shares, mount_plan, .. } = *world;
+    let InitContext { launch, socket: wire, shares, mount_plan, address_space, .. } = *world;
     check_streams(launch).with_step(|| "relaying input and output".to_owned())?;
     std::env::set_current_dir(launch.cwd.as_str())
         .with_step(|| format!("going to `{}`", launch.cwd))?;
@@ -62,7 +62,8 @@ fn prepare(world: &InitContext<'_>, terminal: Option<&CStr>) -> Result<(), Sandb
             .with_step(|| "taking the terminal".to_owned())?,
         None => _ = setsid().with_step(|| "making a session".to_owned())?,
     }
-    set_resource_limits(launch.limits, shares).with_step(|| "setting limits".to_owned())?;
+    let limits = ResourceLimits { memory: address_space, ..launch.limits };
+    set_resource_limits(limits, shares).with_step(|| "setting limits".to_owned())?;
     sys::set_close_on_exec(3).with_step(|| "closing descriptors".to_owned())?;
     sys::unblock_signals();
     drop_capabilities().with_step(|| "dropping capabilities".to_owned())?;

@@ -98,7 +98,7 @@ pub struct ResourceLimits {
     /// The wall-clock time in seconds after which all processes are killed.
     pub seconds: Option<u64>,
     /// The memory limit in bytes: for all processes together if a control group can be created, and
-    /// for the address space of each process.
+    /// otherwise for the address space of each process.
     pub memory: Option<u64>,
     /// The maximum number of processes at the same time.
     pub processes: Option<u64>,

@@ -30,6 +30,18 @@ pub struct SandboxReport {
     pub run_error: Option<String>,
     /// The limits that were not enforced, and the reason.
     pub unenforced_limits: Option<String>,
+    /// The limits that stopped a process of the run, in order.
+    pub reached_limits: Vec<ReachedLimit>,
+}
+
+/// A limit that stopped a process. It is known only if a control group enforces it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReachedLimit {
+    /// The kernel killed a process, because all together used this number of bytes.
+    Memory(u64),
+    /// A process could not be created, because this number of them existed.
+    Processes(u64),
 }
 
 /// The known cause of the failure of a command.

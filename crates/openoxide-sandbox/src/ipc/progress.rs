@@ -184,6 +184,7 @@ impl RunProgress {
             listening_ports: Vec::new(),
             run_error: Some(error.to_string()),
             unenforced_limits: None,
+            reached_limits: Vec::new(),
         }
     }
 }

@@ -15,7 +15,10 @@ use std::{
 
 use rustix::process::Pid;
 
-use crate::{interface::ResourceLimits, sys};
+use crate::{
+    interface::{ReachedLimit, ResourceLimits},
+    sys,
+};
 
 const GROUP_PREFIX: &str = "openoxide-";
 /// The number of processes of a run that do not belong to the program: the first one inside.
@@ -154,6 +157,21 @@ impl ControlGroup {
         made
     }
 
+    /// Returns the limits that have stopped a process of the group.
+    pub(crate) fn reached_limits(&self, limits: ResourceLimits) -> Vec<ReachedLimit> {
+        // Version 2 has the first and the last file, and version 1 the second and the last.
+        let has_event = |file: &str, event: &str| {
+            let mut texts = self.0.iter().map(|part| fs::read_to_string(part.own.join(file)));
+            texts.any(|text| text.is_ok_and(|text| event_count(&text, event) > 0))
+        };
+        let killed = ["memory.events", "memory.oom_control"];
+        let killed = killed.into_iter().any(|file| has_event(file, "oom_kill"));
+        let memory = limits.memory.filter(|_| killed).map(ReachedLimit::Memory);
+        let refused = || has_event("pids.events", "max");
+        let processes = limits.processes.filter(|_| refused()).map(ReachedLimit::Processes);
+        memory.into_iter().chain(processes).collect()
+    }
+
     /// Removes the group, after its processes have ended.
     pub(crate) fn remove(&self) {
         let until = Instant::now() + REMOVE_TIMEOUT;
@@ -172,6 +190,13 @@ impl Drop for ControlGroup {
     fn drop(&mut self) {
         self.remove();
     }
+}
+
+/// Returns the number of an event in a file with one event and its number on each line.
+fn event_count(text: &str, event: &str) -> u64 {
+    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+    let count = lines.find_map(|(name, count)| (name == event).then(|| count.trim().parse().ok()));
+    count.flatten().unwrap_or_default()
 }
 
 /// Returns the controllers that the limits need, always in the same order.
@@ -285,6 +310,17 @@ mod tests {
         remove_stale_groups(parent.path());
         assert!(!path("openoxide-999999999").exists());
         assert!(path(&own).exists() && path("openoxide-x").exists() && path("else").exists());
+    }
+
+    /// From "Memory Interface Files" and "PID" of the kernel's documentation of version 2, and
+    /// `memory.oom_control` of version 1.
+    #[test]
+    fn events_of_both_versions_are_counted() {
+        let unified = "low 0\nhigh 0\nmax 12\noom 2\noom_kill 1\noom_group_kill 0\n";
+        assert_eq!(event_count(unified, "oom_kill"), 1);
+        assert_eq!(event_count("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n", "oom_kill"), 3);
+        assert_eq!(event_count("max 7\n", "max"), 7);
+        assert_eq!(event_count("oom_kill_disable 1\n", "oom_kill"), 0);
     }
 
     #[test]

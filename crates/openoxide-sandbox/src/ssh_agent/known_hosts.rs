@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path, str::FromStr as _};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use openoxide_protocol::matches_host_pattern;
 use sha1::Sha1;
 use ssh_key::known_hosts::{Entry, HostPatterns, Marker};
 
@@ -93,9 +94,7 @@ impl KnownHostLine {
         match &self.hosts {
             HostPatterns::HashedName { salt, hash } => has_hash(name, salt, hash),
             HostPatterns::Patterns(patterns) => {
-                let is = |pattern: &str| {
-                    matches_pattern(pattern.to_ascii_lowercase().as_bytes(), name.as_bytes())
-                };
+                let is = |pattern: &str| matches_host_pattern(&pattern.to_ascii_lowercase(), name);
                 let mut negated = patterns.iter().filter_map(|pattern| pattern.strip_prefix('!'));
                 !negated.any(is)
                     && patterns.iter().any(|pattern| !pattern.starts_with('!') && is(pattern))
@@ -129,30 +128,4 @@ fn strip_port(pattern: &str) -> &str {
 fn is_plain_name(name: &str) -> bool {
     let fine = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
     !name.is_empty() && name.chars().all(fine)
-}
-
-/// Returns whether a pattern with `*` and `?` matches a name.
-fn matches_pattern(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut at, mut from) = (pattern, name);
-    // The pattern after the last `*`, and the rest of the name that it was tried at.
-    let mut retry: Option<(&[u8], &[u8])> = None;
-    loop {
-        match (at.split_first(), from.split_first()) {
-            (Some((b'*', rest)), _) => {
-                retry = Some((rest, from));
-                at = rest;
-            }
-            (Some((wanted, rest)), Some((found, left))) if wanted == found || *wanted == b'?' => {
-                (at, from) = (rest, left);
-            }
-            (None, None) => return true,
-            _ => match retry.and_then(|(rest, tried)| Some((rest, tried.get(1..)?))) {
-                Some((rest, left)) => {
-                    retry = Some((rest, left));
-                    (at, from) = (rest, left);
-                }
-                None => return false,
-            },
-        }
-    }
 }

@@ -120,6 +120,7 @@ impl BackendAttempt<'_> {
                 socket: &inner,
                 progress,
                 shares,
+                address_space: launch.limits.memory.filter(|_| self.group.is_none()),
             };
             sys::exit_process(streams.install().map_or(1, |()| (by.run)(&world)));
         };

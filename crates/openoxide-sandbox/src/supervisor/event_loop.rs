@@ -471,6 +471,7 @@ impl<'a> SupervisorLoop<'a> {
             listening_ports: listened,
             run_error: interrupted,
             unenforced_limits: unlimited,
+            reached_limits: Vec::new(),
         }
     }
 

@@ -133,6 +133,7 @@ fn try_run(
     let run =
         SupervisedRun { launch, protected_paths: guarded, group, requested_plan: wanted, progress };
     let report = run.run_with_placeholders(&registry, &placed, watches, state);
+    let reached = group.map(|group| group.reached_limits(launch.limits)).unwrap_or_default();
     janitor.stop();
     // Without a stored snapshot, the next run lists everything.
     drop(cache.map(|cache| cache.store(&guarded.snapshot)));
@@ -140,7 +141,11 @@ fn try_run(
         layers.release();
         evict_layers(&launch.registry);
     }
-    report.map(|report| SandboxReport { unenforced_limits: unlimited, ..report })
+    report.map(|report| SandboxReport {
+        unenforced_limits: unlimited,
+        reached_limits: reached,
+        ..report
+    })
 }
 
 /// One run, with everything that it needs.
