@@ -1,6 +1,7 @@
 //! The command line.
 
 mod codex;
+mod help_groups;
 mod policy;
 mod rules;
 mod sandbox;
@@ -18,6 +19,7 @@ pub(crate) use codex::{
     CodexAmendArgs, CodexCommand, CodexDecideArgs, CodexReviewArgs, ExecpolicyCheckArgs,
     ExecpolicyCommand,
 };
+pub(crate) use help_groups::grouped_command;
 pub(crate) use policy::PolicyArgs;
 pub(crate) use rules::{
     ConvertArgs, DiffArgs, EditTargetArgs, ExportArgs, FmtArgs, ImportArgs, LintArgs,
@@ -41,25 +43,28 @@ pub(crate) struct CliArgs {
 const EXIT_CODES: &str = "Exit codes: 0 allow or success, 1 failure, 2 usage or configuration, 3 deny, 4 ask (a person is \
 needed and none can be asked), 5 expired, 130 interrupted. `run` passes the program's own status on; 124 its time limit passed, 125 OpenOxide failed, 126 refused, 127 not found.";
 
+/// The heading of the options that every command accepts, which are listed last.
+const GLOBAL_OPTIONS: &str = "Global options";
+
 /// Options that every command accepts.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct GlobalArgs {
     /// Control when color is used.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    ///
+    /// `auto` means on a terminal, or if CLICOLOR_FORCE is set, unless NO_COLOR is set.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = GLOBAL_OPTIONS)]
     pub(crate) color: ColorWhen,
     /// Never ask; fail and print the command to run instead.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS)]
     pub(crate) no_input: bool,
 }
 
 /// The conditions under which color is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorWhen {
-    /// On a terminal, or if CLICOLOR_FORCE is set, unless NO_COLOR is set.
+    // Without doc comments, because the help would list one line for each value.
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 

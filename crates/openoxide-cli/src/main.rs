@@ -25,7 +25,7 @@ mod user_messages;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 use args::{CliArgs, CliCommand, ExecpolicyCheckArgs};
 use error::CliError;
@@ -43,7 +43,8 @@ fn main() -> ExitCode {
     if let Some(exit) = run_fast_path(&words) {
         return exit.into();
     }
-    let args = CliArgs::parse();
+    let matches = args::grouped_command().get_matches();
+    let args = CliArgs::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     run_subcommand(args)
         .unwrap_or_else(|error| {
             user_messages::print_cli_error(&error);
