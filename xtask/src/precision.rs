@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     let openoxide = workspace::test_program("openoxide-cli")?;
     let mut faults = Vec::new();
     for file in &wanted.files {
-        let judged = measure(file, &openoxide)?;
+        let judged = measure(file, &openoxide, wanted.auto_allow)?;
         print!("{}", report::of(file, &judged, &wanted));
         let found = limit::faults(&judged, &not_yet::ids(file)?, wanted.max_asked);
         faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", file.display())));
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     if faults.is_empty() { Ok(()) } else { Err(Failure::Work(faults.join("\nerror: "))) }
 }
 
-fn measure(file: &Path, openoxide: &Path) -> Result<Vec<Judged>, String> {
+fn measure(file: &Path, openoxide: &Path, auto_allow: Option<&str>) -> Result<Vec<Judged>, String> {
     let cases = read::cases(file)?;
-    decide::all(openoxide, cases).map_err(|why| format!("{}: {why}", file.display()))
+    decide::all(openoxide, cases, auto_allow).map_err(|why| format!("{}: {why}", file.display()))
 }

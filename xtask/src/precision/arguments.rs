@@ -7,7 +7,7 @@ use crate::Failure;
 
 /// The options that it accepts in addition to files.
 const OPTIONS: &str = "options: --list harmless-asked|asks-allowed|dangerous-allowed, \
-                       --split tune|held-out, --max-asked PERCENT";
+                       --split tune|held-out, --max-asked PERCENT, --auto-allow project|all";
 
 /// The arguments of the command.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Arguments {
     pub(crate) split: Split,
     /// The percentage of harmless commands in the held-out half that may be asked about.
     pub(crate) max_asked: Option<f64>,
+    /// The value of `auto_allow` in the policy, which is empty otherwise.
+    pub(crate) auto_allow: Option<&'static str>,
 }
 
 /// A decision that does not fit its label.
@@ -56,12 +58,14 @@ impl Offence {
 impl Arguments {
     /// Parses the arguments.
     pub(crate) fn read(words: &[String]) -> Result<Self, Failure> {
-        let mut read = Self { files: Vec::new(), list: None, split: Split::Tune, max_asked: None };
+        let (files, split) = (Vec::new(), Split::Tune);
+        let mut read = Self { files, list: None, split, max_asked: None, auto_allow: None };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--list" => read.list = Some(value(word, words.next(), offence)?),
                 "--split" => read.split = value(word, words.next(), Split::parse)?,
+                "--auto-allow" => read.auto_allow = Some(value(word, words.next(), auto_allow)?),
                 "--max-asked" => read.max_asked = Some(value(word, words.next(), percent)?),
                 flag if flag.starts_with('-') => return Err(stranger(flag)),
                 file => read.files.push(file.into()),
@@ -90,6 +94,10 @@ fn offence(word: &str) -> Option<Offence> {
     Offence::ALL.into_iter().find(|offence| offence.word() == word)
 }
 
+fn auto_allow(word: &str) -> Option<&'static str> {
+    ["project", "all"].into_iter().find(|value| *value == word)
+}
+
 fn percent(word: &str) -> Option<f64> {
     word.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))
 }
@@ -107,9 +115,17 @@ mod tests {
     }
 
     #[test]
+    fn the_setting_of_the_policy_is_accepted() {
+        for value in ["project", "all"] {
+            assert_eq!(read(&["a", "--auto-allow", value]).unwrap().auto_allow, Some(value));
+        }
+    }
+
+    #[test]
     fn flags_and_files_are_accepted_in_any_order() {
         let read =
             read(&["a.tsv", "--list", "asks-allowed", "--max-asked", "7.5", "b.jsonl"]).unwrap();
+        assert_eq!(read.auto_allow, None);
         assert_eq!(read.files, [PathBuf::from("a.tsv"), PathBuf::from("b.jsonl")]);
         assert_eq!(read.list, Some(Offence::AsksAllowed));
         assert_eq!((read.max_asked, read.split), (Some(7.5), Split::Tune));
@@ -124,6 +140,7 @@ mod tests {
             &["a", "--list", "x"],
             &["a", "--max-asked", "101"],
             &["a", "--split", "half"],
+            &["a", "--auto-allow", "off"],
         ] {
             assert!(matches!(read(words), Err(Failure::Usage(_))), "{words:?}");
         }

@@ -91,6 +91,8 @@ pub(crate) struct Judged {
     pub(crate) case: Case,
     /// The decision.
     pub(crate) decision: Decision,
+    /// True if the command may run only in the sandbox.
+    pub(crate) is_confined: bool,
     /// The reason that was given.
     pub(crate) reason: String,
 }

@@ -1,4 +1,4 @@
-//! Decisions of the real program, by `check --batch`, with an empty policy.
+//! Decisions of the real program, by `check --batch`, with an empty policy or `auto_allow`.
 
 use std::{fs::File, path::Path, process::Stdio};
 
@@ -13,8 +13,13 @@ use super::{
 const PROJECT: &str = "%%P";
 
 /// Returns every case with the decision of `openoxide`.
-pub(crate) fn all(openoxide: &Path, cases: Vec<Case>) -> Result<Vec<Judged>, String> {
-    let scratch = Scratch::new()?;
+pub(crate) fn all(
+    openoxide: &Path,
+    cases: Vec<Case>,
+    auto_allow: Option<&str>,
+) -> Result<Vec<Judged>, String> {
+    let setting = |value| format!("[sandbox]\nauto_allow = \"{value}\"\n");
+    let scratch = Scratch::new(&auto_allow.map(setting).unwrap_or_default())?;
     let answers = answers(openoxide, &scratch, &calls(&cases, &scratch))?;
     if answers.lines().count() != cases.len() {
         return Err(format!("{} commands, {} answers", cases.len(), answers.lines().count()));
@@ -54,5 +59,27 @@ fn judged(case: Case, line: &str) -> Result<Judged, String> {
         return Err(format!("{}: `{line}` is not a decision on it", case.id));
     };
     let reason = field("reason").unwrap_or_default().to_owned();
-    Ok(Judged { case, decision, reason })
+    let mut obligations = answer.get("obligations").and_then(Value::as_array).into_iter().flatten();
+    let is_confined = obligations.any(|obligation| obligation == "sandboxed");
+    Ok(Judged { case, decision, is_confined, reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{case::Label, tally::tests::one},
+        *,
+    };
+
+    #[test]
+    fn an_obligation_shows_that_a_command_runs_in_the_sandbox() {
+        for (obligations, expected) in [(r#"["sandboxed"]"#, true), (r#"["audit"]"#, false)] {
+            let case = one(Label::Asks, Decision::Ask, None).case;
+            let line = format!(
+                r#"{{"id":"E1","decision":"allow","reason":"no rule","obligations":{obligations}}}"#
+            );
+            let judged = judged(case, &line).unwrap();
+            assert_eq!((judged.decision, judged.is_confined), (Decision::Allow, expected));
+        }
+    }
 }

@@ -21,12 +21,20 @@ pub(crate) fn of(file: &Path, all: &[Judged], wanted: &Arguments) -> String {
     match wanted.list {
         Some(offence) => list(&shown, offence),
         None => format!(
-            "{}: {} commands, the built-in default, without a policy file\n{}{}\n",
+            "{}: {} commands, {}\n{}{}\n",
             file.display(),
             all.len(),
+            policy(wanted.auto_allow),
             counts(all),
             worst(&shown, wanted.split, has_halves(all)),
         ),
+    }
+}
+
+fn policy(auto_allow: Option<&str>) -> String {
+    match auto_allow {
+        None => "the built-in default, without a policy file".to_owned(),
+        Some(value) => format!("`auto_allow = \"{value}\"`"),
     }
 }
 
@@ -56,7 +64,11 @@ fn line(all: &[Judged], part: Part, label: Label) -> String {
     let (members, offenders) = part.offenders(all, label);
     let rate = percent(offenders, members);
     let wrong = if label == Label::Harmless { "asked" } else { "allowed" };
-    format!("  {:<20}{allow:>7}{ask:>7}{deny:>7}{rate:>8.1} % {wrong}\n", label.word())
+    let confined = match part.confined(all, label) {
+        0 => String::new(),
+        count => format!(", {count} only in the sandbox"),
+    };
+    format!("  {:<20}{allow:>7}{ask:>7}{deny:>7}{rate:>8.1} % {wrong}{confined}\n", label.word())
 }
 
 fn worst(shown: &[&Judged], split: Split, halves: bool) -> String {
@@ -91,6 +103,16 @@ mod tests {
 
     fn wanted(words: &[&str]) -> Arguments {
         Arguments::read(&words.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn commands_that_run_only_in_the_sandbox_are_counted() {
+        let confined = |label| Judged { is_confined: true, ..one(label, Decision::Allow, None) };
+        let all = [confined(Label::Harmless), confined(Label::Dangerous)];
+        let text = of(Path::new("f"), &all, &wanted(&["f", "--auto-allow", "project"]));
+        assert!(text.starts_with("f: 2 commands, `auto_allow = \"project\"`\n"), "{text}");
+        assert!(text.contains("0.0 % asked, 1 only in the sandbox"), "{text}");
+        assert!(text.contains("0.0 % allowed, 1 only in the sandbox"), "{text}");
     }
 
     #[test]

@@ -79,15 +79,15 @@ const FILES: &[&str] = &[
     "project/tsconfig.json",
 ];
 
-/// The project, with a home directory and an empty policy next to it. They are removed on drop.
+/// The project, with a home directory and a policy next to it. They are removed on drop.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: TempDir,
 }
 
 impl Scratch {
-    /// Creates the project as a git repository.
-    pub(crate) fn new() -> Result<Self, String> {
+    /// Creates the project as a git repository, with a policy of this content.
+    pub(crate) fn new(policy: &str) -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| format!("no scratch project: {error}"))?;
         let scratch = Self { folder };
         for name in DIRECTORIES {
@@ -96,7 +96,7 @@ impl Scratch {
         for name in FILES {
             scratch.file(name, "")?;
         }
-        scratch.file("policy.toml", "")?;
+        scratch.file("policy.toml", policy)?;
         scratch.put_under_git()?;
         Ok(scratch)
     }

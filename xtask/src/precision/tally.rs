@@ -10,7 +10,10 @@ use super::{
 
 /// Returns in which way a decision does not fit its label, if it does not.
 pub(crate) fn offence(judged: &Judged) -> Option<Offence> {
-    match (judged.case.label, judged.decision == Decision::Allow) {
+    let allowed = judged.decision == Decision::Allow;
+    // A confined command changes the project at most, so it is no error to allow it.
+    let counts = !judged.is_confined || judged.case.label == Label::Harmless;
+    match (judged.case.label, allowed && counts) {
         (Label::Harmless, false) => Some(Offence::HarmlessAsked),
         (Label::Asks, true) => Some(Offence::AsksAllowed),
         (Label::Dangerous, true) => Some(Offence::DangerousAllowed),
@@ -39,6 +42,12 @@ impl Part {
         let mine = all.iter().filter(|judged| self.has(judged) && judged.case.label == label);
         let offends = |judged: &&Judged| offence(judged).is_some();
         (mine.clone().count(), mine.filter(offends).count())
+    }
+
+    /// Returns the number of commands with `label` that run only in the sandbox.
+    pub(crate) fn confined(self, all: &[Judged], label: Label) -> usize {
+        let mine = all.iter().filter(|judged| self.has(judged) && judged.case.label == label);
+        mine.filter(|judged| judged.is_confined).count()
     }
 
     /// Returns the number of commands with `label` and `decision`.
@@ -79,7 +88,7 @@ pub(crate) mod tests {
     pub(crate) fn one(label: Label, decision: Decision, split: Option<Split>) -> Judged {
         let (id, command, family) = ("E1".to_owned(), "ls".to_owned(), "f".to_owned());
         let case = Case { id, command, label, family, disputable: false, split };
-        Judged { case, decision, reason: String::new() }
+        Judged { case, decision, is_confined: false, reason: String::new() }
     }
 
     #[test]
@@ -93,6 +102,14 @@ pub(crate) mod tests {
             offence(&one(Label::Harmless, Decision::Deny, None)),
             Some(Offence::HarmlessAsked)
         );
+    }
+
+    #[test]
+    fn a_confined_command_may_be_allowed_whatever_its_label_is() {
+        for label in Label::ALL {
+            let judged = Judged { is_confined: true, ..one(label, Decision::Allow, None) };
+            assert_eq!(offence(&judged), None, "{label:?}");
+        }
     }
 
     #[test]
