@@ -277,6 +277,23 @@ pub fn render_reason(decision: &Decision) -> String {
     }
 }
 
+/// The maximum number of findings that a question shows.
+const MAX_SHOWN_FINDINGS: usize = 3;
+
+/// Returns the reason of a question, with the findings about the call. A person reads it in the
+/// client's dialog.
+pub fn render_question(decision: &Decision) -> String {
+    let mut lines = vec![render_reason(decision)];
+    lines.extend(decision.findings.iter().take(MAX_SHOWN_FINDINGS).map(|finding| {
+        format!("{}: {}", finding.code, escape_and_truncate(&finding.message, MAX_COMMAND_LENGTH))
+    }));
+    let hidden = decision.findings.len().saturating_sub(MAX_SHOWN_FINDINGS);
+    if hidden > 0 {
+        lines.push(format!("{hidden} more findings"));
+    }
+    lines.join("; ")
+}
+
 /// Tools that ask the person. Their own dialog is the question, which no hook may answer. The names
 /// are those of Claude Code, Codex, OpenCode, Gemini CLI, Qwen Code, Cline, Roo Code, Copilot CLI
 /// and Crush.

@@ -41,7 +41,8 @@ use serde_json::{Value, json};
 
 use crate::agent_hook::{
     AgentHookCall, AgentHookEvent, is_user_prompt_tool, render_changed_input,
-    render_permission_denial, render_permission_request, render_pre_tool_use, render_reason,
+    render_permission_denial, render_permission_request, render_pre_tool_use, render_question,
+    render_reason,
 };
 
 /// Returns the answer to a hook as one line of JSON, or `None` if the client should continue as if
@@ -54,6 +55,10 @@ pub fn render_hook_answer(call: &AgentHookCall, decision: &Decision) -> Option<S
     let reason = format!("OpenOxide: {}", render_reason(decision));
     match (call.event, decision.effect) {
         (_, Effect::Allow | Effect::Ask) if is_user_prompt_tool(&call.tool) => None,
+        (AgentHookEvent::PreToolUse, Effect::Ask) => Some(render_pre_tool_use(
+            Effect::Ask,
+            &format!("OpenOxide: {}", render_question(decision)),
+        )),
         (AgentHookEvent::PreToolUse, effect) => Some(render_pre_tool_use(effect, &reason)),
         (AgentHookEvent::PermissionRequest, Effect::Ask) => None,
         (AgentHookEvent::PermissionRequest, Effect::Allow) => {

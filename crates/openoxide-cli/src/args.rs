@@ -78,6 +78,17 @@ pub(crate) struct InitArgs {
     /// Remove the hook.
     #[arg(long)]
     pub(crate) undo: bool,
+    /// Make Claude Code ask about every tool itself, in addition to the hook. Then no call runs if
+    /// a project disables hooks, but your own allow rules of Claude Code have no effect.
+    #[arg(long, conflicts_with = "undo")]
+    pub(crate) strict: bool,
+    /// Copy this program to ~/.local/bin and use the copy. Needed in a build directory, which may
+    /// be cleaned.
+    #[arg(long, conflicts_with = "undo")]
+    pub(crate) install: bool,
+    /// Use this program although it is in a build directory.
+    #[arg(long, conflicts_with_all = ["undo", "install"])]
+    pub(crate) from_build: bool,
 }
 
 /// An agent with a supported hook.

@@ -62,7 +62,7 @@ fn run_subcommand(args: CliArgs) -> Result<ProgramExit, CliError> {
         CliCommand::Hook { agent, untrusted, client_timeout } => {
             Ok(commands::hook::run_hook(&agent, untrusted, client_timeout)?)
         }
-        CliCommand::Init(init) => commands::init::install_hooks(&init),
+        CliCommand::Init(init) => commands::init::install_hooks(&init, args.global),
         CliCommand::Status { json } => commands::status::show_status(json, args.global),
         CliCommand::Doctor(doctor) => commands::doctor::check_agents(doctor, args.global),
         CliCommand::Trust(trust) => commands::trust::trust_project(&trust, args.global),

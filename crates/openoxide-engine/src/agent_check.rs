@@ -18,6 +18,9 @@ use crate::{
     repetition::record_repetition,
 };
 
+/// The name of the agent whose own allow rules are respected.
+const CLAUDE_CODE: &str = "claude";
+
 /// A call of an agent, as its hook payload describes it.
 #[derive(Clone, Debug)]
 pub struct AgentCall<'a> {
@@ -44,6 +47,9 @@ pub enum AgentDecision {
         /// The number of the audit record, if it could be written.
         record_seq: Option<u64>,
     },
+    /// The policy says nothing about the call, and the user's own rules of the agent allow it. The
+    /// agent decides as if there were no hook.
+    LeftToAgent,
     /// The managed policy has errors, so no operation is allowed.
     PolicyUnusable(String),
 }
@@ -80,6 +86,17 @@ impl Engine {
         let context = self.directory_context(&call.cwd, &self.roots);
         let policy = self.operation_policy(&context, &facts, GrantUseMode::Spend, host);
         let decision = evaluate_with_hooks(policy, &context, &facts, &answers);
+        if decision.effect == Effect::Ask && *name == CLAUDE_CODE {
+            let rules = self.claude_rules_decision(call, (policy, &context), &facts, &answers);
+            // A call without its record is decided by the policy alone.
+            if let Some((theirs, Ok(seq))) = rules.map(|theirs| {
+                let written = record(DecisionRecord::new(&theirs, self.mode));
+                (theirs, written)
+            }) {
+                self.announce_call(agent, &facts, &answers, (&theirs, Some(seq)));
+                return Ok(AgentDecision::LeftToAgent);
+            }
+        }
         let decision = self.apply_agent_approval(agent, &facts, &answers, decision);
         let decided =
             DecisionRecord { hooks: answers.clone(), ..DecisionRecord::new(&decision, self.mode) };

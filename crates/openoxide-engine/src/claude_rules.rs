@@ -1,6 +1,6 @@
 //! The rules of Claude Code's own settings, which do not see a command that runs in the sandbox.
 
-use std::{fs, io, path::PathBuf};
+use std::path::Path;
 
 use openoxide_adapters::claude_code::{ClaudeSettings, translate_settings};
 use openoxide_permission::{
@@ -9,10 +9,10 @@ use openoxide_permission::{
 };
 use openoxide_protocol::{AbsPath, Effect, OperationFacts, PermissionMode, SandboxAutoAllow};
 
-use crate::engine::Engine;
-
-/// The maximum size of a settings file.
-const MAX_SETTINGS_BYTES: u64 = 4 << 20;
+use crate::{
+    claude_settings_files::{claude_settings_files, read_settings},
+    engine::Engine,
+};
 
 impl Engine {
     /// Returns whether a rule in the settings of Claude Code could ask about or deny a script. An
@@ -28,45 +28,19 @@ impl Engine {
         facts: &OperationFacts,
     ) -> bool {
         let call = (script, cwd, facts);
-        self.claude_settings_files()
+        claude_settings_files(self.home(), &self.project)
             .into_iter()
             .any(|(kind, path)| self.claude_file_restricts(kind, &path, call).unwrap_or(true))
-    }
-
-    /// Returns the settings files, each with its layer.
-    fn claude_settings_files(&self) -> Vec<(LayerKind, PathBuf)> {
-        let home = self.home().map(|home| PathBuf::from(home.as_str()).join(".claude"));
-        let named = std::env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-        let project = PathBuf::from(self.project.as_str()).join(".claude");
-        let user = [home, named]
-            .into_iter()
-            .flatten()
-            .map(|directory| (LayerKind::User, directory.join("settings.json")));
-        let managed = fs::read_dir("/etc/claude-code/managed-settings.d").into_iter().flatten();
-        let managed = managed.flatten().map(|entry| (LayerKind::Managed, entry.path()));
-        user.chain(managed)
-            .chain([
-                (LayerKind::Managed, PathBuf::from("/etc/claude-code/managed-settings.json")),
-                (LayerKind::Project, project.join("settings.json")),
-                (LayerKind::Local, project.join("settings.local.json")),
-            ])
-            .collect()
     }
 
     /// Returns `None` if the file cannot be evaluated.
     fn claude_file_restricts(
         &self,
         kind: LayerKind,
-        path: &PathBuf,
+        path: &Path,
         (script, cwd, facts): (&str, &AbsPath, &OperationFacts),
     ) -> Option<bool> {
-        let text = match fs::metadata(path) {
-            Ok(found) if found.is_file() && found.len() <= MAX_SETTINGS_BYTES => {
-                fs::read_to_string(path).ok()?
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(false),
-            Ok(_) | Err(_) => return None,
-        };
+        let Some(text) = read_settings(path)? else { return Some(false) };
         let settings = ClaudeSettings::parse(&text, &path.to_string_lossy(), &self.project).ok()?;
         if settings.restricts_script(script) {
             return Some(true);

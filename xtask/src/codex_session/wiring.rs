@@ -104,7 +104,10 @@ fn copy_program(ours: &Path, root: &Path) -> io::Result<PathBuf> {
 
 /// Tests the installed hook in the real Codex.
 pub(super) fn holds(ours: &Path, theirs: &Path, model: &Model) -> Result<(), String> {
-    let mut stage = Stage::prepared(theirs, model, |root| wire(ours, root))?;
+    let mut stage = Stage::prepared(theirs, model, |root| {
+        let copy = copy_program(ours, root).map_err(|error| error.to_string())?;
+        wire(&copy, root)
+    })?;
     trusted(&stage.hooks()?)?;
     // Codex would ask about all of these calls. The hook answers in place of the person.
     let thread = stage.thread(&json!("untrusted"), "danger-full-access", &[])?;

@@ -149,6 +149,7 @@ fn decide_call(
                 Err(why) => Some(client.render_undecided(&why)),
             }
         }
+        Ok(AgentDecision::LeftToAgent) => None,
         Ok(AgentDecision::PolicyUnusable(why)) => {
             Some(agent_hook::render_blocked(call.event, &why))
         }

@@ -1,6 +1,6 @@
 //! Errors of `init`.
 
-use std::io;
+use std::{io, path::PathBuf};
 
 use thiserror::Error;
 
@@ -22,6 +22,18 @@ pub(crate) enum InitError {
     /// No settings of an agent exist.
     #[error("no agent was found")]
     NoAgent,
+    /// This program is in a build directory. Contains the directory.
+    #[error("this program is in the build directory `{}`: when it is cleaned, the agents block every call", .0.display())]
+    BuildDirectory(PathBuf),
+    /// This program cannot be copied.
+    #[error("cannot install {}: {error}", path.display())]
+    NotInstalled {
+        /// The path of the copy.
+        path: PathBuf,
+        /// The error of the operating system.
+        #[source]
+        error: io::Error,
+    },
 }
 
 impl InitError {
@@ -30,7 +42,13 @@ impl InitError {
         match self {
             Self::NoHome => Some("set HOME"),
             Self::NoAgent => Some("name one, as in `openoxide init codex`"),
-            Self::UnknownProgram(_) | Self::ProgramNotUtf8 | Self::SettingsNotUtf8 => None,
+            Self::BuildDirectory(_) => {
+                Some("`openoxide init --install` copies it to ~/.local/bin first")
+            }
+            Self::NotInstalled { .. }
+            | Self::UnknownProgram(_)
+            | Self::ProgramNotUtf8
+            | Self::SettingsNotUtf8 => None,
         }
     }
 }

@@ -12,7 +12,7 @@ fn wired() -> World {
     let world = World::new();
     fs::create_dir_all(world.root().join(".claude")).unwrap();
     fs::create_dir_all(world.root().join(".codex")).unwrap();
-    assert_eq!(code(&world.run(&["init"], b"")), 0);
+    assert_eq!(code(&world.run(&["init", "--from-build"], b"")), 0);
     world
 }
 
@@ -43,9 +43,11 @@ fn assert_found(agent: &str, code: &str, result: &str, make: impl FnOnce(&World)
     assert_eq!(found["result"], result, "{code}: {found}");
     assert_eq!(exit, i32::from(result != "enforced"), "{code}: {found}");
     let Some(command) = problem["command"].as_str() else { return };
+    // The tests run a program in a build directory, which `init` does not wire otherwise.
+    let command = command.replace("openoxide init", "openoxide init --from-build");
     let path = format!("{}:/usr/bin:/bin", Path::new(OPENOXIDE).parent().unwrap().display());
     let mut shell = Command::new("sh");
-    shell.args(["-c", command]).current_dir(world.project()).env_clear();
+    shell.args(["-c", &command]).current_dir(world.project()).env_clear();
     shell.env("PATH", path).env("HOME", world.root());
     shell.env("XDG_CONFIG_HOME", world.root().join("config"));
     assert!(shell.output().unwrap().status.success(), "{command}");

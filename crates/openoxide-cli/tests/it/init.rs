@@ -22,7 +22,10 @@ fn home() -> (World, PathBuf, PathBuf) {
 }
 
 fn init(world: &World, args: &[&str]) -> (i32, String, String) {
-    let output = world.run(&[&["init"], args].concat(), b"");
+    let undo = args.contains(&"--undo");
+    // The tests run a program in a build directory, which `init` does not wire.
+    let install: &[&str] = if undo { &[] } else { &["--install"] };
+    let output = world.run(&[&["init"], install, args].concat(), b"");
     (code(&output), stdout(&output), stderr(&output))
 }
 
@@ -31,11 +34,13 @@ fn both_agents_are_found_wired_and_unwired() {
     let (world, claude, codex) = home();
     let (exit, shown, _) = init(&world, &["--dry-run"]);
     assert_eq!(exit, 0);
-    for line in ["+++ ", "+trusted_hash = \"sha256:", "hook codex || ", "+    \"ask\": [\"*\"]"] {
+    for line in ["+++ ", "+trusted_hash = \"sha256:", "hook codex || ", "hook claude || "] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
+    assert!(!shown.contains("\"ask\""), "{shown}");
     assert_eq!(fs::read_to_string(&claude).unwrap(), SETTINGS);
     assert!(!codex.join("hooks.json").exists());
+    assert!(!world.root().join(".local/bin/openoxide").exists());
 
     let (exit, _, said) = init(&world, &[]);
     assert_eq!(exit, 0, "{said}");
@@ -47,7 +52,12 @@ fn both_agents_are_found_wired_and_unwired() {
     assert_eq!(settings["permissions"]["deny"][0], "Read(.env)");
     let command = &settings["hooks"]["PermissionRequest"][0]["hooks"][0]["command"];
     assert!(command.as_str().unwrap().contains(" hook claude || { "), "{command}");
-    assert!(said.contains("is a build directory"), "{said}");
+    let installed = world.root().join(".local/bin/openoxide");
+    assert!(command.as_str().unwrap().starts_with(installed.to_str().unwrap()), "{command}");
+    assert_eq!(settings["permissions"].get("ask"), None);
+    for next in ["try:", "undo:    openoxide init --undo", "openoxide codex review"] {
+        assert!(said.contains(next), "{next}: {said}");
+    }
 
     // Once more, and nothing changes.
     let (_, shown, _) = init(&world, &["--dry-run"]);
@@ -69,6 +79,49 @@ fn who_never_called_us_keeps_the_rule_that_asks() {
     fs::write(&claude, own).unwrap();
     assert_eq!(init(&world, &["--undo", "claude"]).0, 0);
     assert_eq!(fs::read_to_string(&claude).unwrap(), own);
+}
+
+#[test]
+fn the_ask_rule_of_earlier_versions_is_removed_and_strict_sets_it() {
+    let (world, claude, _) = home();
+    let asks = || {
+        let settings: Value = serde_json::from_slice(&fs::read(&claude).unwrap()).unwrap();
+        settings["permissions"].get("ask").cloned()
+    };
+    let (exit, _, said) = init(&world, &["--strict", "claude"]);
+    assert_eq!(exit, 0, "{said}");
+    assert_eq!(asks(), Some(serde_json::json!(["*"])));
+    assert!(said.contains("strict:"), "{said}");
+    assert_eq!(init(&world, &["claude"]).0, 0);
+    assert_eq!(asks(), None);
+    // Settings without the hook: the rule is the person's own.
+    fs::write(&claude, "{ \"permissions\": { \"ask\": [\"*\", \"Bash(x)\"] } }").unwrap();
+    assert_eq!(init(&world, &["claude"]).0, 0);
+    assert_eq!(asks(), Some(serde_json::json!(["*", "Bash(x)"])));
+    assert_eq!(init(&world, &["claude"]).0, 0);
+    assert_eq!(asks(), Some(serde_json::json!(["Bash(x)"])));
+}
+
+#[test]
+fn a_program_in_a_build_directory_is_not_wired() {
+    let (world, claude, _) = home();
+    let output = world.run(&["init", "claude"], b"");
+    assert_eq!(code(&output), 2);
+    let said = stderr(&output);
+    assert!(said.contains("build directory") && said.contains("init --install"), "{said}");
+    assert_eq!(fs::read_to_string(&claude).unwrap(), SETTINGS);
+}
+
+#[test]
+fn invalid_json_is_reported_with_its_line_and_kept() {
+    let (world, claude, _) = home();
+    let broken = "{\n  \"model\": \"y\",\n  oops\n}\n";
+    fs::write(&claude, broken).unwrap();
+    let (exit, _, said) = init(&world, &["claude"]);
+    assert_eq!(exit, 2);
+    assert!(said.contains("settings.json: invalid JSON") && said.contains("line 3"), "{said}");
+    assert_eq!(fs::read_to_string(&claude).unwrap(), broken);
+    assert!(!world.root().join(".local").exists());
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Calls of a client with the `openoxide` hook and a valid policy.
 
+use serde_json::json;
+
 use super::{Verdict, bash, file_call, in_a_subagent, scenarios};
 use crate::e2e::{
     stage::Agent,
-    wiring::{careless, recommended},
+    wiring::{bare, careless, recommended},
     world::World,
 };
 
@@ -11,6 +13,8 @@ scenarios! {
     an_allowed_call_runs,
     an_allowed_call_runs_under_the_recommended_wiring,
     what_init_wires_is_asked_about_each_call,
+    a_call_that_the_clients_own_rules_allow_runs_unasked_after_init,
+    a_rule_of_the_client_allows_no_more_than_the_policy_permits,
     a_denied_call_does_not_run_and_the_model_reads_why,
     a_compound_command_with_one_denied_part_does_not_run_at_all,
     an_ask_does_not_run_where_nobody_can_be_asked,
@@ -55,7 +59,7 @@ fn an_allowed_call_runs_under_the_recommended_wiring(agent: &Agent) -> Verdict {
 }
 
 fn what_init_wires_is_asked_about_each_call(agent: &Agent) -> Verdict {
-    let world = World::new(agent)?.client_permissions(careless()).wired_by_init().policy(POLICY)?;
+    let world = World::new(agent)?.client_permissions(bare()).wired_by_init().policy(POLICY)?;
     let names = ["allowed", "denied", "unnamed"];
     let session = world.run(names.map(|name| bash(&format!("touch {name}"))).to_vec())?;
     session.made("allowed")?;
@@ -63,6 +67,37 @@ fn what_init_wires_is_asked_about_each_call(agent: &Agent) -> Verdict {
     session.refused(1, "touch denied")?;
     session.left_no("unnamed")?;
     session.refused(2, "")
+}
+
+/// Returns a project whose script `build` creates the file `built`, with rules of the client.
+fn npm_project<'a>(agent: &'a Agent, file: &str) -> Result<World<'a>, String> {
+    let package = r#"{"scripts": {"build": "touch built"}}"#;
+    let rules = json!({ "permissions": { "allow": ["Bash(npm run *)"] } }).to_string();
+    World::new(agent)?.wired_by_init().file("project/package.json", package)?.file(file, &rules)
+}
+
+fn a_call_that_the_clients_own_rules_allow_runs_unasked_after_init(agent: &Agent) -> Verdict {
+    for file in ["project/.claude/settings.json", "project/.claude/settings.local.json"] {
+        let session = npm_project(agent, file)?.run(vec![bash("npm run build")])?;
+        session.made("built")?;
+    }
+    let own = json!({ "allow": ["Bash(npm run *)"] });
+    let world = npm_project(agent, "project/other.json")?.client_permissions(own);
+    world.run(vec![bash("npm run build")])?.made("built")
+}
+
+/// The client alone runs all of these calls under its rules.
+fn a_rule_of_the_client_allows_no_more_than_the_policy_permits(agent: &Agent) -> Verdict {
+    let own = json!({ "allow": ["Bash"] });
+    let world = World::new(agent)?.client_permissions(own).wired_by_init().policy(POLICY)?;
+    let calls = ["touch asked", "touch denied", "echo 'touch piped' | sh", "cat ~/.ssh/id_rsa"];
+    let world = world.file("home/.ssh/id_rsa", SECRET)?;
+    let session = world.run(calls.map(bash).to_vec())?;
+    for (step, name) in ["asked", "denied", "piped"].into_iter().enumerate() {
+        session.left_no(name)?;
+        session.refused(step, "")?;
+    }
+    session.kept_secret(3, "e2e-secret-value")
 }
 
 fn a_denied_call_does_not_run_and_the_model_reads_why(agent: &Agent) -> Verdict {
@@ -90,7 +125,7 @@ fn an_ask_does_not_run_where_nobody_can_be_asked(agent: &Agent) -> Verdict {
 }
 
 fn a_call_that_no_rule_names_does_not_run_where_nobody_can_be_asked(agent: &Agent) -> Verdict {
-    let world = World::new(agent)?.client_permissions(careless()).policy(POLICY)?;
+    let world = World::new(agent)?.client_permissions(bare()).policy(POLICY)?;
     let session = world.run(vec![bash("touch unnamed")])?;
     session.left_no("unnamed")?;
     session.refused(0, "")
@@ -168,7 +203,7 @@ fn a_project_may_tighten_the_policy(agent: &Agent) -> Verdict {
 
 fn a_project_that_nobody_trusted_cannot_loosen_the_policy(agent: &Agent) -> Verdict {
     let looser = "[permissions]\nallow = [\"Bash(touch *)\"]\n";
-    let world = World::new(agent)?.client_permissions(careless()).policy(POLICY)?;
+    let world = World::new(agent)?.client_permissions(bare()).policy(POLICY)?;
     let world = world.file("project/.openoxide/policy.toml", looser)?;
     let session = world.run(vec![bash("touch unnamed"), bash("touch denied")])?;
     session.left_no("unnamed")?;

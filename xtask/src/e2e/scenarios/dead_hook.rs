@@ -4,8 +4,9 @@
 //! The client continues as if there were no hook whenever a hook crashes, exceeds its time limit,
 //! prints an invalid answer, or is missing. The scenarios whose names begin with `the_client` test
 //! this fact, so that a change of it is noticed. For this reason, the `openoxide` hook never
-//! crashes, and the recommended wiring makes the client ask about every tool: then a failed hook is
-//! a question without an answer.
+//! crashes, and `init` wires it so that a missing or crashed program blocks the call. The
+//! recommended wiring here (`init --strict`) also makes the client ask about every tool: then a
+//! failed hook is a question without an answer.
 
 use super::{Verdict, bash, file_call, scenarios};
 use crate::e2e::{

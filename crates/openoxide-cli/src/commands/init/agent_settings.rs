@@ -1,0 +1,115 @@
+//! The hook in the settings of each agent.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use openoxide_adapters::claude_code;
+use openoxide_codex as codex;
+
+use super::settings_change::SettingsChange;
+use crate::{
+    args::{AgentName, InitArgs},
+    error::{CliError, file_error::FileError, init_error::InitError},
+    user_messages,
+};
+
+/// The wiring that `init` makes or removes.
+#[derive(Clone, Copy)]
+pub(super) struct Wiring<'a> {
+    /// The absolute path of the program.
+    pub(super) program: &'a str,
+    /// True to remove the hook.
+    pub(super) undo: bool,
+    /// True if Claude Code asks about every tool, in addition to the hook.
+    pub(super) strict: bool,
+}
+
+/// Returns the agents with the directories of their settings.
+pub(super) fn select_agents(args: &InitArgs) -> Result<Vec<(AgentName, PathBuf)>, InitError> {
+    let is_wanted = |agent: &AgentName| args.agents.is_empty() || args.agents.contains(agent);
+    let mut agents = Vec::new();
+    for agent in [AgentName::Claude, AgentName::Codex].into_iter().filter(is_wanted) {
+        let home = settings_directory(agent).ok_or(InitError::NoHome)?;
+        if home.is_dir() || !args.agents.is_empty() {
+            agents.push((agent, home));
+        }
+    }
+    if agents.is_empty() {
+        return Err(InitError::NoAgent);
+    }
+    Ok(agents)
+}
+
+/// Returns the directory of an agent's settings, as the agent itself finds it.
+pub(crate) fn settings_directory(agent: AgentName) -> Option<PathBuf> {
+    let (variable, name) = match agent {
+        AgentName::Claude => ("CLAUDE_CONFIG_DIR", ".claude"),
+        AgentName::Codex => ("CODEX_HOME", ".codex"),
+    };
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+    // Codex identifies a hook by the path of its file, and resolves links in a directory that a
+    // variable names.
+    let named = set(variable).map(|path| fs::canonicalize(&path).unwrap_or_else(|_| path.into()));
+    named.or_else(|| Some(PathBuf::from(set("HOME")?).join(name)))
+}
+
+/// Returns the changes of the settings of an agent.
+pub(super) fn agent_changes(
+    agent: AgentName,
+    home: &Path,
+    wiring: Wiring<'_>,
+) -> Result<Vec<SettingsChange>, CliError> {
+    match agent {
+        AgentName::Claude => Ok(vec![claude_change(home, wiring)?]),
+        AgentName::Codex => codex_changes(home, wiring),
+    }
+}
+
+fn claude_change(home: &Path, wiring: Wiring<'_>) -> Result<SettingsChange, FileError> {
+    use claude_code::wiring::{hook_wiring, with_ask_rule, without_ask_rule};
+    SettingsChange::from_file(home.join("settings.json"), |before| {
+        let hook = hook_wiring(wiring.program)?;
+        // Without the hook, the ask rule is the person's own.
+        let removed = hook.uninstall(before)?;
+        let was_wired = !removed.hook_locations.is_empty();
+        let text = if wiring.undo { removed.text } else { hook.install(before)?.text };
+        if wiring.strict {
+            return Ok(with_ask_rule(&text)?);
+        }
+        if !was_wired {
+            return Ok(text);
+        }
+        let without = without_ask_rule(&text)?;
+        if !wiring.undo && without != text {
+            user_messages::print_line(
+                "openoxide: the ask rule `*` that an earlier `init` added to Claude Code is removed; \
+`openoxide init --strict` keeps it",
+            );
+        }
+        Ok(without)
+    })
+}
+
+fn codex_changes(home: &Path, wiring: Wiring<'_>) -> Result<Vec<SettingsChange>, CliError> {
+    use codex::wiring::{hook_wiring, trust_hook, untrust_hook};
+    let Wiring { program, undo, .. } = wiring;
+    let (file, mut places) = (home.join("hooks.json"), Vec::new());
+    let name = file.to_str().ok_or(InitError::SettingsNotUtf8)?.to_owned();
+    let hooks = SettingsChange::from_file(file, |before| {
+        let wiring = hook_wiring(program)?;
+        let wired = if undo { wiring.uninstall(before)? } else { wiring.install(before)? };
+        places = wired.hook_locations;
+        Ok(wired.text)
+    })?;
+    let config = SettingsChange::from_file(home.join("config.toml"), |before| {
+        Ok(match undo {
+            false => trust_hook(before, &name, &places, program)?,
+            true => untrust_hook(before, &name, &places)?,
+        })
+    })?;
+    // Trust in a hook that is not installed yet is harmless. In the other order Codex would skip
+    // the hook for a moment.
+    Ok(vec![config, hooks])
+}

@@ -1,0 +1,90 @@
+//! The files with the settings of Claude Code, and its record of the projects that its user trusts.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use openoxide_permission::LayerKind;
+use openoxide_protocol::AbsPath;
+use serde_json::Value;
+
+/// The maximum size of a settings file.
+const MAX_SETTINGS_BYTES: u64 = 4 << 20;
+
+/// The maximum size of the record of trusted projects, which also contains the user's history.
+const MAX_STATE_BYTES: u64 = 64 << 20;
+
+/// The directory of the settings in a home directory and in a project.
+const SETTINGS_DIRECTORY: &str = ".claude";
+
+/// The directory that replaces `~/.claude`.
+fn named_directory() -> Option<PathBuf> {
+    std::env::var_os("CLAUDE_CONFIG_DIR").filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Returns the settings files, each with its layer.
+pub(crate) fn claude_settings_files(
+    home: Option<&AbsPath>,
+    project: &AbsPath,
+) -> Vec<(LayerKind, PathBuf)> {
+    let home = home.map(|home| PathBuf::from(home.as_str()).join(SETTINGS_DIRECTORY));
+    let user = [home, named_directory()]
+        .into_iter()
+        .flatten()
+        .map(|directory| (LayerKind::User, directory.join("settings.json")));
+    let managed = fs::read_dir("/etc/claude-code/managed-settings.d").into_iter().flatten();
+    let managed = managed.flatten().map(|entry| (LayerKind::Managed, entry.path()));
+    let main = PathBuf::from("/etc/claude-code/managed-settings.json");
+    user.chain(managed)
+        .chain([(LayerKind::Managed, main)])
+        .chain(claude_project_files(project))
+        .collect()
+}
+
+/// Returns the settings files of a project, each with its layer.
+pub(crate) fn claude_project_files(project: &AbsPath) -> [(LayerKind, PathBuf); 2] {
+    let directory = PathBuf::from(project.as_str()).join(SETTINGS_DIRECTORY);
+    [
+        (LayerKind::Project, directory.join("settings.json")),
+        (LayerKind::Local, directory.join("settings.local.json")),
+    ]
+}
+
+/// Returns the settings file of the user that Claude Code itself reads.
+pub(crate) fn claude_user_file(home: Option<&AbsPath>) -> Option<PathBuf> {
+    let usual = || Some(PathBuf::from(home?.as_str()).join(SETTINGS_DIRECTORY));
+    named_directory().or_else(usual).map(|directory| directory.join("settings.json"))
+}
+
+/// Reads a settings file. Returns `Some(None)` if it does not exist, and `None` if it cannot be
+/// read.
+pub(crate) fn read_settings(path: &Path) -> Option<Option<String>> {
+    read_limited(path, MAX_SETTINGS_BYTES)
+}
+
+fn read_limited(path: &Path, most: u64) -> Option<Option<String>> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() && found.len() <= most => {
+            fs::read_to_string(path).ok().map(Some)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(None),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// Returns whether the user trusts a project in Claude Code, which ignores the allow rules of
+/// others. It records the repository, not its subdirectories.
+pub(crate) fn is_trusted_in_claude(home: Option<&AbsPath>, project: &AbsPath) -> bool {
+    let usual = || Some(PathBuf::from(home?.as_str()));
+    let Some(directory) = named_directory().or_else(usual) else { return false };
+    let state = read_limited(&directory.join(".claude.json"), MAX_STATE_BYTES).flatten();
+    let state = state.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    let repository = Path::new(project.as_str()).ancestors().find(|at| at.join(".git").exists());
+    let repository = repository.and_then(Path::to_str).unwrap_or(project.as_str());
+    state.is_some_and(|state| {
+        let project = state.get("projects").and_then(|projects| projects.get(repository));
+        let accepted = project.and_then(|project| project.get("hasTrustDialogAccepted"));
+        accepted == Some(&Value::Bool(true))
+    })
+}
