@@ -39,12 +39,10 @@ pub enum WiringError {
 /// The hook that is installed into the settings of an agent.
 #[derive(Clone, Debug)]
 pub struct HookWiring {
-    /// The events at which the agent runs OpenOxide.
-    pub events: &'static [&'static str],
+    /// The events at which the agent runs OpenOxide, each with its hook.
+    pub hooks: Vec<(&'static str, CstInputValue)>,
     /// The matcher next to the hook in its group: the tools that the hook is called for.
     pub matcher: Option<&'static str>,
-    /// The hook.
-    pub hook: CstInputValue,
     /// Returns whether a hook belongs to OpenOxide, including hooks of earlier versions and of
     /// other directories.
     pub is_ours: fn(&Value) -> bool,
@@ -80,28 +78,28 @@ impl HookWiring {
     pub fn install(&self, text: &str) -> Result<WiredSettings, WiringError> {
         let settings = AgentSettings::parse(text)?;
         let hooks = get_or_insert_object(&settings.object, "hooks")?;
-        let place = |event: &&'static str| -> Result<_, WiringError> {
+        let mut places = Vec::new();
+        for (event, hook) in &self.hooks {
             let groups = get_or_insert_array(&hooks, event)?;
-            Ok(HookLocation { event, group: self.install_into(&groups), hook: 0 })
-        };
-        let places = self.events.iter().map(place).collect::<Result<_, WiringError>>()?;
+            places.push(HookLocation { event, group: self.install_into(&groups, hook), hook: 0 });
+        }
         Ok(WiredSettings { text: settings.to_text(), hook_locations: places })
     }
 
     /// Adds or updates the hook's group and returns its index. A group that also contains other
     /// hooks is not changed.
-    fn install_into(&self, groups: &CstArray) -> usize {
+    fn install_into(&self, groups: &CstArray, hook: &CstInputValue) -> usize {
         let elements = groups.elements();
         for (at, element) in elements.iter().enumerate() {
             let there = element.to_serde_value().unwrap_or_default();
             if self.has_only_our_hooks(&there) {
-                if there != to_json_value(self.build_group()) {
-                    replace_element(element, self.build_group());
+                if there != to_json_value(self.build_group(hook)) {
+                    replace_element(element, self.build_group(hook));
                 }
                 return at;
             }
         }
-        groups.append(self.build_group());
+        groups.append(self.build_group(hook));
         elements.len()
     }
 
@@ -116,7 +114,7 @@ impl HookWiring {
         let Some(hooks) = settings.object.object_value("hooks") else {
             return Ok(WiredSettings { text: text.to_owned(), hook_locations: places });
         };
-        for event in self.events {
+        for (event, _) in &self.hooks {
             let Some(groups) = hooks.array_value(event) else { continue };
             places.extend(self.uninstall_from(event, &groups));
             if groups.elements().is_empty() {
@@ -158,9 +156,9 @@ impl HookWiring {
         !hooks.is_empty() && hooks.iter().all(self.is_ours)
     }
 
-    fn build_group(&self) -> CstInputValue {
+    fn build_group(&self, hook: &CstInputValue) -> CstInputValue {
         let matcher = self.matcher.map(|matcher| ("matcher".to_owned(), matcher.into()));
-        let hooks = ("hooks".to_owned(), CstInputValue::Array(vec![self.hook.clone()]));
+        let hooks = ("hooks".to_owned(), CstInputValue::Array(vec![hook.clone()]));
         CstInputValue::Object(matcher.into_iter().chain([hooks]).collect())
     }
 }
@@ -268,9 +266,26 @@ pub const BLOCK_ON_FAILURE: &str =
 /// # Errors
 /// Returns an error if the path cannot be written for a shell.
 pub fn blocking_command(program: &str, agent: &str) -> Result<String, WiringError> {
-    let start = shlex::try_join([program, "hook", agent])
-        .map_err(|_| WiringError::UnusablePath(program.to_owned()))?;
-    Ok(start + BLOCK_ON_FAILURE)
+    Ok(hook_command(program, agent)? + BLOCK_ON_FAILURE)
+}
+
+/// The shell text after the program in a hook that reports the end of a call. The status 2 would
+/// tell the model about an error of a call that has run.
+const IGNORE_FAILURE: &str =
+    " || { echo 'OpenOxide did not run, so the end of this call is not recorded' >&2; exit 1; }";
+
+/// Returns the shell command that reports the end of a call to OpenOxide. If the program is missing
+/// or crashes, only the report is lost.
+///
+/// # Errors
+/// Returns an error if the path cannot be written for a shell.
+pub fn reporting_command(program: &str, agent: &str) -> Result<String, WiringError> {
+    Ok(hook_command(program, agent)? + IGNORE_FAILURE)
+}
+
+fn hook_command(program: &str, agent: &str) -> Result<String, WiringError> {
+    shlex::try_join([program, "hook", agent])
+        .map_err(|_| WiringError::UnusablePath(program.to_owned()))
 }
 
 /// Returns whether a hook starts OpenOxide for this agent.

@@ -11,6 +11,7 @@ mod wired_hook;
 
 use std::path::{Path, PathBuf};
 
+use openoxide_adapters::claude_code::wiring::DECISION_EVENTS;
 use openoxide_engine::Engine;
 use openoxide_store::find_project_root;
 
@@ -90,13 +91,13 @@ impl AgentWiring {
 
 /// Returns the problems of the hooks: a missing one, or one that is installed wrongly.
 fn check_hooks(agent: AgentName, hooks: &[WiredHook]) -> Vec<Problem> {
-    let init = format!("openoxide init {}", agent.hook_name());
+    let init = init::init_command(agent);
     if hooks.is_empty() {
         let message = "the hook of OpenOxide is not installed";
         return vec![Problem::with_command(ProblemCode::NotWired, message, init)];
     }
     let is_missing = |event: &&str| hooks.iter().all(|hook| hook.event != *event);
-    let missing = wired_hook::EVENTS.into_iter().filter(is_missing).map(|event| {
+    let missing = DECISION_EVENTS.into_iter().filter(is_missing).map(|event| {
         let message = format!("the hook is not installed for {event}");
         Problem::with_command(ProblemCode::EventMissing, message, &init)
     });

@@ -82,6 +82,13 @@ pub(crate) struct InitArgs {
     /// a project disables hooks, but your own allow rules of Claude Code have no effect.
     #[arg(long, conflicts_with = "undo")]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) program: HookProgramArgs,
+}
+
+/// The program that the hook starts.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct HookProgramArgs {
     /// Copy this program to ~/.local/bin and use the copy. Needed in a build directory, which may
     /// be cleaned.
     #[arg(long, conflicts_with = "undo")]

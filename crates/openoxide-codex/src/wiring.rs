@@ -26,10 +26,10 @@ use hook_state::{disabled_feature, hook_hash, hook_state_key, parse_config};
 pub fn hook_wiring(program: &str) -> Result<HookWiring, WiringError> {
     let command = blocking_command(program, "codex")?;
     let hook = [("type".to_owned(), "command".into()), ("command".to_owned(), command.into())];
+    let hook = CstInputValue::Object(hook.into());
     Ok(HookWiring {
-        events: &["PreToolUse", "PermissionRequest"],
+        hooks: vec![("PreToolUse", hook.clone()), ("PermissionRequest", hook)],
         matcher: None,
-        hook: CstInputValue::Object(hook.into()),
         is_ours: |hook| starts_openoxide(hook, "codex"),
     })
 }

@@ -86,16 +86,15 @@ impl Engine {
         let context = self.directory_context(&call.cwd, &self.roots);
         let policy = self.operation_policy(&context, &facts, GrantUseMode::Spend, host);
         let decision = evaluate_with_hooks(policy, &context, &facts, &answers);
-        if decision.effect == Effect::Ask && *name == CLAUDE_CODE {
-            let rules = self.claude_rules_decision(call, (policy, &context), &facts, &answers);
-            // A call without its record is decided by the policy alone.
-            if let Some((theirs, Ok(seq))) = rules.map(|theirs| {
-                let written = record(DecisionRecord::new(&theirs, self.mode));
-                (theirs, written)
-            }) {
-                self.announce_call(agent, &facts, &answers, (&theirs, Some(seq)));
-                return Ok(AgentDecision::LeftToAgent);
-            }
+        let undecided = decision.effect == Effect::Ask && *name == CLAUDE_CODE;
+        let ours = (policy, &context);
+        // A call without its record is decided by the policy alone.
+        if undecided
+            && let Some(theirs) = self.claude_rules_decision(call, ours, &facts, &answers)
+            && let Ok(seq) = record(DecisionRecord::new(&theirs, self.mode))
+        {
+            self.announce_call(agent, &facts, &answers, (&theirs, Some(seq)));
+            return Ok(AgentDecision::LeftToAgent);
         }
         let decision = self.apply_agent_approval(agent, &facts, &answers, decision);
         let decided =

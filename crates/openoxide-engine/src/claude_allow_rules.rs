@@ -95,7 +95,7 @@ impl Engine {
     }
 
     fn claude_layer(&self, kind: LayerKind, path: &Path) -> Option<Layer> {
-        let text = read_settings(path)??;
+        let text = read_settings(path).ok()??;
         // In the user's settings, a leading `/` is the directory of the file.
         let directory =
             path.parent().and_then(|directory| AbsPath::new(directory.to_str()?).ok())?;

@@ -40,7 +40,7 @@ impl Engine {
         path: &Path,
         (script, cwd, facts): (&str, &AbsPath, &OperationFacts),
     ) -> Option<bool> {
-        let Some(text) = read_settings(path)? else { return Some(false) };
+        let Some(text) = read_settings(path).ok()? else { return Some(false) };
         let settings = ClaudeSettings::parse(&text, &path.to_string_lossy(), &self.project).ok()?;
         if settings.restricts_script(script) {
             return Some(true);

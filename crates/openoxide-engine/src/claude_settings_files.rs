@@ -57,19 +57,20 @@ pub(crate) fn claude_user_file(home: Option<&AbsPath>) -> Option<PathBuf> {
     named_directory().or_else(usual).map(|directory| directory.join("settings.json"))
 }
 
-/// Reads a settings file. Returns `Some(None)` if it does not exist, and `None` if it cannot be
-/// read.
-pub(crate) fn read_settings(path: &Path) -> Option<Option<String>> {
+/// Reads a settings file. Returns `None` if it does not exist.
+///
+/// # Errors
+/// If it cannot be read, is not a regular file or is too long.
+pub(crate) fn read_settings(path: &Path) -> io::Result<Option<String>> {
     read_limited(path, MAX_SETTINGS_BYTES)
 }
 
-fn read_limited(path: &Path, most: u64) -> Option<Option<String>> {
+fn read_limited(path: &Path, most: u64) -> io::Result<Option<String>> {
     match fs::metadata(path) {
-        Ok(found) if found.is_file() && found.len() <= most => {
-            fs::read_to_string(path).ok().map(Some)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(None),
-        Ok(_) | Err(_) => None,
+        Ok(found) if found.is_file() && found.len() <= most => fs::read_to_string(path).map(Some),
+        Ok(_) => Err(io::ErrorKind::InvalidInput.into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -78,7 +79,7 @@ fn read_limited(path: &Path, most: u64) -> Option<Option<String>> {
 pub(crate) fn is_trusted_in_claude(home: Option<&AbsPath>, project: &AbsPath) -> bool {
     let usual = || Some(PathBuf::from(home?.as_str()));
     let Some(directory) = named_directory().or_else(usual) else { return false };
-    let state = read_limited(&directory.join(".claude.json"), MAX_STATE_BYTES).flatten();
+    let state = read_limited(&directory.join(".claude.json"), MAX_STATE_BYTES).ok().flatten();
     let state = state.and_then(|text| serde_json::from_str::<Value>(&text).ok());
     let repository = Path::new(project.as_str()).ancestors().find(|at| at.join(".git").exists());
     let repository = repository.and_then(Path::to_str).unwrap_or(project.as_str());

@@ -4,7 +4,7 @@ use jsonc_parser::cst::CstInputValue;
 
 use crate::wiring::{
     AgentSettings, HookWiring, WiringError, blocking_command, get_or_insert_array,
-    get_or_insert_object, starts_openoxide,
+    get_or_insert_object, reporting_command, starts_openoxide,
 };
 
 /// The rule that makes the client ask about every tool. A call can then run only if a working hook
@@ -13,24 +13,43 @@ const MATCH_ALL: &str = "*";
 /// The time that the client waits for the hook, in seconds. The hook answers within this time.
 const HOOK_TIMEOUT_SECONDS: &str = "10";
 
-/// Returns the hook that starts `program`, an absolute path. The client continues if a hook cannot
-/// be started or crashes, so a shell turns these cases into the status that blocks.
+/// The events at which the hook decides about a call.
+pub const DECISION_EVENTS: [&str; 2] = ["PreToolUse", "PermissionRequest"];
+/// The events that report the end of a call.
+pub const REPORT_EVENTS: [&str; 2] = ["PostToolUse", "PostToolUseFailure"];
+
+/// Returns the hooks that start `program`, an absolute path. The client continues if a hook cannot
+/// be started or crashes, so a shell turns these cases into the status that blocks the call. The
+/// end of a call is reported without this status, because the call has run.
 ///
 /// # Errors
 /// Returns an error if the path cannot be written for a shell.
 pub fn hook_wiring(program: &str) -> Result<HookWiring, WiringError> {
-    let command = blocking_command(program, "claude")?;
-    let hook = [
+    let decides = command_hook(blocking_command(program, "claude")?);
+    let reports = command_hook(reporting_command(program, "claude")?);
+    let deciding = DECISION_EVENTS.map(|event| (event, decides.clone()));
+    let reporting = REPORT_EVENTS.map(|event| (event, reports.clone()));
+    Ok(HookWiring {
+        hooks: deciding.into_iter().chain(reporting).collect(),
+        matcher: Some(MATCH_ALL),
+        is_ours: |hook| starts_openoxide(hook, "claude"),
+    })
+}
+
+fn command_hook(command: String) -> CstInputValue {
+    CstInputValue::Object(vec![
         ("type".to_owned(), "command".into()),
         ("command".to_owned(), command.into()),
         ("timeout".to_owned(), CstInputValue::Number(HOOK_TIMEOUT_SECONDS.to_owned())),
-    ];
-    Ok(HookWiring {
-        events: &["PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure"],
-        matcher: Some(MATCH_ALL),
-        hook: CstInputValue::Object(hook.into()),
-        is_ours: |hook| starts_openoxide(hook, "claude"),
-    })
+    ])
+}
+
+/// Returns whether the settings have a rule that makes the client ask about every tool.
+#[must_use]
+pub fn has_ask_rule(settings: &serde_json::Value) -> bool {
+    let rules = settings.get("permissions").and_then(|permissions| permissions.get("ask"));
+    let mut rules = rules.and_then(serde_json::Value::as_array).into_iter().flatten();
+    rules.any(|rule| rule.as_str() == Some(MATCH_ALL))
 }
 
 /// Returns the settings with a rule that makes the client ask about every tool.
@@ -83,17 +102,23 @@ mod tests {
         let text = with_ask_rule(&hook_wiring("/abs/openoxide").unwrap().install("").unwrap().text)
             .unwrap();
         let found: Value = serde_json::from_str(&text).unwrap();
-        let command = "/abs/openoxide hook claude || { echo 'OpenOxide gave no answer, so the call is blocked' >&2; exit 2; }";
-        let hook = json!({ "type": "command", "command": command, "timeout": 10 });
-        let everything = json!([{ "matcher": "*", "hooks": [hook] }]);
+        let everything = |end: &str| {
+            let command = format!("/abs/openoxide hook claude || {{ echo 'OpenOxide {end}; }}");
+            let hook = json!({ "type": "command", "command": command, "timeout": 10 });
+            json!([{ "matcher": "*", "hooks": [hook] }])
+        };
+        let decides = everything("gave no answer, so the call is blocked' >&2; exit 2");
+        let reports =
+            everything("did not run, so the end of this call is not recorded' >&2; exit 1");
         let expected = json!({
             "permissions": { "ask": ["*"] },
             "hooks": {
-                "PreToolUse": everything, "PermissionRequest": everything,
-                "PostToolUse": everything, "PostToolUseFailure": everything,
+                "PreToolUse": decides, "PermissionRequest": decides,
+                "PostToolUse": reports, "PostToolUseFailure": reports,
             },
         });
         assert_eq!(found, expected, "{text}");
+        assert!(has_ask_rule(&found) && !has_ask_rule(&json!({ "permissions": { "ask": ["x"] } })));
         assert_eq!(with_ask_rule(&text).unwrap(), text);
         let taken = without_ask_rule(
             &hook_wiring("/elsewhere/openoxide").unwrap().uninstall(&text).unwrap().text,

@@ -5,15 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use openoxide_adapters::claude_code::wiring::{DECISION_EVENTS, REPORT_EVENTS, has_ask_rule};
 use serde_json::Value;
 
 use super::{
     problem::{Problem, ProblemCode},
     project_settings::{check_mcp_servers, check_project_settings},
     settings_file::read_json,
-    wired_hook::{EVENTS, WiredHook, read_hooks},
+    wired_hook::{WiredHook, read_hooks},
 };
-use crate::args::AgentName;
+use crate::{args::AgentName, commands::init};
 
 /// The levels of settings, of which a higher one can disable the hooks of a lower one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +47,7 @@ pub(super) fn inspect_settings(
     for LevelSettings { level, file, settings } in &levels {
         let Ok(settings) = settings else { continue };
         let (own, others): (Vec<_>, Vec<_>) =
-            read_hooks(file, settings).into_iter().partition(is_ours);
+            read_hooks(file, settings, DECISION_EVENTS).into_iter().partition(is_ours);
         problems.extend(others.iter().map(WiredHook::to_other_hook_problem));
         // A hook in a project is not the user's: the project can change it.
         if *level != Level::Project {
@@ -55,6 +56,10 @@ pub(super) fn inspect_settings(
             problems.extend(check_project_settings(file, settings));
         }
         problems.extend(check_user_mode(*level, file, settings));
+        problems.extend(check_ask_rule(*level, file, settings));
+    }
+    if !ours.is_empty() {
+        problems.extend(check_report_events(&levels));
     }
     let server_files = projects.iter().map(|project| project.join(".mcp.json"));
     problems.extend(server_files.filter_map(|file| check_mcp_servers(&file)));
@@ -100,7 +105,7 @@ fn check_syntax(level: &LevelSettings) -> Option<Problem> {
 fn check_disabled_levels(levels: &[LevelSettings], ours: &[(Level, WiredHook)]) -> Vec<Problem> {
     let is_managed =
         |event| ours.iter().any(|(level, hook)| *level == Level::Managed && hook.event == event);
-    let all_managed = EVENTS.into_iter().all(is_managed);
+    let all_managed = DECISION_EVENTS.into_iter().all(is_managed);
     let can_disable = |level: &&LevelSettings| !all_managed || level.level == Level::Managed;
     let disabled = levels.iter().filter(can_disable).filter_map(check_disabled_hooks);
     disabled
@@ -126,6 +131,44 @@ fn check_disabled_hooks(level: &LevelSettings) -> Option<Problem> {
             ProblemCode::ManagedHooksOnly,
             format!("{file}: `allowManagedHooksOnly` disables the hook in your settings"),
             format!("ask the administrator to add the hook of your settings to {file}"),
+        )
+    })
+}
+
+/// Returns a problem for each event that reports the end of a call without a hook of OpenOxide.
+fn check_report_events(levels: &[LevelSettings]) -> Vec<Problem> {
+    let of_user = levels.iter().filter(|level| level.level != Level::Project);
+    let read = |level: &LevelSettings| {
+        let settings = level.settings.as_ref().ok()?;
+        Some(read_hooks(&level.file, settings, REPORT_EVENTS))
+    };
+    let hooks: Vec<_> = of_user.filter_map(read).flatten().collect();
+    let is_missing = |event: &&str| {
+        !hooks.iter().any(|hook| hook.event == *event && hook.is_ours(AgentName::Claude))
+    };
+    let problem = |event| {
+        Problem::with_command(
+            ProblemCode::ReportMissing,
+            format!(
+                "the hook is not installed for {event}, so how calls end is not recorded, and the same question is asked again"
+            ),
+            init::init_command(AgentName::Claude),
+        )
+    };
+    REPORT_EVENTS.into_iter().filter(is_missing).map(problem).collect()
+}
+
+/// Returns a problem if Claude Code asks about every tool, which earlier versions of `init` set.
+fn check_ask_rule(level: Level, file: &Path, settings: &Value) -> Option<Problem> {
+    (level == Level::User && has_ask_rule(settings)).then(|| {
+        let init = init::init_command(AgentName::Claude);
+        Problem::with_advice(
+            ProblemCode::AskRule,
+            format!(
+                "{}: the ask rule `*` makes Claude Code ask about calls that your own rules allow, and hides the reason",
+                file.display()
+            ),
+            format!("run `{init}`, unless you chose `--strict`"),
         )
     })
 }
@@ -177,7 +220,10 @@ mod tests {
     fn wired(extra: &Value) -> Value {
         let hook = json!({ "type": "command", "command": "/x/openoxide hook claude || exit 2" });
         let group = json!([{ "matcher": "*", "hooks": [hook] }]);
-        let mut settings = json!({ "hooks": { "PreToolUse": group, "PermissionRequest": group } });
+        let mut settings = json!({ "hooks": {
+            "PreToolUse": group, "PermissionRequest": group,
+            "PostToolUse": group, "PostToolUseFailure": group,
+        } });
         settings.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
         settings
     }

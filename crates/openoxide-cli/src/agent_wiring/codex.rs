@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use openoxide_adapters::wiring::HookLocation;
+use openoxide_adapters::{claude_code::wiring::DECISION_EVENTS, wiring::HookLocation};
 use openoxide_codex::wiring::{CodexConfig, HookTrust};
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::{
     settings_file::{read_json, read_text},
     wired_hook::{WiredHook, read_hooks},
 };
-use crate::args::AgentName;
+use crate::{args::AgentName, commands::init};
 
 /// Returns the hooks of OpenOxide, and the problems of the settings.
 pub(super) fn inspect_settings(
@@ -26,7 +26,7 @@ pub(super) fn inspect_settings(
         None
     });
     let settings = settings.unwrap_or_default();
-    let hooks = read_hooks(&file, &settings);
+    let hooks = read_hooks(&file, &settings, DECISION_EVENTS);
     let (ours, others): (Vec<_>, Vec<_>) =
         hooks.into_iter().partition(|hook| hook.is_ours(AgentName::Codex));
     problems.extend(others.iter().map(WiredHook::to_other_hook_problem));
@@ -120,6 +120,6 @@ fn check_trust(hook: &WiredHook, config: &CodexConfig) -> Option<Problem> {
     Some(Problem::with_command(
         ProblemCode::HookUntrusted,
         format!("{file}: the hook for {} {why}, so Codex skips it", hook.event),
-        "openoxide init codex",
+        init::init_command(AgentName::Codex),
     ))
 }

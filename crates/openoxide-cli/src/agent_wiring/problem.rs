@@ -59,6 +59,8 @@ problem_codes! {
     OtherProgram "other_program" Warning "The hook starts another copy of OpenOxide.";
     BuildDirectory "build_directory" Warning "The hook starts a program in a build directory.";
     OtherHooks "other_hooks" Warning "Another hook can answer or change calls.";
+    ReportMissing "report_missing" Warning "The end of calls is not reported.";
+    AskRule "ask_rule" Warning "Claude Code asks about every tool.";
     BypassMode "bypass_mode" Warning "The agent's settings disable its approvals.";
     BypassAlias "bypass_alias" Warning "A start-up file of the shell disables approvals or hooks.";
     VersionUntested "version_untested" Warning "This version of the agent is not tested.";

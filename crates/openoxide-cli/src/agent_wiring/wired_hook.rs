@@ -13,9 +13,6 @@ use crate::{args::AgentName, commands::init};
 
 use super::problem::{Problem, ProblemCode};
 
-/// The events that the hook answers.
-pub(super) const EVENTS: [&str; 2] = ["PreToolUse", "PermissionRequest"];
-
 /// A hook in a settings file.
 #[derive(Clone, Debug)]
 pub(crate) struct WiredHook {
@@ -28,10 +25,14 @@ pub(crate) struct WiredHook {
     pub(crate) hook: Value,
 }
 
-/// Returns the hooks of a settings file that run before tools.
-pub(super) fn read_hooks(file: &Path, settings: &Value) -> Vec<WiredHook> {
+/// Returns the hooks of a settings file for some events.
+pub(super) fn read_hooks(
+    file: &Path,
+    settings: &Value,
+    events: [&'static str; 2],
+) -> Vec<WiredHook> {
     let mut found = Vec::new();
-    for event in EVENTS {
+    for event in events {
         let groups = settings.get("hooks").and_then(|hooks| hooks.get(event));
         for (at, group) in groups.and_then(Value::as_array).into_iter().flatten().enumerate() {
             let matcher = group.get("matcher").and_then(Value::as_str).map(str::to_owned);
@@ -106,7 +107,7 @@ impl WiredHook {
 
     /// Returns the problems of this hook. `init` fixes most of them.
     pub(super) fn check(&self, agent: AgentName) -> Vec<Problem> {
-        let init = format!("openoxide init {}", agent.hook_name());
+        let init = init::init_command(agent);
         let fixed_by_init = |code, message: String| Problem::with_command(code, message, &init);
         let place = format!("{} in {}", self.event, self.file.display());
         let mut problems = self.check_program(&init);
@@ -151,9 +152,7 @@ impl WiredHook {
                 "{hook} in the build directory `{}`; if it is cleaned, every call is blocked",
                 directory.display()
             );
-            let advice =
-                "install OpenOxide elsewhere, and run `openoxide init` of the installed program";
-            problems.push(Problem::with_advice(ProblemCode::BuildDirectory, message, advice));
+            problems.push(Problem::with_command(ProblemCode::BuildDirectory, message, init));
         }
         let this = env::current_exe().and_then(fs::canonicalize).ok();
         if this.is_some_and(|this| fs::canonicalize(program).is_ok_and(|wired| wired != this)) {

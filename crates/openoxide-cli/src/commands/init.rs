@@ -14,7 +14,7 @@ use crate::{
 pub(crate) use agent_settings::settings_directory;
 use agent_settings::{Wiring, agent_changes, select_agents};
 use installed_program::HookProgram;
-pub(crate) use installed_program::build_directory;
+pub(crate) use installed_program::{build_directory, init_command};
 use settings_change::SettingsChange;
 
 /// Installs the hook into the settings of each named agent, or of each agent that is found; or

@@ -235,3 +235,30 @@ fn the_log_has_one_entry_with_the_answer_and_the_end() {
     let verified = world.run(&["audit", "verify"], b"");
     assert!(verified.status.success(), "{}", stdout(&verified));
 }
+
+/// The client runs it under its own rules. The hook gives no answer.
+#[test]
+fn a_call_that_is_left_to_the_rules_of_the_client_is_one_entry() {
+    let world = World::new();
+    fs::create_dir(world.root().join(".claude")).unwrap();
+    let settings = world.root().join(".claude/settings.json");
+    fs::write(settings, r#"{"permissions": {"allow": ["Bash(npm run *)"]}}"#).unwrap();
+    world.file("package.json", r#"{"scripts": {"build": "true"}}"#);
+    let answer = send(&world, &payload(&world, "PreToolUse", "1", "npm run build"));
+    assert_eq!(stdout(&answer), "");
+    assert_eq!(stdout(&send(&world, &ended(&world, "1", "npm run build"))), "");
+    let shown = stdout(&world.run(&["audit", "log"], b""));
+    assert_eq!(shown.matches("Bash  npm run build").count(), 1, "{shown}");
+    for part in ["allow", "/.claude/settings.json:1", "exit 0 after 0.397 s"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("answered in the agent's dialog"), "no person was asked: {shown}");
+    // An ask rule of the client: its dialog shows the question, and a person answers.
+    let mut request = payload(&world, "PermissionRequest", "2", "npm run build");
+    assert_eq!(stdout(&send(&world, &payload(&world, "PreToolUse", "2", "npm run build"))), "");
+    request.as_object_mut().unwrap().remove("tool_use_id");
+    assert_eq!(stdout(&send(&world, &request)), "", "the question is left to the person");
+    send(&world, &ended(&world, "2", "npm run build"));
+    let shown = stdout(&world.run(&["audit", "log"], b""));
+    assert_eq!(shown.matches("Bash  npm run build").count(), 2, "{shown}");
+}

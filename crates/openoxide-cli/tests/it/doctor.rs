@@ -44,7 +44,7 @@ fn assert_found(agent: &str, code: &str, result: &str, make: impl FnOnce(&World)
     assert_eq!(exit, i32::from(result != "enforced"), "{code}: {found}");
     let Some(command) = problem["command"].as_str() else { return };
     // The tests run a program in a build directory, which `init` does not wire otherwise.
-    let command = command.replace("openoxide init", "openoxide init --from-build");
+    let command = command.replace("openoxide init --install", "openoxide init --from-build");
     let path = format!("{}:/usr/bin:/bin", Path::new(OPENOXIDE).parent().unwrap().display());
     let mut shell = Command::new("sh");
     shell.args(["-c", &command]).current_dir(world.project()).env_clear();
@@ -186,6 +186,14 @@ fn what_weakens_the_hook_is_a_warning() {
         with_settings(world, |all| {
             all["hooks"]["PermissionRequest"].as_array_mut().unwrap().push(other[0].clone());
         });
+    });
+    assert_found("claude", "report_missing", "enforced", |world| {
+        with_settings(world, |all| {
+            drop(all["hooks"].as_object_mut().unwrap().remove("PostToolUse"))
+        });
+    });
+    assert_found("claude", "ask_rule", "enforced", |world| {
+        with_settings(world, |all| all["permissions"]["ask"] = json!(["*"]));
     });
     assert_found("claude", "bypass_mode", "enforced", |world| {
         with_settings(world, |all| all["permissions"]["defaultMode"] = json!("bypassPermissions"));

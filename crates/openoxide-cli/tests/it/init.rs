@@ -193,6 +193,22 @@ fn a_wired_program_that_is_missing_or_crashes_blocks() {
     }
 }
 
+/// A call that has ended cannot be blocked any more, and status 2 would show the model an error.
+#[test]
+fn a_report_without_the_program_does_not_claim_that_the_call_is_blocked() {
+    let (world, claude, _) = home();
+    assert_eq!(init(&world, &["claude"]).0, 0);
+    fs::remove_file(world.root().join(".local/bin/openoxide")).unwrap();
+    let settings: Value = serde_json::from_slice(&fs::read(&claude).unwrap()).unwrap();
+    for event in ["PostToolUse", "PostToolUseFailure"] {
+        let command = settings["hooks"][event][0]["hooks"][0]["command"].as_str().unwrap();
+        let output = std::process::Command::new("sh").args(["-c", command]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let said = stderr(&output);
+        assert!(said.contains("is not recorded") && !said.contains("blocked"), "{said}");
+    }
+}
+
 #[test]
 fn entries_of_earlier_versions_are_brought_up_to_date_and_taken_out() {
     let world = World::new();
@@ -213,6 +229,7 @@ fn entries_of_earlier_versions_are_brought_up_to_date_and_taken_out() {
         let text = fs::read_to_string(&file).unwrap();
         assert!(!text.contains("/old/") && !text.contains("/o l d/"), "{text}");
         assert_eq!(text.matches(" hook claude || { ").count(), 4, "{text}");
+        assert_eq!(text.matches("exit 2").count(), 2, "{text}");
         fs::write(&file, hook(old).to_string()).unwrap();
         assert_eq!(init(&world, &["--undo", "claude"]).0, 0);
         let text = fs::read_to_string(&file).unwrap();

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use crate::{
     agent_wiring::{Problem, ProblemCode, WiredHook},
     args::AgentName,
+    commands::init,
 };
 
 /// The policy of the test calls. It replaces the user's policy for the time of a call.
@@ -113,7 +114,7 @@ impl TestCall {
             .send(agent, hook)
             .unwrap_or_else(|error| AgentAction::Unclear(format!("cannot start it: {error}")));
         let (title, event) = (self.title, hook.event);
-        let init = format!("openoxide init {}", agent.hook_name());
+        let init = init::init_command(agent);
         match (self.expected, action) {
             (ExpectedAnswer::Allow, AgentAction::Block(why)) => Some(Problem::with_command(
                 ProblemCode::CallsBlocked,

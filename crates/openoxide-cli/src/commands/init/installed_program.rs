@@ -11,7 +11,7 @@ use openoxide_tui::{LineMode, escape_text};
 
 use super::line_question::ask_yes;
 use crate::{
-    args::{GlobalArgs, InitArgs},
+    args::{AgentName, GlobalArgs, InitArgs},
     error::init_error::InitError,
     user_messages,
 };
@@ -36,10 +36,11 @@ impl HookProgram {
     /// If the program is in a build directory and is not installed.
     pub(super) fn find(args: &InitArgs, global: GlobalArgs) -> Result<Self, InitError> {
         let current = env::current_exe().map_err(InitError::UnknownProgram)?;
-        let built_in = build_directory(&current).filter(|_| !args.undo && !args.from_build);
+        let install = args.program.install;
+        let built_in = build_directory(&current).filter(|_| !args.undo && !args.program.from_build);
         let (path, source) = match built_in {
-            None if !args.install => (current, None),
-            Some(directory) if !args.install && !offers_install(directory, args, global) => {
+            None if !install => (current, None),
+            Some(directory) if !install && !offers_install(directory, args, global) => {
                 return Err(InitError::BuildDirectory(directory.to_owned()));
             }
             _ => {
@@ -76,6 +77,14 @@ impl HookProgram {
 /// Returns the build directory that a program is in, if it is in one: Cargo marks these as caches.
 pub(crate) fn build_directory(program: &Path) -> Option<&Path> {
     program.ancestors().skip(1).find(|place| place.join("CACHEDIR.TAG").is_file())
+}
+
+/// Returns the command that installs the hook of an agent with this program.
+pub(crate) fn init_command(agent: AgentName) -> String {
+    let current = env::current_exe().ok();
+    let is_built = current.is_some_and(|program| build_directory(&program).is_some());
+    let install = if is_built { " --install" } else { "" };
+    format!("openoxide init{install} {}", agent.hook_name())
 }
 
 /// Asks whether the program may be installed. Returns false if no terminal is available.
