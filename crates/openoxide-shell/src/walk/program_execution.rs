@@ -343,8 +343,11 @@ fn reads_code_from_stdin(name: &str, argv: &CommandWords) -> bool {
         }
 }
 
-/// Returns whether a shell gets its script as a plain operand and in no other way.
+/// Returns whether a shell gets its script as a plain operand and in no other way. A path must be in
+/// a directory of the system, because another program can have the same name elsewhere.
 fn is_visible_shell_script(name: &str, argv: &CommandWords, meaning: &CommandMeaning) -> bool {
+    let name =
+        name.strip_prefix("/bin/").or_else(|| name.strip_prefix("/usr/bin/")).unwrap_or(name);
     matches!(name, "bash" | "dash" | "sh")
         && argv.len() == 3
         && matches!(argv.known_word(1), Some("-c" | "-lc" | "-ec" | "-euc"))
