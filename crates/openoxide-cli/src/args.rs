@@ -1,5 +1,6 @@
 //! The command line.
 
+mod allow;
 mod codex;
 mod help_groups;
 mod policy;
@@ -15,6 +16,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use openoxide_protocol::{Effect, GrantScope, PublishedPort, SessionId};
 use openoxide_store::audit::UtcTimestamp;
 
+pub(crate) use allow::AllowArgs;
 pub(crate) use codex::{
     CodexAmendArgs, CodexCommand, CodexDecideArgs, CodexReviewArgs, ExecpolicyCheckArgs,
     ExecpolicyCommand,
@@ -178,6 +180,8 @@ pub(crate) enum CliCommand {
     Approve(ApproveArgs),
     /// Deny a pending request and all others of its session.
     Deny(DenyArgs),
+    /// Allow calls like the last one that you were asked about.
+    Allow(AllowArgs),
     /// List, add or revoke saved grants.
     #[command(subcommand)]
     Grants(GrantsCommand),

@@ -1,10 +1,12 @@
 //! The commands, with one module each.
 
+pub(crate) mod allow;
 pub(crate) mod audit;
 pub(crate) mod call_operation;
 pub(crate) mod check;
 pub(crate) mod codex;
 pub(crate) mod config;
+pub(crate) mod confirmation;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod generated_docs;

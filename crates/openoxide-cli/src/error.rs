@@ -124,6 +124,7 @@ impl CliError {
             Self::Stream(error) => exit_for(error.is_failure()),
             Self::File(error) => exit_for(error.is_failure()),
             Self::Trust(error) => exit_for(error.is_failure()),
+            Self::Rules(error) => exit_for(error.is_failure()),
             Self::Stage(error) => exit_for(error.is_failure()),
             Self::Caches(error) => exit_for(error.is_failure()),
             Self::Open(_)
@@ -141,7 +142,6 @@ impl CliError {
             | Self::Init(_)
             | Self::PolicyFile(_)
             | Self::NamedPolicy(_)
-            | Self::Rules(_)
             | Self::Lock(_)
             | Self::UnknownCommand(_) => ProgramExit::Usage,
         }

@@ -71,6 +71,7 @@ fn run_subcommand(args: CliArgs) -> Result<ProgramExit, CliError> {
             commands::request_answers::approve_request(&approve, args.global)
         }
         CliCommand::Deny(deny) => Ok(commands::request_answers::deny_request(&deny, args.global)),
+        CliCommand::Allow(allow) => commands::allow::allow_recorded_call(allow, args.global),
         CliCommand::Grants(verb) => commands::grants::run_grants_command(&verb),
         CliCommand::Rules(verb) => commands::rules::run_rules_command(&verb, args.global),
         CliCommand::Tools(verb) => commands::tools::run_tools_command(&verb, args.global),

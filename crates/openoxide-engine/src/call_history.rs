@@ -127,13 +127,13 @@ impl CallHistory {
 
 /// Returns whether the record is a call. An answer from another terminal records the same question
 /// once more, and a record that is not a call has no tool.
-fn is_call(decided: &DecisionRecord) -> bool {
+pub(crate) fn is_call(decided: &DecisionRecord) -> bool {
     !decided.tool.is_empty() && !["approve", "deny"].contains(&&*decided.via)
 }
 
 /// Returns the data that is needed to decide a call again, or `None` if part of it was redacted or
 /// truncated.
-fn call_record(decided: &DecisionRecord) -> Option<RecordedCall> {
+pub(crate) fn call_record(decided: &DecisionRecord) -> Option<RecordedCall> {
     let (cwd, mode) = (AbsPath::new(&decided.cwd).ok()?, decided.mode);
     let (tool, title) = (decided.tool.clone(), decided.title.clone());
     let whole = |text: &str| !text.contains(REDACTED) && !text.contains(TRUNCATION_MARK);

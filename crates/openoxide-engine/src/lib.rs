@@ -174,6 +174,7 @@ mod project_settings;
 mod queue_reviewer;
 mod queued_request;
 mod real_path;
+mod recorded_question;
 mod remedy;
 mod repetition;
 mod request_queue;
@@ -266,6 +267,7 @@ pub use private_directories::{private_directories, private_new_files, project_di
 pub use private_temp::{discarded_temporary_paths, visible_temporary_paths};
 pub use queue_reviewer::QueueReviewer;
 pub use queued_request::{QueuedRequest, WaitOptions};
+pub use recorded_question::{QuestionSelection, RecordedQuestion, RuleOffer};
 pub use remedy::{ProfileContext, Remedy};
 pub use request_queue::{
     AnswerError, AnswerProblem, AnswerReceipt, GrantOutcome, RequestAnswer, RequestQueue,

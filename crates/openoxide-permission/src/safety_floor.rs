@@ -89,6 +89,8 @@ mod tests {
             "openoxide rules remove list",
             "openoxide rules import --write x",
             "openoxide rules fmt",
+            "openoxide rules suggest --write",
+            "openoxide allow last --yes",
             "openoxide run --mode bypass_permissions -c x",
             "openoxide run --allow=Bash -c x",
             "openoxide run --sandbox off -- make",

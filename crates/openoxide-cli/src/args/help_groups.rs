@@ -6,7 +6,10 @@ use super::CliArgs;
 
 /// The commands by topic.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Everyday", &["run", "check", "explain", "status", "pending", "approve", "deny", "audit"]),
+    (
+        "Everyday",
+        &["run", "check", "explain", "status", "pending", "approve", "deny", "allow", "audit"],
+    ),
     ("Agents", &["init", "doctor", "hook", "codex"]),
     ("Policy", &["rules", "trust", "grants", "tools", "config"]),
     ("Sandbox", &["sandbox", "stage", "undo"]),

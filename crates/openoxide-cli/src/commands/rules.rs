@@ -12,6 +12,8 @@ mod rule_edit;
 mod sandbox_difference;
 mod test;
 
+pub(crate) use rule_edit::EditTarget;
+
 use crate::{
     args::{GlobalArgs, RulesCommand},
     error::CliError,

@@ -2,23 +2,20 @@
 
 use std::{fs, io, path::Path};
 
-use openoxide_engine::{absolute_directory, new_approval_id, new_session_id};
+use openoxide_engine::absolute_directory;
 use openoxide_formats::named_policy_source;
-use openoxide_protocol::{
-    AbsPath, ApprovalRequest, ApprovalResponse, Decision, Effect, OperationDigest,
-    PresentationKind, RequestPresentation, SCHEMA,
-};
+use openoxide_protocol::{AbsPath, ApprovalResponse};
 use openoxide_store::{
     LoadedPolicy, PolicySource, TrustRecord, TrustStore, UntrustedProject, UserEnvironment,
     find_main_checkout, find_policy_sources, find_project_root, load_policy_uncached,
 };
-use openoxide_tui::{LineMode, ask, can_ask, escape_text};
+use openoxide_tui::{LineMode, can_ask, escape_text};
 
 use crate::{
     args::{GlobalArgs, TrustArgs},
+    commands::confirmation::SettingChange,
     error::{CliError, trust_error::TrustCommandError},
     program_exit::ProgramExit,
-    prompt_options::ask_options,
     user_messages,
 };
 
@@ -171,8 +168,7 @@ fn offer_trust(
     untrusted: &UntrustedProject,
     global: GlobalArgs,
 ) -> Result<ProgramExit, TrustCommandError> {
-    let request = new_approval_request(trust, untrusted);
-    let response = ask(&request, &ask_options(global))?;
+    let response = new_trust_question(trust, untrusted).ask(global)?;
     let trusted = matches!(response, ApprovalResponse::Approved { .. });
     if response == ApprovalResponse::Cancelled {
         return Ok(ProgramExit::Ask);
@@ -194,42 +190,19 @@ fn offer_trust(
 
 /// Returns the question: the settings that would take effect or, if earlier settings were trusted,
 /// the new ones.
-fn new_approval_request(trust: &TrustStore, untrusted: &UntrustedProject) -> ApprovalRequest {
+fn new_trust_question(trust: &TrustStore, untrusted: &UntrustedProject) -> SettingChange {
     let before =
         trust.find(&untrusted.project).filter(|said| said.trusted).map(|said| said.settings);
     let reason = match before {
         Some(_) => "its settings have changed since you trusted them",
         None => "settings inside a project can only restrict until you trust the project",
     };
-    ApprovalRequest {
-        schema: SCHEMA,
-        id: new_approval_id(),
-        session: new_session_id(),
-        tool: "Trust".to_owned(),
+    SettingChange {
+        tool: "Trust",
         title: format!("let the settings of {} allow this?", untrusted.project),
-        cwd: untrusted.project.clone(),
-        presentation: RequestPresentation {
-            kind: PresentationKind::Diff,
-            content: settings_diff(&before.unwrap_or_default(), &untrusted.settings),
-            summary: None,
-            language: None,
-            metadata: std::collections::BTreeMap::new(),
-        },
-        decision: Decision {
-            effect: Effect::Ask,
-            reason: reason.to_owned(),
-            rule: None,
-            parts: Vec::new(),
-            findings: Vec::new(),
-            suggested_rules: Vec::new(),
-            obligations: Vec::new(),
-        },
-        digest: OperationDigest([0; 32]),
-        group: None,
-        requires_explicit_approval: true,
-        alternatives: Vec::new(),
-        task: None,
-        directory: None,
+        reason: reason.to_owned(),
+        diff: settings_diff(&before.unwrap_or_default(), &untrusted.settings),
+        directory: untrusted.project.clone(),
     }
 }
 

@@ -10,6 +10,9 @@ pub(crate) enum GrantArgsError {
     /// The rule is not about commands; its text.
     #[error("`{0}` is not a command rule; only command rules can be granted for a project")]
     NotCommandRule(String),
+    /// The rule cannot be saved as a grant; its text.
+    #[error("`{}` is not a command rule, so it cannot be saved as a grant", escape_text(.0, LineMode::SingleLine))]
+    NeedsPolicyFile(String),
     /// The name is not that of a task.
     #[error("`--task`: not a task name")]
     InvalidTask,
@@ -35,6 +38,9 @@ impl GrantArgsError {
             Self::NoTask => {
                 Some("name a task with `--task=NAME`, as shown by `openoxide audit log --json`")
             }
+            Self::NeedsPolicyFile(_) => Some(
+                "add it to a policy file: `--user` (all your projects), `--project` or `--local`",
+            ),
             Self::NotCommandRule(_)
             | Self::NoSuchDirectory(_)
             | Self::NamedTask

@@ -24,6 +24,9 @@ pub(crate) enum ValueError {
     /// The value is neither a duration nor a date.
     #[error("expected a duration (`30m`, `12h`, `7d`) or a date (`2026-11-22`)")]
     InvalidSince,
+    /// The value names no recorded call.
+    #[error("expected `last` or the number of a record (`openoxide audit log`)")]
+    UnknownCall,
     /// The value is not a host.
     #[error(transparent)]
     InvalidHost(#[from] HostPortError),

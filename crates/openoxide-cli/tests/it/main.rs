@@ -4,6 +4,7 @@
 mod after_call;
 #[cfg(test)]
 mod agent_tools;
+mod allow;
 #[cfg(test)]
 mod audit;
 #[cfg(test)]

@@ -4,9 +4,11 @@ use std::{fs, io, path::PathBuf};
 
 use openoxide_store::{FileReadError, policy_edit::replace_file};
 use openoxide_tui::{LineMode, escape_text};
-use similar::TextDiff;
 
-use crate::error::file_error::{FileError, FileProblem};
+use crate::{
+    commands::confirmation::file_diff,
+    error::file_error::{FileError, FileProblem},
+};
 
 /// A change of a settings file that may not have been made yet.
 pub(super) struct SettingsChange {
@@ -45,12 +47,7 @@ impl SettingsChange {
 
     /// Returns the change as a unified diff.
     pub(super) fn to_diff(&self) -> String {
-        let name = self.path.display().to_string();
-        let difference = TextDiff::from_lines(&self.before, &self.after);
-        escape_text(
-            &difference.unified_diff().header(&name, &name).to_string(),
-            LineMode::MultiLine,
-        )
+        escape_text(&file_diff(&self.path, &self.before, &self.after), LineMode::MultiLine)
     }
 
     /// Returns the path of the file, for a message.

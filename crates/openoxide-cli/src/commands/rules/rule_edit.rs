@@ -23,9 +23,9 @@ use crate::{
 };
 
 /// A policy file that is changed.
-pub(super) struct EditTarget {
-    pub(super) source: PolicySource,
-    pub(super) text: String,
+pub(crate) struct EditTarget {
+    pub(crate) source: PolicySource,
+    pub(crate) text: String,
     home: Option<AbsPath>,
     /// A lock that prevents changes between reading and replacing the file.
     _lock: FileLock,
@@ -34,7 +34,7 @@ pub(super) struct EditTarget {
 impl EditTarget {
     /// Finds the file that the arguments select, and waits for its lock. The file does not have to
     /// exist.
-    pub(super) fn open(place: EditTargetArgs) -> Result<Self, CliError> {
+    pub(crate) fn open(place: EditTargetArgs) -> Result<Self, CliError> {
         let kind = match place {
             EditTargetArgs { project: true, .. } => LayerKind::Project,
             EditTargetArgs { local: true, .. } => LayerKind::Local,
@@ -55,12 +55,12 @@ impl EditTarget {
         Ok(Self { source, text, home: environment.home, _lock: lock })
     }
 
-    pub(super) fn anchors(&self) -> PathAnchors<'_> {
+    pub(crate) fn anchors(&self) -> PathAnchors<'_> {
         PathAnchors { home: self.home.as_ref(), base: &self.source.base }
     }
 
     /// Reports the problems of a text of this file in the same way as when the file is read.
-    pub(super) fn check_text(&self, text: &str, global: GlobalArgs) -> Result<(), ProgramExit> {
+    pub(crate) fn check_text(&self, text: &str, global: GlobalArgs) -> Result<(), ProgramExit> {
         let name = self.source.path.to_string_lossy();
         let problems = read_policy(text, self.source.kind, &name, self.anchors()).problems;
         if problems.is_empty() {
@@ -84,8 +84,23 @@ impl EditTarget {
         }
     }
 
+    /// Returns the text with these rules that allow. A rule that the file has is not added again.
+    pub(crate) fn with_allow_rules(&self, rules: &[(String, String)]) -> Result<String, FileError> {
+        let name = self.source.path.to_string_lossy();
+        let layer = read_policy(&self.text, self.source.kind, &name, self.anchors()).layer;
+        let is_new = |rule: &str| {
+            !layer.rules.iter().any(|known| known.effect == Effect::Allow && known.text == rule)
+        };
+        let mut text = self.text.clone();
+        for (rule, reason) in rules.iter().filter(|(rule, _)| is_new(rule)) {
+            text = policy_edit::with_rule(&text, Effect::Allow, rule, Some(reason))
+                .map_err(|error| FileError::new(&self.source.path, error))?;
+        }
+        Ok(text)
+    }
+
     /// Writes a new text. Allow rules of a project have no effect until a person trusts it.
-    pub(super) fn write_text(&self, text: &str, loosens: bool) -> Result<(), FileError> {
+    pub(crate) fn write_text(&self, text: &str, loosens: bool) -> Result<(), FileError> {
         policy_edit::replace_file(&self.source.path, text)
             .map_err(|error| FileError::new(&self.source.path, FileProblem::Unwritable(error)))?;
         if loosens && !self.source.may_loosen {

@@ -1,0 +1,238 @@
+//! `allow`: a rule for a recorded call that required approval.
+
+use openoxide_engine::{Engine, QuestionSelection, RecordedQuestion, RuleOffer};
+use openoxide_protocol::{ApprovalResponse, Effect, ReviewDecision, SCHEMA};
+use openoxide_store::{
+    GrantFile, GrantLimits, UserEnvironment, audit::UtcTimestamp, find_project_root,
+};
+use openoxide_tui::{LineMode, can_ask, escape_text};
+use serde_json::json;
+
+use crate::{
+    args::{AllowArgs, GlobalArgs, PolicyArgs},
+    commands::{
+        confirmation::{SettingChange, file_diff},
+        rules::EditTarget,
+    },
+    error::{CliError, grant_args_error::GrantArgsError, rules_error::RulesError},
+    policy_args,
+    program_exit::ProgramExit,
+    user_messages,
+};
+
+/// The number of characters of a timestamp up to the seconds.
+const SECONDS_LENGTH: usize = 19;
+/// The number of characters of a date.
+const DATE_LENGTH: usize = 10;
+
+/// Offers the rule that would have allowed a recorded call, and saves it.
+pub(crate) fn allow_recorded_call(
+    args: AllowArgs,
+    global: GlobalArgs,
+) -> Result<ProgramExit, CliError> {
+    let engine = policy_args::open_engine(&PolicyArgs::default())?;
+    if let Err(exit) = policy_args::check_policy(&engine, global) {
+        return Ok(exit);
+    }
+    let project = find_project_root(engine.cwd(), engine.home());
+    let environment = engine.environment();
+    let Some(question) = RecordedQuestion::find(environment, &project, args.call)? else {
+        user_messages::print_error(&match args.call {
+            QuestionSelection::Last => {
+                "no recorded call in this project required approval".to_owned()
+            }
+            QuestionSelection::Record(seq) => {
+                format!("record {seq} is not a call in this project that required approval")
+            }
+        });
+        user_messages::print_note(
+            &"`openoxide audit log --decision ask` lists the calls of all projects",
+        );
+        return Ok(ProgramExit::Failure);
+    };
+    if !args.json && !args.print {
+        user_messages::print_line(&describe_question(&question));
+    }
+    match question.offer_rules(&engine) {
+        RuleOffer::Rules(rules) => {
+            OfferedRules { args, global, engine: &engine, question: &question, rules }.save()
+        }
+        RuleOffer::AlreadyAllowed(reason) => {
+            user_messages::print_note(&format!("the call is allowed already: {reason}"));
+            Ok(ProgramExit::Success)
+        }
+        RuleOffer::Withheld(reason) => {
+            user_messages::print_error(&format!(
+                "no rule is offered, because each such call requires your approval: {reason}"
+            ));
+            user_messages::print_note(
+                &"for an earlier call: `openoxide audit log --decision ask`, then `openoxide allow NUMBER`",
+            );
+            Ok(ProgramExit::Failure)
+        }
+    }
+}
+
+/// Returns the call with the time at which it was recorded, its agent and the person's answer.
+fn describe_question(question: &RecordedQuestion) -> String {
+    let RecordedQuestion { seq, time, record } = question;
+    let line = |text: &str| escape_text(text, LineMode::SingleLine);
+    let answer = record.answer.as_ref().map(|answer| match answer.decision {
+        ReviewDecision::Denied | ReviewDecision::Abort => ", denied by you",
+        _ => ", approved by you",
+    });
+    let time = truncated_time(*time, SECONDS_LENGTH).replace('T', " ");
+    format!(
+        "record {seq}, {time} UTC, {}{}, in {}:\n  {}",
+        line(&record.agent),
+        answer.unwrap_or_default(),
+        line(&record.cwd),
+        line(&record.title)
+    )
+}
+
+fn truncated_time(time: UtcTimestamp, length: usize) -> String {
+    time.to_string().chars().take(length).collect()
+}
+
+/// The rules for a call, and where to save them.
+struct OfferedRules<'a> {
+    args: AllowArgs,
+    global: GlobalArgs,
+    engine: &'a Engine,
+    question: &'a RecordedQuestion,
+    rules: Vec<String>,
+}
+
+/// The file that the rules are added to.
+enum RuleTarget {
+    /// The grants of the project.
+    Grants(GrantFile),
+    /// A policy file, and its text with the rules.
+    Policy(EditTarget, String),
+}
+
+impl OfferedRules<'_> {
+    fn save(&self) -> Result<ProgramExit, CliError> {
+        if self.args.print {
+            return Ok(self.print_result(false));
+        }
+        let target = match self.open_target()? {
+            Ok(target) => target,
+            Err(exit) => return Ok(exit),
+        };
+        if !self.args.yes
+            && let Some(exit) = self.ask(&target)?
+        {
+            return Ok(exit);
+        }
+        self.write(&target)?;
+        self.warn_if_still_asked()?;
+        Ok(self.print_result(true))
+    }
+
+    /// Opens the target. Returns an exit code if its file has errors.
+    fn open_target(&self) -> Result<Result<RuleTarget, ProgramExit>, CliError> {
+        let Some(place) = self.args.target.edit_target() else {
+            let environment = UserEnvironment::from_process();
+            let project = find_project_root(self.engine.cwd(), self.engine.home());
+            let grants = GrantFile::for_project(&environment, &project);
+            return match self.rules.iter().find(|rule| !grants.accepts_rule(rule)) {
+                Some(rule) => Err(GrantArgsError::NeedsPolicyFile(rule.clone()).into()),
+                None => Ok(Ok(RuleTarget::Grants(grants))),
+            };
+        };
+        let target = EditTarget::open(place)?;
+        if let Err(exit) = target.check_text(&target.text, self.global) {
+            return Ok(Err(exit));
+        }
+        let reason = format!(
+            "saved with `openoxide allow` on {}",
+            truncated_time(UtcTimestamp::now(), DATE_LENGTH)
+        );
+        let rules: Vec<_> = self.rules.iter().map(|rule| (rule.clone(), reason.clone())).collect();
+        let text = target.with_allow_rules(&rules)?;
+        if let Err(exit) = target.check_text(&text, self.global) {
+            return Ok(Err(exit));
+        }
+        Ok(Ok(RuleTarget::Policy(target, text)))
+    }
+
+    /// Asks whether to save the rules. Returns an exit code if they are not saved.
+    fn ask(&self, target: &RuleTarget) -> Result<Option<ProgramExit>, CliError> {
+        if self.global.no_input || !can_ask() {
+            user_messages::print_error(&"saving a rule requires a terminal, or `--yes`");
+            self.rules.iter().for_each(|rule| {
+                user_messages::print_line(&format!(
+                    "  allow {}",
+                    escape_text(rule, LineMode::SingleLine)
+                ));
+            });
+            return Ok(Some(ProgramExit::Ask));
+        }
+        let response = self.new_question(target).ask(self.global).map_err(RulesError::Ask)?;
+        Ok(match response {
+            ApprovalResponse::Approved { .. } => None,
+            ApprovalResponse::Cancelled => Some(ProgramExit::Ask),
+            _ => Some(ProgramExit::Deny),
+        })
+    }
+
+    fn new_question(&self, target: &RuleTarget) -> SettingChange {
+        let (title, diff) = match target {
+            RuleTarget::Grants(_) => (
+                "save this for calls in this project?".to_owned(),
+                self.rules.iter().map(|rule| format!("+allow {rule}\n")).collect(),
+            ),
+            RuleTarget::Policy(target, text) => (
+                format!("add this to {}?", target.source.path.display()),
+                file_diff(&target.source.path, &target.text, text),
+            ),
+        };
+        SettingChange {
+            tool: "Allow",
+            title,
+            reason: "the rule allows such calls without a question".to_owned(),
+            diff,
+            directory: self.engine.cwd().clone(),
+        }
+    }
+
+    fn write(&self, target: &RuleTarget) -> Result<(), CliError> {
+        match target {
+            RuleTarget::Grants(grants) => {
+                Ok(grants.add_limited(&self.rules, &GrantLimits::default())?)
+            }
+            RuleTarget::Policy(target, text) => Ok(target.write_text(text, true)?),
+        }
+    }
+
+    /// Reports if the call still requires approval, for example because the project is not trusted.
+    fn warn_if_still_asked(&self) -> Result<(), CliError> {
+        let decision = self.question.decide(&self.engine.reopen()?);
+        if let Some(decision) = decision.filter(|decision| decision.effect != Effect::Allow) {
+            let reason = decision.reason;
+            user_messages::print_note(&format!("the call still requires approval: {reason}"));
+        }
+        Ok(())
+    }
+
+    fn print_result(&self, saved: bool) -> ProgramExit {
+        let text = match self.args.json {
+            true => {
+                let RecordedQuestion { seq, record, .. } = self.question;
+                let line = json!({
+                    "schema": SCHEMA, "record": seq, "tool": record.tool, "call": record.title,
+                    "rules": self.rules, "saved": saved,
+                });
+                format!("{line}\n")
+            }
+            false => self
+                .rules
+                .iter()
+                .map(|rule| format!("allow {}\n", escape_text(rule, LineMode::SingleLine)))
+                .collect(),
+        };
+        user_messages::print_data(text.as_bytes(), ProgramExit::Success)
+    }
+}
