@@ -6,7 +6,9 @@
 //!
 //! A program that the agent started could send a forged report to the hook. An approval therefore
 //! belongs to the process that the call came from, and applies only to calls that come from the
-//! same process: a report of another process has no effect on the agent's calls.
+//! same process: a report of another process has no effect on the agent's calls. A report also has
+//! to come from a hook that this process started after the call. So a program that the agent
+//! started before, such as an MCP server, cannot pass what the agent sent to it on to a hook.
 
 use openoxide_adapters::{
     agent_hook::{
@@ -18,10 +20,10 @@ use openoxide_protocol::{
     Action, Decision, Effect, HookAnswer, HookDecision, Obligation, OperationFacts, PermissionMode,
 };
 use openoxide_store::{
-    AnnouncedCall, ApprovedCall, SessionCalls, UserEnvironment,
+    AnnouncedCall, ApprovedCall, ClientProcess, SessionCalls, UserEnvironment,
     audit::{AnswerRecord, OutcomeRecord, UtcTimestamp},
+    directory_identity,
 };
-use serde_json::Value;
 
 use crate::{
     agent_check::AgentCall,
@@ -44,9 +46,11 @@ impl Engine {
         decision: Decision,
     ) -> Decision {
         let AgentCall { agent: name, call, client, .. } = agent;
-        let Some(client) = client.clone().filter(|_| is_repeatable(&decision, hooks)) else {
+        let applies = has_dialog(call.mode) && is_repeatable(&decision, hooks);
+        let Some(client) = client.as_ref().filter(|_| applies) else {
             return decision;
         };
+        let client = client.identity.clone();
         let Ok(calls) = SessionCalls::for_session(self.environment(), name, &call.session_id)
         else {
             return decision;
@@ -79,7 +83,8 @@ impl Engine {
         }
         let announced = AnnouncedCall {
             call: call.call_id.clone(),
-            client: client.clone(),
+            client: client.as_ref().map(|client| client.identity.clone()),
+            hook_start: client.as_ref().map(|client| client.hook_start),
             input: digest_call(&call.tool, &call.input).to_string(),
             operation: operation_digest(call, facts),
             record,
@@ -93,7 +98,8 @@ impl Engine {
 }
 
 /// Records the end of a call that a hook has answered. If the hook left the call to the agent and
-/// the report comes from the same process as the call, a person has approved it.
+/// the report comes from the same process as the call, a person has approved it. The hook that
+/// reports has to be started after the one that announced the call.
 ///
 /// Nothing is recorded about a call that the hook has not answered, or that another process
 /// reports. Returns whether the end was recorded.
@@ -102,20 +108,24 @@ pub fn record_ended_call(
     environment: &UserEnvironment,
     agent: &str,
     ended: &EndedAgentCall,
-    client: Option<&str>,
+    client: Option<&ClientProcess>,
 ) -> bool {
     let Ok(calls) = SessionCalls::for_session(environment, agent, &ended.session_id) else {
         return false;
     };
-    let Ok(Some(announced)) = calls.end(&ended.call_id, client) else { return false };
+    let identity = client.map(|client| client.identity.as_str());
+    let Ok(Some(announced)) = calls.end(&ended.call_id, identity) else { return false };
     let AnnouncedCall { operation, is_repeatable, record, answered_at, .. } = &announced;
-    let approving_client = client.filter(|_| is_approved(&announced, ended));
+    let is_later = |client: &&ClientProcess| {
+        announced.hook_start.is_some_and(|start| start <= client.hook_start)
+    };
+    let approving_client = client.filter(is_later).filter(|_| is_approved(&announced, ended));
     let waited = UtcTimestamp::now().0.saturating_sub(*answered_at);
     let answer = approving_client.map(|_| {
         Box::new(AnswerRecord::approved_in_agent(waited.saturating_sub(ended.duration_ms)))
     });
     if let Some(client) = approving_client.filter(|_| *is_repeatable) {
-        let (client, operation) = (client.to_owned(), operation.clone());
+        let (client, operation) = (client.identity.clone(), operation.clone());
         // Without the approval, the person is asked again.
         drop(calls.add_approved(ApprovedCall { client, operation }));
     }
@@ -173,7 +183,8 @@ fn is_repeatable(decision: &Decision, hooks: &[HookAnswer]) -> bool {
 }
 
 /// Returns the digest of a call with its directory and the accesses that a person was asked about.
-/// If a file or a link has changed so that the call has other accesses, it is another operation.
+/// If a file or a link has changed so that the call has other accesses or another directory, it is
+/// another operation.
 fn operation_digest(call: &AgentHookCall, facts: &OperationFacts) -> String {
     let mut input = call.input.clone();
     // The model describes the same command in other words each time.
@@ -183,7 +194,9 @@ fn operation_digest(call: &AgentHookCall, facts: &OperationFacts) -> String {
         fields.remove("description");
     }
     let accesses = format!("{:?}", facts.accesses);
-    digest_agent_operation(&call.tool, &call.cwd, &Value::to_string(&input), &accesses).to_string()
+    let directory = directory_identity(&call.cwd);
+    let parts = [call.tool.as_str(), call.cwd.as_str(), &directory, &input.to_string(), &accesses];
+    digest_agent_operation(parts).to_string()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use openoxide_adapters::{agent_hook, tool_action};
 use openoxide_permission::{EvaluationContext, HookEvent, evaluate_with_hooks};
 use openoxide_protocol::{AbsPath, Access, Action, Decision, Effect, OperationFacts};
-use openoxide_store::audit::DecisionRecord;
+use openoxide_store::{ClientProcess, audit::DecisionRecord};
 
 use crate::{
     audit_log::{audit_violation_reason, record_without_decision},
@@ -29,7 +29,7 @@ pub struct AgentCall<'a> {
     /// The payload.
     pub call: &'a agent_hook::AgentHookCall,
     /// The process that the call comes from, if it is known.
-    pub client: Option<String>,
+    pub client: Option<ClientProcess>,
     /// The actions that the call performs or may perform in addition to its own.
     pub extra_actions: Vec<Action>,
     /// The accesses that the call needs in addition, for example to the tool name

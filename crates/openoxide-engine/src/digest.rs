@@ -1,6 +1,6 @@
 //! The digests that approvals are bound to.
 
-use openoxide_protocol::{AbsPath, Operation, OperationDigest};
+use openoxide_protocol::{Operation, OperationDigest};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -18,14 +18,11 @@ pub fn digest_call(tool: &str, input: &Value) -> OperationDigest {
     digest_parts(&[tool, &input.to_string()])
 }
 
-/// Returns the SHA-256 of a call of an agent with its directory and its accesses.
-pub(crate) fn digest_agent_operation(
-    tool: &str,
-    cwd: &AbsPath,
-    input: &str,
-    accesses: &str,
-) -> OperationDigest {
-    digest_parts(&["agent", tool, cwd.as_str(), input, accesses])
+/// Returns the SHA-256 of a call of an agent: its tool, its directory and the identity of the
+/// directory, its input, and its accesses.
+pub(crate) fn digest_agent_operation(parts: [&str; 5]) -> OperationDigest {
+    let [tool, cwd, directory, input, accesses] = parts;
+    digest_parts(&["agent", tool, cwd, directory, input, accesses])
 }
 
 fn digest_parts(parts: &[&str]) -> OperationDigest {
@@ -39,7 +36,7 @@ fn digest_parts(parts: &[&str]) -> OperationDigest {
 
 #[cfg(test)]
 mod tests {
-    use openoxide_protocol::{Action, CallId, Principal};
+    use openoxide_protocol::{AbsPath, Action, CallId, Principal};
     use serde_json::json;
 
     use super::*;

@@ -6,7 +6,9 @@
 
 mod account;
 pub mod audit;
+mod client_process;
 mod deferred_policy;
+mod directory_identity;
 mod file_access;
 mod file_lock;
 mod grant_file;
@@ -32,6 +34,8 @@ mod trust_store;
 mod user_environment;
 mod worktree;
 
+pub use client_process::ClientProcess;
+pub use directory_identity::directory_identity;
 pub use file_access::{FileReadError, read_regular_file, read_text};
 pub use file_lock::{FileLock, FileLockError};
 pub use grant_file::{GrantEntry, GrantFile, GrantFileError, GrantLimits};

@@ -21,6 +21,7 @@ pub use error::RequestStoreError;
 pub use interface::{AnswerResult, IdLookup, RequestStore};
 pub use pending_request::{NewRequest, PendingRequest};
 pub use process_identity::ProcessIdentity;
+pub(crate) use process_identity::read_parent_and_start;
 pub use request_resolution::{RequestResolution, RequestResolutionKind};
 pub use sqlite::SqliteRequestStore;
 

@@ -44,6 +44,9 @@ pub struct AnnouncedCall {
     pub call: String,
     /// The process that announced the call, if it is known.
     pub client: Option<String>,
+    /// The start time of the process that the client started to announce the call, in clock ticks
+    /// after the boot, if it is known.
+    pub hook_start: Option<u64>,
     /// The digest of the tool and its input.
     pub input: String,
     /// The digest of the operation with its directory and accesses.
@@ -271,6 +274,7 @@ mod tests {
         AnnouncedCall {
             call: id.to_owned(),
             client: client.map(str::to_owned),
+            hook_start: Some(1),
             input: "i".to_owned(),
             operation: "o".to_owned(),
             record: Some(7),

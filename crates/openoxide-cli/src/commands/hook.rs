@@ -99,7 +99,7 @@ fn record_end(
 ) -> ProgramExit {
     let process = client_process::find_client_process();
     // A call without an outcome in the audit log ran as well.
-    let _is_recorded = record_ended_call(environment, client.name(), ended, process.as_deref());
+    let _is_recorded = record_ended_call(environment, client.name(), ended, process.as_ref());
     ProgramExit::Success
 }
 

@@ -5,8 +5,13 @@ use std::{
     fs,
     io::{Read as _, Write as _},
     net::Shutdown,
-    os::{fd::OwnedFd, unix::net::UnixStream},
+    os::{
+        fd::OwnedFd,
+        unix::{fs::symlink, net::UnixStream},
+    },
     process::{Command, Output, Stdio},
+    thread,
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -85,6 +90,60 @@ fn an_identical_call_is_not_asked_about_again() {
     assert_eq!(other("session_id", json!("dddd")), "ask", "another session");
     fs::create_dir(world.project().join("sub")).unwrap();
     assert_eq!(other("cwd", json!(world.project().join("sub"))), "ask", "another directory");
+}
+
+#[test]
+fn another_directory_at_the_same_path_is_asked_about_again() {
+    let world = World::new();
+    let at = |name: &str| world.project().join(name);
+    let call = |event: &str, id: &str| {
+        let mut call = payload(&world, event, id, "touch a");
+        call["cwd"] = json!(at("link"));
+        call
+    };
+    fs::create_dir(at("one")).unwrap();
+    fs::create_dir(at("two")).unwrap();
+    symlink(at("one"), at("link")).unwrap();
+    assert_eq!(decision(&send(&world, &call("PreToolUse", "1"))), "ask");
+    send(&world, &call("PostToolUse", "1"));
+    assert_eq!(decision(&send(&world, &call("PreToolUse", "2"))), "allow");
+    fs::remove_file(at("link")).unwrap();
+    symlink(at("two"), at("link")).unwrap();
+    assert_eq!(decision(&send(&world, &call("PreToolUse", "3"))), "ask", "a link to another one");
+    fs::remove_file(at("link")).unwrap();
+    fs::create_dir(at("link")).unwrap();
+    assert_eq!(decision(&send(&world, &call("PreToolUse", "4"))), "ask", "a new directory");
+}
+
+/// An MCP server reads what the client sends it, and can pass the rest on to a hook that it starts.
+#[test]
+fn a_report_through_an_older_process_of_the_client_approves_nothing() {
+    let world = World::new();
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let mut server = Command::new("sh");
+    server.args(["-c", "read -r first; \"$0\" hook claude", OPENOXIDE]);
+    server.envs(world.command(&[]).get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut server = server.stdin(OwnedFd::from(theirs)).spawn().unwrap();
+    // The start of a process is known in ticks of 10 ms.
+    thread::sleep(Duration::from_millis(50));
+    assert_eq!(decide(&world, "1", "touch a"), "ask");
+    write!(ours, "first\n{}", ended(&world, "1", "touch a")).unwrap();
+    ours.shutdown(Shutdown::Write).unwrap();
+    assert!(server.wait().unwrap().success());
+    assert_eq!(decide(&world, "2", "touch a"), "ask");
+    approve(&world, "3", "touch a");
+    assert_eq!(decide(&world, "4", "touch a"), "allow", "a report of the client itself");
+}
+
+#[test]
+fn an_approval_does_not_apply_if_the_agent_answers_its_own_questions() {
+    let world = World::new();
+    approve(&world, "1", "touch a");
+    for (mode, expected) in [("default", "allow"), ("plan", "deny"), ("auto", "ask")] {
+        let mut call = payload(&world, "PreToolUse", mode, "touch a");
+        call["permission_mode"] = json!(mode);
+        assert_eq!(decision(&send(&world, &call)), expected, "{mode}");
+    }
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! One entry of the grant file: a rule, its limits, and the MAC that proves that this user granted
 //! it.
 
-use std::{fs, os::unix::fs::MetadataExt as _, time::UNIX_EPOCH};
-
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use openoxide_protocol::{AbsPath, GrantTerms};
 use sha2::Sha256;
 use toml_edit::{Item, Table, value};
 
-use crate::audit::{MILLIS_PER_DAY, UtcTimestamp};
+use crate::{
+    audit::{MILLIS_PER_DAY, UtcTimestamp},
+    directory_identity,
+};
 
 /// The first part of the authenticated data. It separates this use of the key from other uses, and
 /// this format of an entry from other formats.
@@ -28,21 +29,9 @@ pub(super) struct ProjectDirectory {
 }
 
 impl ProjectDirectory {
-    /// Examines the directory: its inode number and its creation time, which no program can set. If
-    /// the file system does not record the creation time, the device number is used instead.
+    /// Examines the directory.
     pub(super) fn from_path(path: &AbsPath) -> Self {
-        let identity = fs::metadata(path.as_str()).map_or_else(
-            |_| String::new(),
-            |found| {
-                let made = found.created().ok();
-                let made = made.and_then(|made| made.duration_since(UNIX_EPOCH).ok());
-                match made {
-                    Some(made) => format!("{}/{}", found.ino(), made.as_nanos()),
-                    None => format!("{}/on {}", found.ino(), found.dev()),
-                }
-            },
-        );
-        Self { path: path.clone(), identity }
+        Self { path: path.clone(), identity: directory_identity(path) }
     }
 }
 

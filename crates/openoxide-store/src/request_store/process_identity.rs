@@ -108,11 +108,24 @@ fn query_state(id: u32) -> ProcessState {
 }
 
 fn parse_stat(text: &str) -> Option<ProcessState> {
-    // The name is in parentheses and may contain anything, including parentheses.
-    let mut fields = text.get(text.rfind(')')? + 1..)?.split_whitespace();
+    let mut fields = stat_fields(text)?;
     let ended = matches!(fields.next()?, "Z" | "X" | "x");
     let start = fields.nth(18)?.to_owned();
     Some(if ended { ProcessState::Exited } else { ProcessState::StartedAt(start) })
+}
+
+/// Returns the fields of `/proc/pid/stat` from field 3, the state.
+fn stat_fields(text: &str) -> Option<impl Iterator<Item = &str>> {
+    // The name is in parentheses and may contain anything, including parentheses.
+    Some(text.get(text.rfind(')')? + 1..)?.split_whitespace())
+}
+
+/// Returns the id of the parent of a process, and the start time of the process in clock ticks
+/// after the boot.
+pub(crate) fn read_parent_and_start(id: u32) -> Option<(u32, u64)> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let mut fields = stat_fields(&text)?.skip(1);
+    Some((fields.next()?.parse().ok()?, fields.nth(17)?.parse().ok()?))
 }
 
 #[cfg(test)]
