@@ -2,7 +2,6 @@
 
 mod allow;
 mod codex;
-mod help_groups;
 mod policy;
 mod rules;
 mod sandbox;
@@ -21,7 +20,6 @@ pub(crate) use codex::{
     CodexAmendArgs, CodexCommand, CodexDecideArgs, CodexReviewArgs, ExecpolicyCheckArgs,
     ExecpolicyCommand,
 };
-pub(crate) use help_groups::grouped_command;
 pub(crate) use policy::PolicyArgs;
 pub(crate) use rules::{
     ConvertArgs, DiffArgs, EditTargetArgs, ExportArgs, FmtArgs, ImportArgs, LintArgs,

@@ -10,6 +10,7 @@ mod confined_launch;
 mod confinement_report;
 mod error;
 mod exact_evaluation;
+mod help_groups;
 mod hook_display;
 mod json_lines;
 mod live_edits;
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
     if let Some(exit) = run_fast_path(&words) {
         return exit.into();
     }
-    let matches = args::grouped_command().get_matches();
+    let matches = help_groups::grouped_command().get_matches();
     let args = CliArgs::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     run_subcommand(args)
         .unwrap_or_else(|error| {

@@ -47,8 +47,8 @@ pub enum AgentDecision {
         /// The number of the audit record, if it could be written.
         record_seq: Option<u64>,
     },
-    /// The policy says nothing about the call, and the user's own rules of the agent allow it. The
-    /// agent decides as if there were no hook.
+    /// The policy does not decide the call, and the user's own rules of the agent allow it. The agent
+    /// decides as if there were no hook.
     LeftToAgent,
     /// The managed policy has errors, so no operation is allowed.
     PolicyUnusable(String),

@@ -26,8 +26,8 @@ use crate::{
 };
 
 impl Engine {
-    /// Returns the decision of Claude Code's own rules, if they allow a call about which the policy
-    /// says nothing.
+    /// Returns the decision of Claude Code's own rules, if they allow a call that the policy does not
+    /// decide.
     ///
     /// Returns `None` if a rule or a hook of the policy asks or denies, if the policy has errors or
     /// only the administrator's rules are in force, or if the mode of Claude Code is unknown: in

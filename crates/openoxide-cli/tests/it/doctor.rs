@@ -189,7 +189,7 @@ fn what_weakens_the_hook_is_a_warning() {
     });
     assert_found("claude", "report_missing", "enforced", |world| {
         with_settings(world, |all| {
-            drop(all["hooks"].as_object_mut().unwrap().remove("PostToolUse"))
+            drop(all["hooks"].as_object_mut().unwrap().remove("PostToolUse"));
         });
     });
     assert_found("claude", "ask_rule", "enforced", |world| {

@@ -2,7 +2,7 @@
 
 use clap::{Command, CommandFactory as _};
 
-use super::CliArgs;
+use crate::args::CliArgs;
 
 /// The commands by topic.
 const GROUPS: [(&str, &[&str]); 5] = [
