@@ -206,6 +206,13 @@ impl<'a> SearchWalk<'a> {
                     continue;
                 };
                 let path = named.join(&name);
+                if kind.is_symlink()
+                    && search.includes_matching_directories
+                    && self.is_searched(&path, search)
+                    && entry.path().is_dir()
+                {
+                    return None;
+                }
                 if kind.is_dir() {
                     let passed = search.includes_hidden
                         || !search.include_patterns.is_empty()
@@ -246,10 +253,15 @@ impl<'a> SearchWalk<'a> {
             return false;
         }
         // A pattern that includes a file takes precedence over hidden and ignored files.
-        if !search.include_patterns.is_empty() {
-            return search.include_patterns.iter().any(|pattern| may_include(pattern, name));
-        }
+        let matches =
+            |name: &str| search.include_patterns.iter().any(|pattern| may_include(pattern, name));
         let below = path.strip_prefix(self.root).unwrap_or_default();
+        if !search.include_patterns.is_empty() {
+            let root = self.root.file_name().unwrap_or_default();
+            return matches(name)
+                || search.includes_matching_directories
+                    && below.split('/').chain([".", "..", root]).any(matches);
+        }
         let hidden = below.split('/').any(|part| part.starts_with('.'));
         (search.includes_hidden || !hidden)
             && (search.includes_ignored
@@ -495,6 +507,85 @@ mod tests {
             found(&FileSearch { exclude_patterns: excluded, ..everything() }, &files),
             [".env", "certs/x.pem"]
         );
+    }
+
+    /// Run with GNU grep 3.8: `find . -name 'PATTERN' | xargs -r grep -r x`.
+    #[test]
+    fn names_that_find_prints_are_searched_with_what_is_below_them() {
+        let files = [(".env", ""), ("a.py", ""), ("b.py/c/.env", ""), ("certs/x.pem", "")];
+        for (pattern, expected) in [
+            ("*.md", vec![]),
+            ("*.py", vec!["b.py/c/.env"]),
+            ("certs", vec!["certs/x.pem"]),
+            ("*.pem", vec!["certs/x.pem"]),
+            (".", vec![".env", "b.py/c/.env", "certs/x.pem"]),
+            ("*", vec![".env", "b.py/c/.env", "certs/x.pem"]),
+        ] {
+            let search = FileSearch {
+                include_patterns: vec![pattern.to_owned()],
+                includes_matching_directories: true,
+                ..everything()
+            };
+            assert_eq!(found(&search, &files), expected, "{pattern}");
+        }
+    }
+
+    /// The start of a search is printed, too, and programs follow links that they are given.
+    #[test]
+    fn the_start_of_a_search_and_links_to_directories_can_be_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("d.py");
+        fs::create_dir_all(root.join("certs")).unwrap();
+        fs::write(root.join("certs/x.pem"), "").unwrap();
+        let search = |pattern: &str| FileSearch {
+            include_patterns: vec![pattern.to_owned()],
+            includes_matching_directories: true,
+            ..everything()
+        };
+        let place = AbsPath::new(root.to_str().unwrap()).unwrap();
+        let found =
+            |pattern: &str| find_searched_secrets(&place, &search(pattern), &StepBudget::new());
+        assert_eq!(found("*.py").unwrap(), [place.join("certs/x.pem")]);
+        assert_eq!(found("*.md").unwrap(), []);
+        std::os::unix::fs::symlink("certs", root.join("e.md")).unwrap();
+        assert_eq!(found("*.md"), None);
+    }
+
+    #[test]
+    fn a_program_searches_only_the_files_that_find_prints() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        for name in [".env", "a.md"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        let prints_secret = |script: &str| {
+            let action = openoxide_protocol::Action::Command { script: script.to_owned() };
+            let place = crate::operation_facts::CallLocation { cwd: &root, home: None };
+            let facts = crate::operation_facts::collect_action_facts(&action, "Bash", place);
+            facts.accesses.iter().any(|access| match access {
+                Access::Read(path) => is_secret(&path.path),
+                Access::Opaque { .. } => true,
+                _ => false,
+            })
+        };
+        for script in [
+            "find . -name '*.md' | xargs grep -n x",
+            "find . -name '*.md' -exec grep -n x {} +",
+            "grep -rn x $(find . -name '*.md')",
+        ] {
+            assert!(!prints_secret(script), "{script}");
+        }
+        for script in [
+            "find . | xargs grep -n x",
+            "find . -name '*.md' -o -type f | xargs grep -n x",
+            "find . ! -name '*.md' | xargs grep -n x",
+            "find . -name '*.md' | xargs grep -rn x .",
+            "grep -rn x $(find . -name '*.md') .",
+            "grep -rn x $(find . -name '*.md') $(find . -type f)",
+            "find . -name '*.md' | xargs grep -f .env",
+        ] {
+            assert!(prints_secret(script), "{script}");
+        }
     }
 
     #[test]

@@ -185,6 +185,10 @@ pub struct FileSearch {
     /// True if symbolic links to files are followed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows_links: bool,
+    /// True if everything below a directory is searched whose name matches one of
+    /// `include_patterns`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub includes_matching_directories: bool,
     /// True if an ignore file can include hidden files again (`!.env`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub obeys_ignore_files: bool,

@@ -33,10 +33,37 @@ pub(super) fn add_search(meaning: &mut CommandMeaning, arguments: CommandArgumen
             ..FileSearch::default()
         };
     }
-    let targets = read_targets(meaning);
-    let searches =
-        targets.into_iter().map(|target| CommandEffect::Searches(target, search.clone()));
+    let searches: Vec<_> = read_targets(meaning)
+        .into_iter()
+        .flat_map(|target| narrow_to_found_names(meaning, target, &search))
+        .collect();
     meaning.effects.extend(searches);
+}
+
+/// Returns the searches of a target. If another program has found names there that match patterns,
+/// only these files, and what is below these directories, are searched.
+fn narrow_to_found_names(
+    meaning: &CommandMeaning,
+    target: EffectTarget,
+    search: &FileSearch,
+) -> Vec<CommandEffect> {
+    let is_named = meaning.effects.contains(&CommandEffect::Reads(target.clone()));
+    let found = meaning.effects.iter().filter_map(|effect| match effect {
+        CommandEffect::Searches(root, found) if *root == target => Some(found),
+        _ => None,
+    });
+    let patterns: Vec<_> = found.map(|found| found.include_patterns.clone()).collect();
+    if is_named || patterns.is_empty() || patterns.iter().any(Vec::is_empty) {
+        return vec![CommandEffect::Searches(target, search.clone())];
+    }
+    let narrowed = |include_patterns| FileSearch {
+        include_patterns,
+        includes_matching_directories: true,
+        obeys_ignore_files: search.obeys_ignore_files,
+        ..FileSearch::all_files()
+    };
+    let to_effect = |patterns| CommandEffect::Searches(target.clone(), narrowed(patterns));
+    patterns.into_iter().map(to_effect).collect()
 }
 
 /// Returns whether an option includes hidden, ignored or other files.
