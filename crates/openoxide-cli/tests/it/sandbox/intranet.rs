@@ -16,7 +16,8 @@ unshare -n sleep 300 & other=$!
 trap 'kill $other $server $own $names 2> /dev/null' EXIT
 ip link set lo up
 ip link add name outer type veth peer name inner
-while ! ip link set inner netns $other 2> /dev/null; do sleep 0.05; done
+while [ "$(readlink /proc/$other/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.05; done
+ip link set inner netns $other
 ip address add 10.77.0.1/24 dev outer; ip link set outer up
 inside="nsenter -t $other -n"
 $inside ip address add 10.77.0.2/24 dev inner; $inside ip link set inner up

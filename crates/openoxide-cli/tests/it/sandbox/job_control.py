@@ -8,10 +8,13 @@ import pty
 import re
 import select
 import shlex
+import signal
 import sys
 import termios
 import time
 
+# Tests that a shell without job control runs in the background ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 OPENOXIDE = shlex.join(sys.argv[1:])
 # The counter starts no process: a shell that waits in vfork(2) for a child that Ctrl-Z has stopped
 # cannot be stopped itself, with or without a sandbox.
