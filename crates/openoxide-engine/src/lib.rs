@@ -178,6 +178,7 @@ mod recorded_question;
 mod remedy;
 mod repetition;
 mod request_queue;
+mod restorable_files;
 mod retry;
 mod review_record;
 mod reviewer;

@@ -15,6 +15,7 @@ use crate::{
     git_credentials, git_repository, git_ssh, hard_links, locale, patches,
     path_resolution::resolve_path,
     pathname_expansion, piped_paths, program_paths, project_hosts, project_settings,
+    restorable_files,
     sandbox_opt_out::sandbox_opt_out_access,
     script_edits::ScriptEdits,
     search_expansion,
@@ -201,6 +202,7 @@ fn distrust_edited_programs(
         place.home,
     );
     tracked_secrets::check(&mut facts.accesses, place.cwd, steps);
+    restorable_files::check(&mut facts.accesses, place.cwd, steps);
 }
 
 /// Returns the number of steps of the search for files that could make the programs of a script do

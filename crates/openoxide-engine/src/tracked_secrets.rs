@@ -3,7 +3,7 @@
 //! `git show` names no file. Each secret in the index that it may print is added as a separate read
 //! with its own name.
 
-use std::{fs, os::unix::fs::MetadataExt as _, path::PathBuf};
+use std::fs;
 
 use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{AbsPath, Access, AccessRoute, CommandWords, ExecAccess, PathAccess};
@@ -260,7 +260,7 @@ fn secrets(
         let is_printed = || match prints {
             PrintedFiles::Any => true,
             PrintedFiles::Assumed => entry.is_assumed,
-            PrintedFiles::Changed => differs(&path, entry, index.written()),
+            PrintedFiles::Changed => index.may_differ(entry),
         };
         (named && is_printed()).then_some(path)
     });
@@ -299,26 +299,6 @@ fn pathspecs(words: &CommandWords, place: &AbsPath) -> Vec<AbsPath> {
 
 fn is_within(path: &AbsPath, places: &[AbsPath]) -> bool {
     places.iter().any(|place| path.strip_prefix(place).is_some())
-}
-
-/// Returns whether a file may differ from its entry in the index: git compares these numbers first,
-/// too. If the file was changed when the index was written, or later, git compares the content.
-fn differs(path: &AbsPath, entry: &IndexEntry, written: (i64, i64)) -> bool {
-    fs::symlink_metadata(PathBuf::from(path.as_str())).map_or(true, |meta| {
-        let [changed, changed_nanos, modified, modified_nanos] = entry.times;
-        let low = |number: i64| usize::try_from(number & 0xFFFF_FFFF).ok();
-        let is = |recorded: usize, found: i64| low(found) == Some(recorded);
-        // Git records no fractions of seconds if it was built without them.
-        let is_fraction = |recorded: usize, found: i64| recorded == 0 || is(recorded, found);
-        let is_same = is(changed, meta.ctime())
-            && is_fraction(changed_nanos, meta.ctime_nsec())
-            && is(modified, meta.mtime())
-            && is_fraction(modified_nanos, meta.mtime_nsec())
-            && usize::try_from(meta.size() & 0xFFFF_FFFF).ok() == Some(entry.size);
-        let is_racy = (meta.mtime(), meta.mtime_nsec()) >= written
-            || modified_nanos == 0 && meta.mtime() >= written.0;
-        !is_same || is_racy
-    })
 }
 
 #[cfg(test)]

@@ -254,6 +254,34 @@ fn the_compiled_policy_has_the_same_sandbox_settings() {
 
 /// Guards I39.
 #[test]
+fn auto_allow_removes_only_files_that_git_can_restore() {
+    let place = Place::new("[sandbox]\nauto_allow = \"project\"\n");
+    let git = |script: &str| {
+        let mut bash = std::process::Command::new("bash");
+        let done = bash.args(["-c", script]).current_dir(place.arena.path("w")).status();
+        assert!(done.unwrap().success(), "{script}");
+    };
+    git(
+        "git init -q . && echo 1 > a && echo 2 > b && touch -d '1 hour ago' a b && git add a b && \
+         echo 3 > b && echo 4 > new",
+    );
+    let (exit, _, told) = place.openoxide(&["run", "--", "rm", "a"]);
+    assert_eq!(exit, 0, "{told}");
+    assert!(told.contains("sandboxed: `rm a` removes files that git can restore"), "{told}");
+    assert!(!place.has("w/a"));
+    for words in [&["rm", "b"][..], &["rm", "new"], &["rm", "-r", "b"]] {
+        let (exit, _, told) = place.openoxide(&[&["run", "--"], words].concat());
+        assert_eq!(exit, 4, "{words:?}: {told}");
+    }
+    assert!(place.has("w/b") && place.has("w/new"));
+    git("git checkout -q -- a && grep -qx 1 a");
+    let (exit, _, told) = place.openoxide(&["run", "--sandbox", "off", "--", "rm", "a"]);
+    assert_eq!(exit, 4, "{told}");
+    assert!(place.has("w/a"));
+}
+
+/// Guards I39.
+#[test]
 fn what_auto_allow_allows_runs_only_in_the_sandbox() {
     let place = Place::new("[sandbox]\nauto_allow = \"project\"\n");
     let script = "echo in > made; echo out > ~/escaped; true";

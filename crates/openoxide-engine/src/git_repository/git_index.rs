@@ -55,9 +55,25 @@ impl Index {
         &self.entries
     }
 
-    /// Returns the modification time of the index, in seconds and nanoseconds.
-    pub(crate) const fn written(&self) -> (i64, i64) {
-        self.written
+    /// Returns whether a file may differ from its entry: git compares these numbers first, too. If
+    /// the file was changed when the index was written, or later, git compares the content.
+    pub(crate) fn may_differ(&self, entry: &IndexEntry) -> bool {
+        let path = self.tree.join(&entry.name);
+        fs::symlink_metadata(path.as_str()).map_or(true, |meta| {
+            let [changed, changed_nanos, modified, modified_nanos] = entry.times;
+            let low = |number: i64| usize::try_from(number & 0xFFFF_FFFF).ok();
+            let is = |recorded: usize, found: i64| low(found) == Some(recorded);
+            // Git records no fractions of seconds if it was built without them.
+            let is_fraction = |recorded: usize, found: i64| recorded == 0 || is(recorded, found);
+            let is_same = is(changed, meta.ctime())
+                && is_fraction(changed_nanos, meta.ctime_nsec())
+                && is(modified, meta.mtime())
+                && is_fraction(modified_nanos, meta.mtime_nsec())
+                && usize::try_from(meta.size() & 0xFFFF_FFFF).ok() == Some(entry.size);
+            let is_racy = (meta.mtime(), meta.mtime_nsec()) >= self.written
+                || modified_nanos == 0 && meta.mtime() >= self.written.0;
+            !is_same || is_racy
+        })
     }
 }
 

@@ -1,0 +1,151 @@
+//! Removal of files that git can restore.
+//!
+//! `git checkout -- FILE` restores a file from the index. So a command that removes only tracked
+//! files without changes loses nothing, and its cause says so.
+
+use openoxide_protocol::{AbsPath, Access, CauseCode, CommandCause, ExecAccess};
+
+use crate::{
+    git_repository::{Index, index_above},
+    step_budget::StepBudget,
+};
+
+const REMOVES_RESTORABLE: CommandCause = CommandCause::Stated {
+    code: CauseCode::WritesFiles,
+    phrase: "removes files that git can restore",
+};
+
+/// Changes the cause of each command that removes only files that git can restore.
+pub(crate) fn check(accesses: &mut [Access], cwd: &AbsPath, steps: &StepBudget) {
+    let edited: Vec<AbsPath> = accesses.iter().filter_map(edited_path).cloned().collect();
+    // Another command of the script may replace the file before.
+    let is_edited_once = |path: &AbsPath| edited.iter().filter(|edit| *edit == path).count() == 1;
+    for access in accesses {
+        let Access::Exec(exec) = access else { continue };
+        let place = exec.cwd.as_ref().unwrap_or(cwd);
+        let Some(removed) = removed_files(exec, place) else { continue };
+        let Ok(Some(index)) = index_above(place) else { continue };
+        let is_restorable = steps.take_steps(index.len() / 64 + removed.len() * edited.len() / 8)
+            && removed.iter().all(|path| is_edited_once(path) && is_unchanged(&index, path));
+        if is_restorable {
+            exec.cause = Some(REMOVES_RESTORABLE);
+        }
+    }
+}
+
+fn edited_path(access: &Access) -> Option<&AbsPath> {
+    if let Access::Edit(path) = access { Some(&path.path) } else { None }
+}
+
+/// Returns the files that an `rm` command names, if it removes no directories and all of its words
+/// are plain.
+fn removed_files(exec: &ExecAccess, place: &AbsPath) -> Option<Vec<AbsPath>> {
+    let removes =
+        matches!(exec.cause, Some(CommandCause::Stated { code: CauseCode::RemovesFiles, .. }));
+    let is_rm = matches!(exec.argv.known_word(0), Some("rm" | "/bin/rm" | "/usr/bin/rm"));
+    if !removes || !is_rm || *place == AbsPath::root() {
+        return None;
+    }
+    let mut files = Vec::new();
+    for at in 1..exec.argv.len() {
+        match exec.argv.known_word(at)? {
+            "-f" | "-v" | "-i" | "-fv" | "-vf" | "--force" | "--verbose" | "--" => {}
+            word if word.starts_with('-') || word.contains(['*', '?', '[', '{', '~', '$']) => {
+                return None;
+            }
+            file => files.push(place.join(file)),
+        }
+    }
+    Some(files).filter(|files| !files.is_empty())
+}
+
+/// Returns whether the index contains a file exactly as it is.
+fn is_unchanged(index: &Index, path: &AbsPath) -> bool {
+    let Some(name) = path.strip_prefix(index.tree()) else { return false };
+    let mut entries = index.entries().iter().filter(|entry| entry.name == name);
+    match (entries.next(), entries.next()) {
+        (Some(entry), None) => !entry.is_assumed && !index.may_differ(entry),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, process::Command};
+
+    use openoxide_protocol::Action;
+
+    use super::*;
+    use crate::operation_facts::{CallLocation, collect_action_facts};
+
+    /// A repository with the tracked files `a` and `sub/b`, the changed file `changed`, and the
+    /// untracked files `new` and `link`, which is a link to `sub`.
+    fn repository() -> (tempfile::TempDir, AbsPath) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let script = "git init -q . && mkdir sub && echo 1 > a && echo 2 > sub/b && \
+                      echo 3 > changed && touch -d '1 hour ago' a sub/b changed && git add . && \
+                      git update-index -q --refresh && echo 4 > changed && touch new && \
+                      git add -N new && ln -s sub link";
+        let done = Command::new("bash").args(["-c", script]).current_dir(&root).status();
+        assert!(done.unwrap().success());
+        let place = AbsPath::new(root.to_str().unwrap()).unwrap();
+        (dir, place)
+    }
+
+    fn is_restorable(cwd: &AbsPath, script: &str) -> bool {
+        let action = Action::Command { script: script.to_owned() };
+        let facts = collect_action_facts(&action, "Bash", CallLocation { cwd, home: None });
+        facts.accesses.iter().any(
+            |access| matches!(access, Access::Exec(exec) if exec.cause == Some(REMOVES_RESTORABLE)),
+        )
+    }
+
+    #[test]
+    fn files_that_git_can_restore_are_found() {
+        let (_dir, project) = repository();
+        for script in ["rm a", "rm -f a sub/b", "/bin/rm -- a", "cd sub && rm b", "rm ./sub/../a"] {
+            assert!(is_restorable(&project, script), "{script}");
+        }
+        let git = |words: &[&str]| {
+            let done = Command::new("git").args(words).current_dir(project.as_str()).status();
+            assert!(done.unwrap().success());
+        };
+        fs::remove_file(project.join("a").as_str()).unwrap();
+        git(&["checkout", "-q", "--", "a"]);
+        assert_eq!(fs::read(project.join("a").as_str()).unwrap(), b"1\n");
+    }
+
+    #[test]
+    fn other_files_are_not_restorable() {
+        let (_dir, project) = repository();
+        for script in [
+            "rm changed",
+            "rm a changed",
+            "rm new",
+            "rm a new",
+            "rm missing",
+            "rm -r sub",
+            "rm -rf a",
+            "rm a -r",
+            "rm *",
+            "rm s*/b",
+            "rm $FILE",
+            "rm a $FILE",
+            "rm link/b",
+            "rm link",
+            "rm ../a",
+            "mv new a; rm a",
+            "cp changed a && rm a",
+            "cd \"$DIR\" && rm a",
+            "rm",
+            "./rm a",
+            "unlink a",
+            "rm() { :; }; rm a",
+        ] {
+            assert!(!is_restorable(&project, script), "{script}");
+        }
+        fs::write(project.join("a").as_str(), "5\n").unwrap();
+        assert!(!is_restorable(&project, "rm a"));
+    }
+}
