@@ -23,7 +23,7 @@ pub(crate) use codex::{
 pub(crate) use policy::PolicyArgs;
 pub(crate) use rules::{
     ConvertArgs, DiffArgs, EditTargetArgs, ExportArgs, FmtArgs, ImportArgs, LintArgs,
-    LintThreshold, RuleAddArgs, RuleRemoveArgs, RulesCommand, TestArgs,
+    LintThreshold, RuleAddArgs, RuleRemoveArgs, RulesCommand, SuggestArgs, TestArgs,
 };
 pub(crate) use sandbox::{CachesCommand, RunSandboxMode, SandboxCommand, SandboxRunArgs};
 pub(crate) use stage::{StageCommand, UndoArgs};
@@ -183,7 +183,7 @@ pub(crate) enum CliCommand {
     /// List, add or revoke saved grants.
     #[command(subcommand)]
     Grants(GrantsCommand),
-    /// List, check, change, compare and convert rules.
+    /// List, check, change, suggest, compare and convert rules.
     #[command(subcommand)]
     Rules(RulesCommand),
     /// Show tools under the current policy.

@@ -26,6 +26,8 @@ use crate::{
 
 /// The marker in a text that was truncated.
 const TRUNCATION_MARK: &str = "[… ";
+/// The permission of accesses that are calls of tools.
+const TOOL_PERMISSION: &str = "tool";
 /// The separator between a path and its target.
 const LINK_ARROW: &str = " -> ";
 
@@ -134,16 +136,30 @@ pub(crate) fn is_call(decided: &DecisionRecord) -> bool {
 /// Returns the data that is needed to decide a call again, or `None` if part of it was redacted or
 /// truncated.
 pub(crate) fn call_record(decided: &DecisionRecord) -> Option<RecordedCall> {
+    let what = partial_call_record(decided)?;
+    let whole = |text: &str| !text.contains(REDACTED) && !text.contains(TRUNCATION_MARK);
+    let texts = [&decided.cwd, &what.title].into_iter();
+    let all = texts.chain(what.accesses.iter().map(|(_, text)| text)).all(|text| whole(text));
+    all.then_some(what)
+}
+
+/// Returns the data of a call, including the texts of which a part was redacted or truncated.
+pub(crate) fn partial_call_record(decided: &DecisionRecord) -> Option<RecordedCall> {
     let (cwd, mode) = (AbsPath::new(&decided.cwd).ok()?, decided.mode);
     let (tool, title) = (decided.tool.clone(), decided.title.clone());
-    let whole = |text: &str| !text.contains(REDACTED) && !text.contains(TRUNCATION_MARK);
     let mut what = RecordedCall { cwd, mode, tool, title, accesses: Vec::new() };
     if what.to_script_action().is_none() {
         what.accesses = recorded_accesses(decided)?;
     }
-    let texts = [&decided.cwd, &what.title].into_iter();
-    let all = texts.chain(what.accesses.iter().map(|(_, text)| text)).all(|text| whole(text));
-    all.then_some(what)
+    Some(what)
+}
+
+/// Returns the tool that a command requires in addition: its agent asked to run it without a
+/// sandbox.
+pub(crate) fn extra_tool(decided: &DecisionRecord) -> Option<&str> {
+    let (tools, others): (Vec<_>, Vec<_>) =
+        decided.accesses.iter().partition(|access| access.access == TOOL_PERMISSION);
+    tools.first().filter(|_| !others.is_empty()).map(|tool| tool.summary.as_str())
 }
 
 fn recorded_accesses(decided: &DecisionRecord) -> Option<Vec<(String, String)>> {
@@ -193,5 +209,14 @@ impl RecordedCall {
     pub fn to_call(&self, home: Option<&AbsPath>) -> EngineCall {
         let mode = (self.mode != PermissionMode::default()).then_some(self.mode);
         EngineCall::from_facts(self.to_facts(home), self.cwd.clone()).with_mode(mode)
+    }
+
+    /// Returns the call to evaluate whether rules could allow it. It has the mode in which it was
+    /// decided, unless that mode denies calls that require approval.
+    #[must_use]
+    pub(crate) fn to_approvable_call(&self, home: Option<&AbsPath>) -> EngineCall {
+        let is_dont_ask = self.mode == PermissionMode::DontAsk;
+        let mode = if is_dont_ask { PermissionMode::Default } else { self.mode };
+        self.to_call(home).with_mode(Some(mode))
     }
 }

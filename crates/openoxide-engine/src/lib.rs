@@ -183,6 +183,7 @@ mod retry;
 mod review_record;
 mod reviewer;
 mod reviewer_group;
+mod rule_suggestions;
 mod run;
 mod run_host;
 mod sandbox_description;
@@ -276,6 +277,7 @@ pub use request_queue::{
 pub use review_record::{ReviewOutcome, ReviewRecord, WaitError};
 pub use reviewer::{ReviewStatus, Reviewer};
 pub use reviewer_group::ReviewerGroup;
+pub use rule_suggestions::{RuleSuggestion, RuleSuggestions};
 pub use run::{PlannedRun, PlannedRunError, RunReport};
 pub use run_host::{RunHost, RunOptions};
 pub use sandbox_description::{describe_denial, describe_finding};

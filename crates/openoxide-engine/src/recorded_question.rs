@@ -13,12 +13,9 @@ use openoxide_store::{
 };
 
 use crate::{
-    call_history::{call_record, is_call},
+    call_history::{call_record, extra_tool, is_call},
     engine::Engine,
 };
-
-/// The permission of accesses that are calls of tools.
-const TOOL_PERMISSION: &str = "tool";
 
 /// The question to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +94,7 @@ impl RecordedQuestion {
         if self.record.hooks.iter().any(|answer| answer.decision != HookDecision::Pass) {
             return RuleOffer::Withheld("a hook decides about it each time".to_owned());
         }
-        if let Some(tool) = self.extra_tool() {
+        if let Some(tool) = extra_tool(&self.record) {
             return RuleOffer::Withheld(format!("the command also requires the tool `{tool}`"));
         }
         match self.decide(engine) {
@@ -113,23 +110,12 @@ impl RecordedQuestion {
     #[must_use]
     pub fn decide(&self, engine: &Engine) -> Option<Decision> {
         let call = call_record(&self.record)?;
-        // In this mode, calls that require approval are denied, but rules allow them.
-        let is_dont_ask = call.mode == PermissionMode::DontAsk;
-        let mode = if is_dont_ask { PermissionMode::Default } else { call.mode };
-        let again = call.to_call(engine.home()).with_mode(Some(mode));
+        let again = call.to_approvable_call(engine.home());
         Some(engine.evaluate(&again).decision)
-    }
-
-    /// Returns the tool that a command requires in addition: its agent asked to run it without a
-    /// sandbox.
-    fn extra_tool(&self) -> Option<&str> {
-        let (tools, others): (Vec<_>, Vec<_>) =
-            self.record.accesses.iter().partition(|access| access.access == TOOL_PERMISSION);
-        tools.first().filter(|_| !others.is_empty()).map(|tool| tool.summary.as_str())
     }
 }
 
-/// Returns whether no rule decided the call: it was asked about, or denied because nobody is asked.
+/// Returns whether no rule decided the call: it was asked about, or denied because no person is asked.
 fn is_unanswered_by_rules(record: &DecisionRecord) -> bool {
     let is_default_deny = record.decision == Some(Effect::Deny)
         && record.mode == PermissionMode::DontAsk

@@ -100,4 +100,4 @@ pub use secret_files::{SecretFile, all_secret_files, hidden_secret_paths, progra
 pub use session_grants::{SessionGrants, granted_rules};
 pub use subagent_mode::inherit_mode;
 pub use subsumption::subsumes;
-pub use suggested_rules::exact_command_rule;
+pub use suggested_rules::{exact_command_rule, prefix_rule};

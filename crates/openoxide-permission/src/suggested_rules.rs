@@ -69,7 +69,8 @@ fn suggest_rule(access: &Access, why: ReasonCode) -> Option<String> {
 
 /// Returns the rule for a command's prefix, with as many words as its arity. Returns `None` if no
 /// prefix may be offered.
-pub(crate) fn prefix_rule(exec: &ExecAccess) -> Option<String> {
+#[must_use]
+pub fn prefix_rule(exec: &ExecAccess) -> Option<String> {
     let arity = usize::from(exec.arity);
     if arity == 0 || arity > exec.argv.len() {
         return None;

@@ -37,6 +37,8 @@ pub(crate) enum RulesCommand {
     Add(RuleAddArgs),
     /// Remove a rule from one of your policy files.
     Remove(RuleRemoveArgs),
+    /// Suggest the fewest rules that would have answered the questions of the audit journal.
+    Suggest(SuggestArgs),
     /// Convert the policy of another program to OpenOxide rules.
     Import(ImportArgs),
     /// Convert an OpenOxide policy to the rules of another program.
@@ -155,6 +157,25 @@ pub(crate) struct RuleRemoveArgs {
     /// The rule, as `rules list` shows it.
     #[arg(value_name = "RULE")]
     pub(crate) rule: String,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct SuggestArgs {
+    /// Only questions newer than this: `12h`, `7d`, `2w`, `2026-11-22`.
+    #[arg(long, value_name = "DURATION|DATE", value_parser = parse_since, default_value = "30d")]
+    pub(crate) since: UtcTimestamp,
+    /// The percentage of the questions to answer.
+    #[arg(long, alias = "share", value_name = "PERCENT", default_value_t = 100, value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub(crate) cover: u8,
+    /// Add the rules to your policy, after you have confirmed the change.
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// With `--write`: do not ask.
+    #[arg(long, requires = "write")]
+    pub(crate) yes: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Debug, Args)]

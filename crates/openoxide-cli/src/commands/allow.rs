@@ -1,20 +1,18 @@
 //! `allow`: a rule for a recorded call that required approval.
 
 use openoxide_engine::{Engine, QuestionSelection, RecordedQuestion, RuleOffer};
-use openoxide_protocol::{ApprovalResponse, Effect, ReviewDecision, SCHEMA};
-use openoxide_store::{
-    GrantFile, GrantLimits, UserEnvironment, audit::UtcTimestamp, find_project_root,
-};
-use openoxide_tui::{LineMode, can_ask, escape_text};
+use openoxide_protocol::{Effect, ReviewDecision, SCHEMA};
+use openoxide_store::{GrantFile, GrantLimits, UserEnvironment, find_project_root};
+use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
 
 use crate::{
     args::{AllowArgs, GlobalArgs, PolicyArgs},
     commands::{
-        confirmation::{SettingChange, file_diff},
-        rules::EditTarget,
+        confirmation::{self, SettingChange},
+        rules::RuleProposal,
     },
-    error::{CliError, grant_args_error::GrantArgsError, rules_error::RulesError},
+    error::{CliError, grant_args_error::GrantArgsError},
     policy_args,
     program_exit::ProgramExit,
     user_messages,
@@ -22,8 +20,6 @@ use crate::{
 
 /// The number of characters of a timestamp up to the seconds.
 const SECONDS_LENGTH: usize = 19;
-/// The number of characters of a date.
-const DATE_LENGTH: usize = 10;
 
 /// Offers the rule that would have allowed a recorded call, and saves it.
 pub(crate) fn allow_recorded_call(
@@ -81,7 +77,8 @@ fn describe_question(question: &RecordedQuestion) -> String {
         ReviewDecision::Denied | ReviewDecision::Abort => ", denied by you",
         _ => ", approved by you",
     });
-    let time = truncated_time(*time, SECONDS_LENGTH).replace('T', " ");
+    let time: String = time.to_string().chars().take(SECONDS_LENGTH).collect();
+    let time = time.replace('T', " ");
     format!(
         "record {seq}, {time} UTC, {}{}, in {}:\n  {}",
         line(&record.agent),
@@ -89,10 +86,6 @@ fn describe_question(question: &RecordedQuestion) -> String {
         line(&record.cwd),
         line(&record.title)
     )
-}
-
-fn truncated_time(time: UtcTimestamp, length: usize) -> String {
-    time.to_string().chars().take(length).collect()
 }
 
 /// The rules for a call, and where to save them.
@@ -108,8 +101,8 @@ struct OfferedRules<'a> {
 enum RuleTarget {
     /// The grants of the project.
     Grants(GrantFile),
-    /// A policy file, and its text with the rules.
-    Policy(EditTarget, String),
+    /// A policy file.
+    Policy(RuleProposal),
 }
 
 impl OfferedRules<'_> {
@@ -122,7 +115,7 @@ impl OfferedRules<'_> {
             Err(exit) => return Ok(exit),
         };
         if !self.args.yes
-            && let Some(exit) = self.ask(&target)?
+            && let Some(exit) = self.new_question(&target).confirm_rules(self.global)?
         {
             return Ok(exit);
         }
@@ -142,40 +135,10 @@ impl OfferedRules<'_> {
                 None => Ok(Ok(RuleTarget::Grants(grants))),
             };
         };
-        let target = EditTarget::open(place)?;
-        if let Err(exit) = target.check_text(&target.text, self.global) {
-            return Ok(Err(exit));
-        }
-        let reason = format!(
-            "saved with `openoxide allow` on {}",
-            truncated_time(UtcTimestamp::now(), DATE_LENGTH)
-        );
+        let reason = format!("saved with `openoxide allow` on {}", confirmation::current_date());
         let rules: Vec<_> = self.rules.iter().map(|rule| (rule.clone(), reason.clone())).collect();
-        let text = target.with_allow_rules(&rules)?;
-        if let Err(exit) = target.check_text(&text, self.global) {
-            return Ok(Err(exit));
-        }
-        Ok(Ok(RuleTarget::Policy(target, text)))
-    }
-
-    /// Asks whether to save the rules. Returns an exit code if they are not saved.
-    fn ask(&self, target: &RuleTarget) -> Result<Option<ProgramExit>, CliError> {
-        if self.global.no_input || !can_ask() {
-            user_messages::print_error(&"saving a rule requires a terminal, or `--yes`");
-            self.rules.iter().for_each(|rule| {
-                user_messages::print_line(&format!(
-                    "  allow {}",
-                    escape_text(rule, LineMode::SingleLine)
-                ));
-            });
-            return Ok(Some(ProgramExit::Ask));
-        }
-        let response = self.new_question(target).ask(self.global).map_err(RulesError::Ask)?;
-        Ok(match response {
-            ApprovalResponse::Approved { .. } => None,
-            ApprovalResponse::Cancelled => Some(ProgramExit::Ask),
-            _ => Some(ProgramExit::Deny),
-        })
+        let proposal = RuleProposal::new(place, &rules, self.global)?;
+        Ok(proposal.map(RuleTarget::Policy))
     }
 
     fn new_question(&self, target: &RuleTarget) -> SettingChange {
@@ -184,10 +147,9 @@ impl OfferedRules<'_> {
                 "save this for calls in this project?".to_owned(),
                 self.rules.iter().map(|rule| format!("+allow {rule}\n")).collect(),
             ),
-            RuleTarget::Policy(target, text) => (
-                format!("add this to {}?", target.source.path.display()),
-                file_diff(&target.source.path, &target.text, text),
-            ),
+            RuleTarget::Policy(proposal) => {
+                (format!("add this to {}?", proposal.source.path.display()), proposal.diff())
+            }
         };
         SettingChange {
             tool: "Allow",
@@ -203,7 +165,7 @@ impl OfferedRules<'_> {
             RuleTarget::Grants(grants) => {
                 Ok(grants.add_limited(&self.rules, &GrantLimits::default())?)
             }
-            RuleTarget::Policy(target, text) => Ok(target.write_text(text, true)?),
+            RuleTarget::Policy(proposal) => proposal.apply(),
         }
     }
 

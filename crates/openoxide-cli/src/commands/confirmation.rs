@@ -7,10 +7,20 @@ use openoxide_protocol::{
     AbsPath, ApprovalRequest, ApprovalResponse, Decision, Effect, OperationDigest,
     PresentationKind, RequestPresentation, SCHEMA,
 };
-use openoxide_tui::{AskError, ask};
+use openoxide_store::audit::UtcTimestamp;
+use openoxide_tui::{AskError, LineMode, ask, can_ask, escape_text};
 use similar::TextDiff;
 
-use crate::{args::GlobalArgs, prompt_options::ask_options};
+use crate::{
+    args::GlobalArgs,
+    error::{CliError, rules_error::RulesError},
+    program_exit::ProgramExit,
+    prompt_options::ask_options,
+    user_messages,
+};
+
+/// The number of characters of a date in a timestamp.
+const DATE_LENGTH: usize = 10;
 
 /// A change of a setting that a person has to confirm.
 pub(super) struct SettingChange {
@@ -30,6 +40,21 @@ impl SettingChange {
     /// Asks for approval in the terminal.
     pub(super) fn ask(self, global: GlobalArgs) -> Result<ApprovalResponse, AskError> {
         ask(&self.into_request(), &ask_options(global))
+    }
+
+    /// Asks for approval of new rules. Returns an exit code if they are not approved.
+    pub(super) fn confirm_rules(self, global: GlobalArgs) -> Result<Option<ProgramExit>, CliError> {
+        if global.no_input || !can_ask() {
+            user_messages::print_error(&"saving a rule requires a terminal, or `--yes`");
+            user_messages::print_line(escape_text(&self.diff, LineMode::MultiLine).trim_end());
+            return Ok(Some(ProgramExit::Ask));
+        }
+        let response = self.ask(global).map_err(RulesError::Ask)?;
+        Ok(match response {
+            ApprovalResponse::Approved { .. } => None,
+            ApprovalResponse::Cancelled => Some(ProgramExit::Ask),
+            _ => Some(ProgramExit::Deny),
+        })
     }
 
     fn into_request(self) -> ApprovalRequest {
@@ -71,4 +96,9 @@ pub(super) fn file_diff(path: &Path, before: &str, after: &str) -> String {
     let name = path.display().to_string();
     let difference = TextDiff::from_lines(before, after);
     difference.unified_diff().header(&name, &name).to_string()
+}
+
+/// Returns the current date in UTC, for the reason of a new rule.
+pub(super) fn current_date() -> String {
+    UtcTimestamp::now().to_string().chars().take(DATE_LENGTH).collect()
 }

@@ -9,10 +9,12 @@ mod list;
 mod native_rules;
 mod policy_texts;
 mod rule_edit;
+mod rule_proposal;
 mod sandbox_difference;
+mod suggest;
 mod test;
 
-pub(crate) use rule_edit::EditTarget;
+pub(crate) use rule_proposal::RuleProposal;
 
 use crate::{
     args::{GlobalArgs, RulesCommand},
@@ -35,6 +37,7 @@ pub(crate) fn run_rules_command(
         RulesCommand::Diff(args) => diff::diff_policies(args, global),
         RulesCommand::Add(args) => rule_edit::add_rule(args, global),
         RulesCommand::Remove(args) => rule_edit::remove_rule(args, global),
+        RulesCommand::Suggest(args) => suggest::suggest_rules(*args, global),
         RulesCommand::Import(args) => convert::import_policy(args, global),
         RulesCommand::Export(args) => convert::export_policy(args, global),
         RulesCommand::Convert(args) => convert::convert_policy(args, global),

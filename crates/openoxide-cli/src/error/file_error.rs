@@ -40,6 +40,9 @@ pub(crate) enum FileProblem {
     /// A path in a project is a symbolic link.
     #[error("symbolic links in a project are not followed")]
     SymbolicLink,
+    /// The file has changed while a person was asked about its change.
+    #[error("the file has changed in the meantime; nothing was written")]
+    ChangedMeanwhile,
     /// The order of rules decides, so the rules of two files cannot be merged.
     #[error("the order of rules decides in one of the files, so they cannot be merged")]
     OrderedRules,
@@ -62,6 +65,6 @@ impl FileError {
 
     /// Returns whether the arguments are right, and the system refused.
     pub(super) const fn is_failure(&self) -> bool {
-        matches!(self.problem, FileProblem::Unwritable(_))
+        matches!(self.problem, FileProblem::Unwritable(_) | FileProblem::ChangedMeanwhile)
     }
 }

@@ -73,6 +73,7 @@ mod sandbox;
 #[cfg(target_os = "linux")]
 mod sandbox_policy;
 #[cfg(test)]
+mod suggest;
 mod support;
 #[cfg(test)]
 mod task;

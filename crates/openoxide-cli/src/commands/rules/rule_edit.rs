@@ -23,9 +23,9 @@ use crate::{
 };
 
 /// A policy file that is changed.
-pub(crate) struct EditTarget {
-    pub(crate) source: PolicySource,
-    pub(crate) text: String,
+pub(super) struct EditTarget {
+    pub(super) source: PolicySource,
+    pub(super) text: String,
     home: Option<AbsPath>,
     /// A lock that prevents changes between reading and replacing the file.
     _lock: FileLock,
@@ -34,7 +34,7 @@ pub(crate) struct EditTarget {
 impl EditTarget {
     /// Finds the file that the arguments select, and waits for its lock. The file does not have to
     /// exist.
-    pub(crate) fn open(place: EditTargetArgs) -> Result<Self, CliError> {
+    pub(super) fn open(place: EditTargetArgs) -> Result<Self, CliError> {
         let kind = match place {
             EditTargetArgs { project: true, .. } => LayerKind::Project,
             EditTargetArgs { local: true, .. } => LayerKind::Local,
@@ -55,12 +55,17 @@ impl EditTarget {
         Ok(Self { source, text, home: environment.home, _lock: lock })
     }
 
-    pub(crate) fn anchors(&self) -> PathAnchors<'_> {
+    /// Returns the file with its text, and releases the lock.
+    pub(super) fn into_content(self) -> (PolicySource, String) {
+        (self.source, self.text)
+    }
+
+    pub(super) fn anchors(&self) -> PathAnchors<'_> {
         PathAnchors { home: self.home.as_ref(), base: &self.source.base }
     }
 
     /// Reports the problems of a text of this file in the same way as when the file is read.
-    pub(crate) fn check_text(&self, text: &str, global: GlobalArgs) -> Result<(), ProgramExit> {
+    pub(super) fn check_text(&self, text: &str, global: GlobalArgs) -> Result<(), ProgramExit> {
         let name = self.source.path.to_string_lossy();
         let problems = read_policy(text, self.source.kind, &name, self.anchors()).problems;
         if problems.is_empty() {
@@ -85,7 +90,7 @@ impl EditTarget {
     }
 
     /// Returns the text with these rules that allow. A rule that the file has is not added again.
-    pub(crate) fn with_allow_rules(&self, rules: &[(String, String)]) -> Result<String, FileError> {
+    pub(super) fn with_allow_rules(&self, rules: &[(String, String)]) -> Result<String, FileError> {
         let name = self.source.path.to_string_lossy();
         let layer = read_policy(&self.text, self.source.kind, &name, self.anchors()).layer;
         let is_new = |rule: &str| {
@@ -100,7 +105,7 @@ impl EditTarget {
     }
 
     /// Writes a new text. Allow rules of a project have no effect until a person trusts it.
-    pub(crate) fn write_text(&self, text: &str, loosens: bool) -> Result<(), FileError> {
+    pub(super) fn write_text(&self, text: &str, loosens: bool) -> Result<(), FileError> {
         policy_edit::replace_file(&self.source.path, text)
             .map_err(|error| FileError::new(&self.source.path, FileProblem::Unwritable(error)))?;
         if loosens && !self.source.may_loosen {
