@@ -121,6 +121,7 @@ mod approval_history;
 mod audit_log;
 mod basic_host;
 mod blocking_reviewer;
+mod branch_switch;
 mod call_history;
 mod captured_output;
 mod check_host;

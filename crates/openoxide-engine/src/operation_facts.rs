@@ -10,7 +10,7 @@ use openoxide_shell::{AnalysisContext, analyze_script, findings};
 use serde_json::Value;
 
 use crate::{
-    command_input, copied_files, directory_changes,
+    branch_switch, command_input, copied_files, directory_changes,
     entered_places::{MAX_CD_TARGETS, collect_cd_targets},
     git_credentials, git_repository, git_ssh, hard_links, locale, patches,
     path_resolution::resolve_path,
@@ -203,6 +203,7 @@ fn distrust_edited_programs(
     );
     tracked_secrets::check(&mut facts.accesses, place.cwd, steps);
     restorable_files::check(&mut facts.accesses, place.cwd, steps);
+    branch_switch::check(&mut facts.accesses, place.cwd);
 }
 
 /// Returns the number of steps of the search for files that could make the programs of a script do
