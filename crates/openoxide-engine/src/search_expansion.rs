@@ -10,7 +10,9 @@ use std::{
 };
 
 use openoxide_permission::safety_floor::is_secret;
-use openoxide_protocol::{AbsPath, Access, FileSearch, OperationFacts, PathAccess, Span};
+use openoxide_protocol::{
+    AbsPath, Access, CommandClass, FileSearch, OperationFacts, PathAccess, Span,
+};
 
 use crate::{
     git_credentials, git_repository::TrackedFiles, name_pattern::name_may_match,
@@ -43,6 +45,8 @@ pub(crate) fn expand_searches(facts: &mut OperationFacts, steps: &StepBudget) {
     }
     let (searches, others): (Vec<_>, Vec<_>) =
         std::mem::take(&mut facts.accesses).into_iter().partition(is_search);
+    // Other commands of the script can add files to the index.
+    let keeps_index = !others.iter().any(may_change_index);
     facts.accesses = others;
     let mut seen: Vec<PathAccess> = Vec::new();
     for access in searches {
@@ -51,7 +55,8 @@ pub(crate) fn expand_searches(facts: &mut OperationFacts, steps: &StepBudget) {
         // The place in the script does not matter.
         let anywhere = PathAccess { span: Span::default(), ..path.clone() };
         let is_new = !looked_up || !seen.contains(&anywhere);
-        let Some(search) = path.search.clone().filter(|_| is_new) else { continue };
+        let Some(mut search) = path.search.clone().filter(|_| is_new) else { continue };
+        search.tracked_only &= keeps_index;
         seen.push(anywhere);
         match find_searched_secrets(&path.path, &search, steps) {
             Some(found) => add_secret_reads(facts, &path, found),
@@ -61,6 +66,12 @@ pub(crate) fn expand_searches(facts: &mut OperationFacts, steps: &StepBudget) {
             }
         }
     }
+}
+
+/// Returns whether an access is a program that may add files to the index of a repository.
+fn may_change_index(access: &Access) -> bool {
+    matches!(access, Access::Exec(exec) if exec.class != CommandClass::Harmless)
+        || matches!(access, Access::Opaque { .. } | Access::Edit(_))
 }
 
 fn add_secret_reads(facts: &mut OperationFacts, searched: &PathAccess, found: Vec<AbsPath>) {
@@ -249,7 +260,9 @@ impl<'a> SearchWalk<'a> {
 
     fn is_searched(&self, path: &AbsPath, search: &FileSearch) -> bool {
         let name = path.file_name().unwrap_or_default();
-        if is_excluded(name, &search.exclude_patterns) {
+        if is_excluded(name, &search.exclude_patterns)
+            || search.tracked_only && self.is_real && self.tracked.is_untracked(path)
+        {
             return false;
         }
         // A pattern that includes a file takes precedence over hidden and ignored files.
@@ -629,6 +642,47 @@ mod tests {
             .status();
         assert!(made.unwrap().success());
         assert_eq!(find_searched_secrets(&root, &everything(), &StepBudget::new()), None);
+    }
+
+    /// Run with git 2.39: `git grep` prints lines of a secret only if it is tracked.
+    #[test]
+    fn git_grep_searches_only_tracked_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let bash = |script: &str| {
+            let mut bash = std::process::Command::new("bash");
+            bash.args(["-c", script]).current_dir(&root).output().unwrap()
+        };
+        assert!(bash("git init -q . && echo key > .env").status.success());
+        let cwd = AbsPath::new(root.to_str().unwrap()).unwrap();
+        let may_print = |script: &str| {
+            let action = openoxide_protocol::Action::Command { script: script.to_owned() };
+            let place = crate::operation_facts::CallLocation { cwd: &cwd, home: None };
+            let facts = crate::operation_facts::collect_action_facts(&action, "Bash", place);
+            facts.accesses.iter().any(|access| match access {
+                Access::Read(path) => is_secret(&path.path),
+                Access::Opaque { .. } => true,
+                _ => false,
+            })
+        };
+        for script in ["git grep -n key", "git grep -n key -- .", "cd . && git grep -n key; ls"] {
+            assert!(!may_print(script), "{script}");
+            assert!(bash(script).stdout.split(|byte| *byte == b':').all(|word| word != b"key"));
+        }
+        for script in [
+            "git grep --untracked -n key",
+            "git grep --no-index -n key",
+            "git add .env; git grep -n key",
+            "git grep -n key; make; git grep -n key",
+            "git grep -n key $(git add .env)",
+            "bash add.sh; git grep -n key",
+            "grep -rn key .",
+        ] {
+            assert!(may_print(script), "{script}");
+        }
+        assert!(bash("git add .env").status.success());
+        assert_eq!(bash("git grep key").stdout, b".env:key\n");
+        assert!(may_print("git grep -n key"));
     }
 
     /// `git ls-files` and `git grep` print a tracked file although `.gitignore` names it.

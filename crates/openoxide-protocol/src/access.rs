@@ -189,6 +189,9 @@ pub struct FileSearch {
     /// `include_patterns`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub includes_matching_directories: bool,
+    /// True if only files are searched that git tracks when the script begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tracked_only: bool,
     /// True if an ignore file can include hidden files again (`!.env`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub obeys_ignore_files: bool,

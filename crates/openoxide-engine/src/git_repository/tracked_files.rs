@@ -20,9 +20,27 @@ pub(crate) struct TrackedFiles(RefCell<HashMap<PathBuf, TrackedNames>>);
 impl TrackedFiles {
     /// Returns whether git may track a file. Lists of ignored files do not apply to it then.
     pub(crate) fn may_track(&self, path: &AbsPath) -> bool {
+        self.is_listed(path, |names, below| names.contains(below)).unwrap_or(false)
+    }
+
+    /// Returns whether a file is in a repository and certainly not in its index. Some file systems
+    /// do not distinguish upper and lower case.
+    pub(crate) fn is_untracked(&self, path: &AbsPath) -> bool {
+        let is_name = |names: &HashSet<String>, below: &str| {
+            names.contains(below) || names.iter().any(|name| name.eq_ignore_ascii_case(below))
+        };
+        self.is_listed(path, is_name) == Some(false)
+    }
+
+    /// Returns whether the index of the repository of a file may have its name, or `None` if there
+    /// is no repository.
+    fn is_listed(
+        &self,
+        path: &AbsPath,
+        has: impl FnOnce(&HashSet<String>, &str) -> bool,
+    ) -> Option<bool> {
         let mut above = Path::new(path.as_str()).ancestors().skip(1);
-        let tree = above.find(|above| above.join(".git").symlink_metadata().is_ok());
-        let Some(tree) = tree else { return false };
+        let tree = above.find(|above| above.join(".git").symlink_metadata().is_ok())?;
         let mut known = self.0.borrow_mut();
         let names = known.entry(tree.to_path_buf()).or_insert_with(|| {
             let tree = AbsPath::new(tree.to_str()?).ok()?;
@@ -32,8 +50,8 @@ impl TrackedFiles {
             });
             Some((tree, names.unwrap_or_default()))
         });
-        names.as_ref().is_none_or(|(tree, names)| {
-            path.strip_prefix(tree).is_none_or(|below| names.contains(below))
-        })
+        Some(names.as_ref().is_none_or(|(tree, names)| {
+            path.strip_prefix(tree).is_none_or(|below| has(names, below))
+        }))
     }
 }

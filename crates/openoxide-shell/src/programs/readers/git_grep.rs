@@ -27,6 +27,7 @@ pub(in super::super) fn read_git_grep(arguments: CommandArguments<'_>) -> Comman
         includes_hidden: true,
         includes_ignored: has(&["no-index", "no-exclude-standard"]) && !has(&["exclude-standard"]),
         excluded_directories: vec![".git".to_owned()],
+        tracked_only: !has(&["no-index", "untracked", "recurse-submodules"]),
         ..FileSearch::default()
     };
     let mut targets = read_targets(&meaning);
