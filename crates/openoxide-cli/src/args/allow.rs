@@ -1,6 +1,6 @@
 //! The arguments of `allow`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use openoxide_engine::QuestionSelection;
 
 use super::rules::EditTargetArgs;
@@ -28,6 +28,10 @@ pub(crate) struct AllowArgs {
 #[derive(Clone, Copy, Debug, Args)]
 #[group(multiple = false)]
 pub(crate) struct PolicyTargetArgs {
+    /// Where the rule is valid: in this project (a grant, the default), or in all your projects
+    /// (the same as `--user`).
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<AllowScope>,
     /// Add the rule to your own file for all projects, `~/.config/openoxide/policy.toml`.
     #[arg(long)]
     user: bool,
@@ -39,10 +43,19 @@ pub(crate) struct PolicyTargetArgs {
     local: bool,
 }
 
+/// Where a rule is valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum AllowScope {
+    // Without doc comments, because the help would list one line for each value.
+    Project,
+    User,
+}
+
 impl PolicyTargetArgs {
     /// Returns the selected file, if one is selected.
     pub(crate) fn edit_target(self) -> Option<EditTargetArgs> {
-        let Self { user, project, local } = self;
+        let Self { scope, user, project, local } = self;
+        let user = user || scope == Some(AllowScope::User);
         (user || project || local).then_some(EditTargetArgs { user, project, local })
     }
 }

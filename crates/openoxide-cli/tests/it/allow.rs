@@ -88,6 +88,27 @@ fn a_policy_file_can_be_named() {
 }
 
 #[test]
+fn the_scope_selects_the_project_or_all_projects() {
+    let world = World::new();
+    assert_eq!(decide_command(&world, "make lint"), "ask");
+    let other = world.root().join("other");
+    fs::create_dir_all(other.join(".git")).unwrap();
+    let input = json!({ "command": "make lint" });
+    let decide_both = || {
+        let elsewhere = decide_in(&world, &other, "default", "Bash", &input);
+        [decide_command(&world, "make lint"), elsewhere]
+    };
+    let allow =
+        |options: &[&str]| code(&world.run(&[&["allow", "1", "--yes"], options].concat(), b""));
+    assert_eq!(allow(&["--scope", "project", "--user"]), 2);
+    assert_eq!(allow(&["--scope", "project"]), 0);
+    assert_eq!(decide_both(), ["allow", "ask"]);
+    assert_eq!(code(&world.run(&["grants", "revoke", "1"], b"")), 0);
+    assert_eq!(allow(&["--scope", "user"]), 0);
+    assert_eq!(decide_both(), ["allow", "allow"]);
+}
+
+#[test]
 fn a_rule_of_the_project_requires_trust() {
     let world = World::new();
     assert_eq!(decide_command(&world, "make lint"), "ask");

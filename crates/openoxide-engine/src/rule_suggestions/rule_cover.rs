@@ -72,6 +72,10 @@ fn best_addition(questions: &[CoverQuestion], rules: &BTreeSet<usize>) -> Option
         }
     }
     let answers = |bundle: &BTreeSet<usize>| -> u64 {
+        if bundle.len() == 1 {
+            // No other bundle is contained in it.
+            return bundles.get(bundle).copied().unwrap_or(0);
+        }
         let contained = bundles.iter().filter(|(other, _)| other.is_subset(bundle));
         contained.map(|(_, count)| count).sum()
     };
