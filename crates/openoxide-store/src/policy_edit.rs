@@ -7,7 +7,10 @@ use openoxide_permission::PathAnchors;
 use openoxide_protocol::Effect;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value, value};
 
+mod policy_setting;
 mod toml_layout;
+
+pub use policy_setting::{PolicySetting, SettingKey, read_setting, with_setting, without_setting};
 
 /// The text is not valid TOML, or does not have the structure of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

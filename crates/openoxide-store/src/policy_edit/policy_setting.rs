@@ -1,0 +1,148 @@
+//! Reading, setting and removing one setting of a policy file, with the comments above it.
+
+use toml_edit::{DocumentMut, Item, RawString, Table, value};
+
+use super::{PolicyEditError, parse_document};
+
+/// The key of a setting whose value is a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SettingKey {
+    /// The table that contains it, or `None` for the top of the file.
+    pub table: Option<&'static str>,
+    /// Its name.
+    pub name: &'static str,
+}
+
+/// A setting of a policy file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicySetting {
+    /// Its value.
+    pub value: String,
+    /// The lines above it: comments and empty lines, each with its line break.
+    pub comment: String,
+}
+
+/// Returns a setting, or `None` if it is missing or is not a string.
+///
+/// # Errors
+/// Returns an error if the text cannot be parsed.
+pub fn read_setting(text: &str, key: SettingKey) -> Result<Option<PolicySetting>, PolicyEditError> {
+    let mut document = parse_document(text)?;
+    let Some(table) = find_table(&mut document, key) else { return Ok(None) };
+    let value = table.get(key.name).and_then(Item::as_str).map(str::to_owned);
+    Ok(value.map(|value| PolicySetting { value, comment: comment_above(table, key.name) }))
+}
+
+/// Returns the text with a setting. A comment after an existing value is preserved.
+///
+/// # Errors
+/// Returns an error if the text cannot be changed.
+pub fn with_setting(
+    text: &str,
+    key: SettingKey,
+    setting: &PolicySetting,
+) -> Result<String, PolicyEditError> {
+    let mut document = parse_document(text)?;
+    let table = match key.table {
+        None => document.as_table_mut(),
+        Some(name) => {
+            let item = document.entry(name).or_insert_with(|| Item::Table(Table::new()));
+            item.as_table_mut().filter(|table| !table.is_dotted()).ok_or_else(|| {
+                PolicyEditError(format!("expected `{name}` to be a table with a header"))
+            })?
+        }
+    };
+    match table.get_mut(key.name).and_then(Item::as_value_mut) {
+        Some(there) => {
+            let decor = there.decor().clone();
+            *there = setting.value.as_str().into();
+            *there.decor_mut() = decor;
+        }
+        None => drop(table.insert(key.name, value(&setting.value))),
+    }
+    if let Some(mut key) = table.key_mut(key.name) {
+        key.leaf_decor_mut().set_prefix(&setting.comment);
+    }
+    Ok(document.to_string())
+}
+
+/// Returns the text without a setting and without the lines above it. A table that becomes empty is
+/// removed, unless it has comments.
+///
+/// # Errors
+/// Returns an error if the text cannot be changed.
+pub fn without_setting(text: &str, key: SettingKey) -> Result<String, PolicyEditError> {
+    let mut document = parse_document(text)?;
+    let Some(table) = find_table(&mut document, key) else { return Ok(text.to_owned()) };
+    if table.remove(key.name).is_none() {
+        return Ok(text.to_owned());
+    }
+    let comment = table.decor().prefix().and_then(RawString::as_str).unwrap_or_default();
+    let is_removed = table.is_empty() && comment.trim().is_empty();
+    if let Some(name) = key.table.filter(|_| is_removed) {
+        document.remove(name);
+    }
+    Ok(document.to_string())
+}
+
+fn find_table(document: &mut DocumentMut, key: SettingKey) -> Option<&mut Table> {
+    match key.table {
+        None => Some(document.as_table_mut()),
+        Some(name) => document.get_mut(name)?.as_table_mut(),
+    }
+}
+
+fn comment_above(table: &Table, name: &str) -> String {
+    let decor = table.key(name).map(toml_edit::Key::leaf_decor);
+    let prefix = decor.and_then(|decor| decor.prefix()).and_then(RawString::as_str);
+    prefix.unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODE: SettingKey = SettingKey { table: None, name: "mode" };
+    const AUTO_ALLOW: SettingKey = SettingKey { table: Some("sandbox"), name: "auto_allow" };
+    const OWN: &str = "# my policy\n[permissions]\nallow = [\"Bash(make *)\"] # mine\n";
+
+    fn setting(value: &str, comment: &str) -> PolicySetting {
+        PolicySetting { value: value.to_owned(), comment: comment.to_owned() }
+    }
+
+    #[test]
+    fn a_setting_is_added_and_removed_and_the_rest_stays() {
+        for before in ["", OWN, "# only a comment\n", "[sandbox]\nrequire = true\n"] {
+            let (mode, auto) = (setting("plan", "# why\n"), setting("all", "# why\n"));
+            let text = with_setting(before, MODE, &mode).unwrap();
+            let text = with_setting(&text, AUTO_ALLOW, &auto).unwrap();
+            assert!(text.contains("# why\nmode = \"plan\"\n"), "{text}");
+            assert!(text.contains("# why\nauto_allow = \"all\"\n"), "{text}");
+            assert!(before.lines().all(|line| text.contains(line)), "{text}");
+            assert_eq!(read_setting(&text, MODE).unwrap(), Some(mode));
+            assert_eq!(read_setting(&text, AUTO_ALLOW).unwrap(), Some(auto));
+            let text = without_setting(&text, AUTO_ALLOW).unwrap();
+            assert_eq!(without_setting(&text, MODE).unwrap(), before);
+        }
+    }
+
+    #[test]
+    fn a_value_is_replaced_with_its_comments() {
+        let before = "# a\nmode = \"plan\" # b\n";
+        let old = read_setting(before, MODE).unwrap().unwrap();
+        assert_eq!(old, setting("plan", "# a\n"));
+        let text = with_setting(before, MODE, &setting("default", "# a\n# new\n")).unwrap();
+        assert_eq!(text, "# a\n# new\nmode = \"default\" # b\n");
+        assert_eq!(with_setting(&text, MODE, &old).unwrap(), before);
+    }
+
+    #[test]
+    fn other_forms_of_the_table_are_not_changed() {
+        for text in ["sandbox = { require = true }\n", "sandbox.require = true\n", "sandbox = 1\n"]
+        {
+            assert!(with_setting(text, AUTO_ALLOW, &setting("all", "")).is_err(), "{text}");
+            assert_eq!(read_setting(text, AUTO_ALLOW).unwrap(), None);
+            assert_eq!(without_setting(text, AUTO_ALLOW).unwrap(), text);
+        }
+    }
+}
