@@ -75,15 +75,31 @@ pub(crate) struct InitArgs {
     /// Show the changes without making them.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Remove the hook.
+    /// Remove the hook, and the settings of a preset.
     #[arg(long)]
     pub(crate) undo: bool,
     /// Make Claude Code ask about every tool itself, in addition to the hook. Then no call runs if
     /// a project disables hooks, but your own allow rules of Claude Code have no effect.
     #[arg(long, conflicts_with = "undo")]
     pub(crate) strict: bool,
+    /// Set what you are asked about, in your policy.
+    #[arg(long, conflicts_with = "undo")]
+    pub(crate) preset: Option<PresetName>,
     #[command(flatten)]
     pub(crate) program: HookProgramArgs,
+}
+
+/// What you are asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PresetName {
+    /// Each command and edit that no rule allows and that is not known to be harmless.
+    Careful,
+    /// Packages, hosts, secrets, and what cannot be undone or leaves the project. Other commands
+    /// run in the sandbox.
+    Balanced,
+    /// Named hosts, secrets, files that configure tools, and changes outside the project. Other
+    /// commands run in the sandbox.
+    HandsOff,
 }
 
 /// The program that the hook starts.

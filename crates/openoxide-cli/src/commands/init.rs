@@ -3,6 +3,9 @@
 mod agent_settings;
 mod installed_program;
 mod line_question;
+mod policy_change;
+mod preset;
+mod preset_choice;
 mod settings_change;
 
 use crate::{
@@ -15,10 +18,12 @@ pub(crate) use agent_settings::settings_directory;
 use agent_settings::{Wiring, agent_changes, select_agents};
 use installed_program::HookProgram;
 pub(crate) use installed_program::{build_directory, init_command};
+use policy_change::PolicyChange;
+use preset_choice::choose_preset;
 use settings_change::SettingsChange;
 
 /// Installs the hook into the settings of each named agent, or of each agent that is found; or
-/// removes it.
+/// removes it. Sets or removes the preset in the user's policy.
 ///
 /// # Errors
 ///
@@ -31,8 +36,13 @@ pub(crate) fn install_hooks(args: &InitArgs, global: GlobalArgs) -> Result<Progr
     // All of them are read before anything is written.
     let changes = agents.iter().map(|(agent, home)| agent_changes(*agent, home, wiring));
     let changes: Vec<Vec<SettingsChange>> = changes.collect::<Result<_, CliError>>()?;
+    let policy = match prepare_policy(args, global, wiring)? {
+        Ok(policy) => policy,
+        Err(exit) => return Ok(exit),
+    };
     if args.dry_run {
         let text: String = changes.iter().flatten().map(SettingsChange::to_diff).collect();
+        let text = text + &policy.map(|policy| policy.to_diff()).unwrap_or_default();
         return Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success));
     }
     program.install()?;
@@ -40,11 +50,49 @@ pub(crate) fn install_hooks(args: &InitArgs, global: GlobalArgs) -> Result<Progr
         changes.iter().try_for_each(SettingsChange::apply)?;
         print_summary(*agent, changes, args.undo);
     }
+    policy.as_ref().map_or(Ok(()), PolicyChange::apply)?;
     if !args.undo {
         let agents: Vec<AgentName> = agents.iter().map(|(agent, _)| *agent).collect();
         print_next_steps(&agents, args.strict);
     }
     Ok(ProgramExit::Success)
+}
+
+/// Prepares the change of the policy, if there is one. The inner error is the exit code after the
+/// problems of the policy were printed.
+fn prepare_policy(
+    args: &InitArgs,
+    global: GlobalArgs,
+    wiring: Wiring<'_>,
+) -> Result<Result<Option<PolicyChange>, ProgramExit>, CliError> {
+    if !args.undo {
+        return Ok(match choose_preset(args, global)? {
+            None => Ok(None),
+            Some(chosen) => PolicyChange::from_preset(chosen, global)?.map(Some),
+        });
+    }
+    // The preset also applies to an agent that remains wired.
+    if !args.agents.is_empty() && other_agent_is_wired(&args.agents, wiring) {
+        return Ok(Ok(None));
+    }
+    match PolicyChange::undo_preset() {
+        Ok(policy) => Ok(Ok(policy)),
+        Err(error) => {
+            user_messages::print_note(&format!("the policy is not changed: {error}"));
+            Ok(Ok(None))
+        }
+    }
+}
+
+/// Returns whether an agent that is not named has the hook, or has settings that cannot be read.
+fn other_agent_is_wired(named: &[AgentName], wiring: Wiring<'_>) -> bool {
+    let all = [AgentName::Claude, AgentName::Codex];
+    let others = all.into_iter().filter(|agent| !named.contains(agent));
+    let mut homes = others.filter_map(|agent| Some((agent, settings_directory(agent)?)));
+    homes.any(|(agent, home)| {
+        agent_changes(agent, &home, wiring)
+            .map_or(true, |changes| changes.iter().any(SettingsChange::is_change))
+    })
 }
 
 fn print_summary(agent: AgentName, changes: &[SettingsChange], undo: bool) {

@@ -14,6 +14,7 @@ mod sandbox_difference;
 mod suggest;
 mod test;
 
+pub(crate) use rule_edit::EditTarget;
 pub(crate) use rule_proposal::RuleProposal;
 
 use crate::{

@@ -6,7 +6,7 @@ mod sandbox_run;
 mod sandbox_status;
 mod staged_commit;
 
-pub(crate) use sandbox_status::available_backend;
+pub(crate) use sandbox_status::{available_backend, unavailable_reason};
 
 use openoxide_sandbox::supervisor_main;
 

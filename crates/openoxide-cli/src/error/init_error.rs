@@ -25,6 +25,16 @@ pub(crate) enum InitError {
     /// This program is in a build directory. Contains the directory.
     #[error("this program is in the build directory `{}`: when it is cleaned, the agents block every call", .0.display())]
     BuildDirectory(PathBuf),
+    /// A preset needs the sandbox, which does not work on this machine.
+    #[error(
+        "preset {preset} runs commands in the sandbox, and this machine cannot confine them: {reason}"
+    )]
+    NoSandbox {
+        /// The preset.
+        preset: &'static str,
+        /// The reason.
+        reason: String,
+    },
     /// This program cannot be copied.
     #[error("cannot install {}: {error}", path.display())]
     NotInstalled {
@@ -44,6 +54,9 @@ impl InitError {
             Self::NoAgent => Some("name one, as in `openoxide init codex`"),
             Self::BuildDirectory(_) => {
                 Some("`openoxide init --install` copies it to ~/.local/bin first")
+            }
+            Self::NoSandbox { .. } => {
+                Some("`openoxide sandbox status` shows what is missing; `--preset careful` works")
             }
             Self::NotInstalled { .. }
             | Self::UnknownProgram(_)

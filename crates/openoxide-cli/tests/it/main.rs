@@ -49,6 +49,8 @@ mod house;
 #[cfg(test)]
 mod init;
 #[cfg(test)]
+mod init_presets;
+#[cfg(test)]
 mod layers;
 #[cfg(test)]
 mod links;

@@ -8,7 +8,6 @@ use std::{
 };
 
 use openoxide_engine::Engine;
-use openoxide_sandbox::HostFeatures;
 use openoxide_store::{UserEnvironment, audit::Journal};
 
 use crate::{
@@ -141,19 +140,14 @@ fn check_journal(environment: &UserEnvironment) -> Option<Problem> {
 }
 
 fn check_sandbox() -> Option<Problem> {
-    let support = HostFeatures::probe();
-    if sandbox::available_backend(&support).is_some() {
-        return None;
-    }
-    let (name, missing) =
-        support.features().find_map(|(name, found)| Some((name, found.err()?)))?;
-    let help = missing.help.as_ref().map_or_else(
+    let (reason, help) = sandbox::unavailable_reason()?;
+    let help = help.map_or_else(
         || "see `openoxide sandbox status`".to_owned(),
         |help| format!("{help}; see `openoxide sandbox status`"),
     );
     Some(Problem::with_advice(
         ProblemCode::SandboxUnavailable,
-        format!("commands cannot be confined: {name}: {}", missing.reason),
+        format!("commands cannot be confined: {reason}"),
         help,
     ))
 }

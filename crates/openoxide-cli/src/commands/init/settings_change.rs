@@ -31,6 +31,11 @@ impl SettingsChange {
         Ok(Self { path, before, after })
     }
 
+    /// Returns a change of a file that was read.
+    pub(super) const fn new(path: PathBuf, before: String, after: String) -> Self {
+        Self { path, before, after }
+    }
+
     /// Returns whether the file is changed.
     pub(super) fn is_change(&self) -> bool {
         self.before != self.after

@@ -23,9 +23,9 @@ use crate::{
 };
 
 /// A policy file that is changed.
-pub(super) struct EditTarget {
-    pub(super) source: PolicySource,
-    pub(super) text: String,
+pub(crate) struct EditTarget {
+    pub(crate) source: PolicySource,
+    pub(crate) text: String,
     home: Option<AbsPath>,
     /// A lock that prevents changes between reading and replacing the file.
     _lock: FileLock,
@@ -64,8 +64,13 @@ impl EditTarget {
         PathAnchors { home: self.home.as_ref(), base: &self.source.base }
     }
 
+    /// Opens the user's policy file.
+    pub(crate) fn open_user_policy() -> Result<Self, CliError> {
+        Self::open(EditTargetArgs { user: true, project: false, local: false })
+    }
+
     /// Reports the problems of a text of this file in the same way as when the file is read.
-    pub(super) fn check_text(&self, text: &str, global: GlobalArgs) -> Result<(), ProgramExit> {
+    pub(crate) fn check_text(&self, text: &str, global: GlobalArgs) -> Result<(), ProgramExit> {
         let name = self.source.path.to_string_lossy();
         let problems = read_policy(text, self.source.kind, &name, self.anchors()).problems;
         if problems.is_empty() {

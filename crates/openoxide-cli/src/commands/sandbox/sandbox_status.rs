@@ -33,6 +33,19 @@ pub(crate) fn available_backend(support: &HostFeatures) -> Option<SandboxBackend
     choose_backend(&example_restrictions(), support).ok().map(|plan| plan.backend)
 }
 
+/// Returns why this machine cannot confine commands, and what helps. Returns `None` if it can.
+pub(crate) fn unavailable_reason() -> Option<(String, Option<String>)> {
+    let support = HostFeatures::probe();
+    if available_backend(&support).is_some() {
+        return None;
+    }
+    let missing = support.features().find_map(|(name, found)| Some((name, found.err()?)));
+    let unknown = || ("no backend enforces every restriction".to_owned(), None);
+    Some(missing.map_or_else(unknown, |(name, missing)| {
+        (format!("{name}: {}", missing.reason), missing.help.clone())
+    }))
+}
+
 /// Returns an example profile with every clause, for probing the backends.
 fn example_restrictions() -> SandboxRestrictions {
     let place = |text: &str| AbsPath::root().join(text);
