@@ -7,15 +7,13 @@ use openoxide_permission::PathAnchors;
 use openoxide_protocol::Effect;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value, value};
 
+mod policy_document;
 mod policy_setting;
 mod toml_layout;
 
+pub use policy_document::PolicyEditError;
+use policy_document::parse_document;
 pub use policy_setting::{PolicySetting, SettingKey, read_setting, with_setting, without_setting};
-
-/// The text is not valid TOML, or does not have the structure of a policy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct PolicyEditError(String);
 
 /// The lists of short rules.
 const RULE_LISTS: [Effect; 3] = [Effect::Deny, Effect::Ask, Effect::Allow];
@@ -72,12 +70,6 @@ pub fn format_policy(text: &str) -> Result<String, PolicyEditError> {
     toml_layout::format_table(document.as_table_mut());
     let text = document.to_string();
     Ok(if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" })
-}
-
-fn parse_document(text: &str) -> Result<DocumentMut, PolicyEditError> {
-    text.parse().map_err(|error: toml_edit::TomlError| {
-        PolicyEditError(error.to_string().trim_end().to_owned())
-    })
 }
 
 fn permissions_table(document: &mut DocumentMut) -> Result<&mut Table, PolicyEditError> {

@@ -2,7 +2,7 @@
 
 use toml_edit::{DocumentMut, Item, RawString, Table, value};
 
-use super::{PolicyEditError, parse_document};
+use super::policy_document::{PolicyEditError, parse_document};
 
 /// The key of a setting whose value is a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! The preset in the user's policy file.
 
 use super::{
-    preset::{AppliedPreset, apply_preset, has_preset_settings, remove_preset},
-    preset_choice::ChosenPreset,
+    preset::{AppliedPreset, ChosenPreset, apply_preset, has_preset_settings, remove_preset},
     settings_change::SettingsChange,
 };
 use crate::{

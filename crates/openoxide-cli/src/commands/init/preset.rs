@@ -16,6 +16,14 @@ const COMMENT_START: &str = "# openoxide init --preset ";
 /// The part of the comment that precedes the value that the preset has replaced.
 const BEFORE: &str = " (before: ";
 
+/// A preset that the person has chosen.
+#[derive(Clone, Copy)]
+pub(super) struct ChosenPreset {
+    pub(super) preset: PresetName,
+    /// True if it is an argument. It then replaces other values of the policy.
+    pub(super) is_explicit: bool,
+}
+
 /// Settings of a policy after a preset was applied.
 #[derive(Debug)]
 pub(super) struct AppliedPreset {

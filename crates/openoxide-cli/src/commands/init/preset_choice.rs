@@ -2,7 +2,9 @@
 
 use openoxide_tui::can_ask;
 
-use super::{line_question::ask_line, policy_change::policy_has_preset_settings};
+use super::{
+    line_question::ask_line, policy_change::policy_has_preset_settings, preset::ChosenPreset,
+};
 use crate::{
     args::{GlobalArgs, InitArgs, PresetName},
     commands::sandbox,
@@ -12,14 +14,6 @@ use crate::{
 
 /// The maximum number of invalid answers.
 const MAX_ATTEMPTS: usize = 3;
-
-/// A preset that the person has chosen.
-#[derive(Clone, Copy)]
-pub(super) struct ChosenPreset {
-    pub(super) preset: PresetName,
-    /// True if it is an argument. It then replaces other values of the policy.
-    pub(super) is_explicit: bool,
-}
 
 /// Returns the preset of the arguments. Without one, asks at the terminal if the policy has no
 /// setting that presets set. Returns `None` if the policy is not changed.
