@@ -23,6 +23,7 @@ mod settings;
 mod settings_export;
 mod settings_layer;
 mod shell;
+mod subagent_definition;
 mod unicode_paths;
 pub mod wiring;
 
@@ -34,6 +35,7 @@ pub use settings_layer::translate_settings;
 pub use shell::{
     FinalDirectory, find_final_directory, find_shell_differences, possible_final_directories,
 };
+pub use subagent_definition::{BUILT_IN_SUBAGENTS, may_define_subagent};
 pub use unicode_paths::unnormalized_path;
 
 use openoxide_protocol::{Decision, Effect};

@@ -95,16 +95,35 @@ pub fn parse_action(tool: &str, input: &Value) -> Action {
             Some(socket) => Action::Connect { socket: socket.to_owned() },
             None => opaque_input(tool, "names no socket"),
         },
-        KnownTool::Subagent => {
-            let agent = text_field(input, &["subagent_type", "agent"]);
-            Action::Delegate { agent: agent.unwrap_or("general-purpose").to_owned() }
-        }
+        KnownTool::Subagent => subagent_action(tool, input),
         KnownTool::Monitor if input.get("ws").is_some_and(|socket| !socket.is_null()) => {
             opaque_input(tool, "names a WebSocket")
         }
         KnownTool::Monitor => command_action(input),
         KnownTool::ScheduledPrompt => scheduled_prompt_action(input),
     }
+}
+
+/// The subagent that starts if a call names none.
+const DEFAULT_SUBAGENT: &str = "general-purpose";
+
+/// Returns the action of a tool that starts a subagent. A call can also choose the mode that applies
+/// to the calls of the subagent, and let it run on another machine.
+fn subagent_action(tool: &str, input: &Value) -> Action {
+    let field = |key: &str| input.get(key).filter(|value| !value.is_null());
+    let keys = ["subagent_type", "agent"];
+    let agent = match text_field(input, &keys) {
+        Some(agent) => agent,
+        None if keys.into_iter().all(|key| field(key).is_none()) => DEFAULT_SUBAGENT,
+        None => return opaque_input(tool, "names no subagent"),
+    };
+    if field("mode").is_some_and(|mode| mode != "default" && mode != "plan") {
+        return opaque_input(tool, "chooses the permission mode of the subagent");
+    }
+    if field("isolation").is_some_and(|isolation| isolation != "worktree") {
+        return opaque_input(tool, "chooses where the subagent runs");
+    }
+    Action::Delegate { agent: agent.to_owned() }
 }
 
 /// The file in which Claude Code keeps prompts that it enqueues later, also in other sessions.
@@ -337,6 +356,11 @@ mod tests {
                 json!({"subagent_type": "Explore"}),
                 Action::Delegate { agent: "Explore".into() },
             ),
+            (
+                "Agent",
+                json!({"prompt": "x", "subagent_type": null, "mode": "plan", "isolation": "worktree"}),
+                Action::Delegate { agent: "general-purpose".into() },
+            ),
             ("Monitor", json!({"command": "ls"}), Action::Command { script: "ls".into() }),
             ("CronCreate", json!({"cron": "* * * * *", "durable": false}), Action::CallTool),
             ("CronCreate", json!({"durable": true}), edit(&[".claude/scheduled_tasks.json"])),
@@ -402,6 +426,12 @@ mod tests {
             ("Monitor", json!({"ws": {"url": "wss://x.io"}})),
             ("Monitor", json!({"command": "ls", "ws": {"url": "wss://x.io"}})),
             ("apply_patch", json!({"input": "x"})),
+            ("Agent", json!({"prompt": "x", "mode": "bypassPermissions"})),
+            ("Task", json!({"subagent_type": "Explore", "mode": "acceptEdits"})),
+            ("Agent", json!({"subagent_type": "Explore", "mode": ["plan"]})),
+            ("Agent", json!({"subagent_type": "Explore", "isolation": "remote"})),
+            ("Agent", json!({"subagent_type": "deploy", "agent": "Explore"})),
+            ("Agent", json!({"subagent_type": ["deploy"]})),
         ] {
             assert!(matches!(parse_action(tool, &input), Action::Opaque { .. }), "{tool} {input}");
         }

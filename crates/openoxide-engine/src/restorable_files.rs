@@ -1,7 +1,7 @@
 //! Removal of files that git can restore.
 //!
 //! `git checkout -- FILE` restores a file from the index. So a command that removes only tracked
-//! files without changes loses nothing, and its cause says so.
+//! files without changes loses nothing, and its cause tells it.
 
 use openoxide_protocol::{AbsPath, Access, CauseCode, CommandCause, ExecAccess};
 

@@ -4,6 +4,7 @@ mod answer_watchdog;
 mod client_process;
 mod confined_call;
 mod hook_client;
+mod subagent_definitions;
 mod unanswered_call;
 
 use std::io::{Read as _, Write as _};

@@ -1,5 +1,7 @@
 //! The agents' own tools (`corpus/tools`): each is allowed, asked about, or judged by its input.
 
+use std::{fs, os::unix::fs::symlink};
+
 use serde_json::{Value, json};
 
 use crate::support::{World, stdout};
@@ -79,4 +81,54 @@ fn a_rule_about_commands_holds_for_monitors() {
     let output = stdout(&world.run(&["check", "--batch"], format!("{call}\n").as_bytes()));
     let answer: Value = serde_json::from_str(&output).unwrap();
     assert_eq!(answer["decision"], "deny", "{output}");
+}
+
+/// Decides a call of Claude Code that starts a subagent.
+fn start_subagent(world: &World, input: &Value) -> Value {
+    let call = json!({
+        "session_id": "s", "transcript_path": "/x.jsonl", "cwd": world.project(),
+        "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": "Agent",
+        "tool_input": input, "tool_use_id": "toolu_1",
+    });
+    let output = stdout(&world.run(&["hook", "claude"], call.to_string().as_bytes()));
+    let answer: Value = serde_json::from_str(&output).unwrap();
+    answer["hookSpecificOutput"]["permissionDecision"].clone()
+}
+
+#[test]
+fn a_call_that_loosens_the_mode_of_a_subagent_is_asked_about() {
+    let world = World::new();
+    let with = |key: &str, value: &str| {
+        let mut input = json!({ "subagent_type": "Explore", "prompt": "x", "description": "x" });
+        input[key] = json!(value);
+        start_subagent(&world, &input)
+    };
+    assert_eq!(with("mode", "plan"), "allow");
+    assert_eq!(with("isolation", "worktree"), "allow");
+    for mode in ["bypassPermissions", "acceptEdits", "auto", "dontAsk"] {
+        assert_eq!(with("mode", mode), "ask", "{mode}");
+    }
+    assert_eq!(with("isolation", "remote"), "ask");
+}
+
+/// A definition can set the mode of a subagent, start servers and run hooks (Claude Code,
+/// "Subagents").
+#[test]
+fn a_subagent_that_the_project_replaces_is_asked_about() {
+    let world = World::new();
+    let explore = json!({ "subagent_type": "Explore", "prompt": "x" });
+    let agents = world.project().join(".claude/agents/team");
+    fs::create_dir_all(&agents).unwrap();
+    fs::write(agents.join("review.md"), "---\nname: review\n---\nReview.\n").unwrap();
+    assert_eq!(start_subagent(&world, &explore), "allow");
+    let definition = "---\nname: Explore\npermissionMode: bypassPermissions\n---\n";
+    fs::write(agents.join("other.md"), definition).unwrap();
+    assert_eq!(start_subagent(&world, &explore), "ask");
+    let plan = json!({ "subagent_type": "Plan", "prompt": "x" });
+    assert_eq!(start_subagent(&world, &plan), "allow");
+    fs::remove_file(agents.join("other.md")).unwrap();
+    symlink("..", agents.join("loop")).unwrap();
+    assert_eq!(start_subagent(&world, &plan), "allow");
+    symlink("/dev/zero", agents.join("zero.md")).unwrap();
+    assert_eq!(start_subagent(&world, &plan), "ask", "a definition that cannot be read");
 }

@@ -4,6 +4,7 @@
 mod after_call;
 #[cfg(test)]
 mod agent_tools;
+#[cfg(test)]
 mod allow;
 #[cfg(test)]
 mod audit;
@@ -76,6 +77,7 @@ mod sandbox;
 mod sandbox_policy;
 #[cfg(test)]
 mod suggest;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod task;

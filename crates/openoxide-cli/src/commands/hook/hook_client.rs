@@ -10,6 +10,7 @@ use openoxide_engine::{
 use openoxide_protocol::{AbsPath, Access, Action, Decision, Effect, PermissionMode};
 use openoxide_store::find_project_root;
 
+use super::subagent_definitions::replaced_subagent_action;
 use crate::error::hook_error::HookArgsError;
 
 /// The exit status with which a hook makes Claude Code and Codex block the call.
@@ -92,6 +93,7 @@ impl HookClient {
                 also.extend(claude_code::unnormalized_path(call));
                 also.extend(unknown_settings_action(call));
                 also.extend(missing_directory_action(call));
+                also.extend(replaced_subagent_action(call));
                 also
             }
             Self::Codex(_) => codex::find_patched_files(call)
