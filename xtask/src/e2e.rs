@@ -3,20 +3,21 @@
 //! The agent runs as an ordinary user in a network namespace that has only the loopback device, if
 //! this machine permits that.
 
-mod mock_model;
+pub(crate) mod mock_model;
+mod person;
 mod scenarios;
-mod session;
-mod stage;
+pub(crate) mod session;
+pub(crate) mod stage;
 mod wiring;
-mod world;
+pub(crate) mod world;
 
 use std::{path::Path, time::Instant};
 
 use crate::{Failure, agents, codex_diff, codex_session, setup, workspace};
 
-/// The argument of a process that already runs in the test environment. The directory of the
-/// environment follows.
-const INSIDE: &str = "--inside";
+/// The argument of a process that already runs in the test environment, whose directory is the
+/// current one.
+pub(crate) const INSIDE: &str = "--inside";
 
 /// The argument that selects only the comparisons with Codex.
 const CODEX: &str = "codex";
@@ -57,7 +58,8 @@ fn run_with(ours: &Path, words: &[String]) -> Result<(), Failure> {
 fn scenarios(openoxide: &Path, words: &[String]) -> Result<(), String> {
     setup::programs(setup::AGENTS)?;
     let claude = agents::CLAUDE.install()?;
-    stage::enter(openoxide, &claude, words)
+    let play = [&["e2e".to_owned(), INSIDE.to_owned()], words].concat();
+    stage::enter(openoxide, &claude, &play)
 }
 
 /// Compares decisions with those of the real Codex.
@@ -69,11 +71,8 @@ fn comparisons(ours: &Path) -> Result<(), Failure> {
     codex_session::run(&words(CODEX_CALLS))
 }
 
-fn inside(arguments: &[String]) -> Result<(), Failure> {
-    let usage = || Failure::Usage(format!("`{INSIDE}` wants the folder of the stage"));
-    let (folder, words) = arguments.split_first().ok_or_else(usage)?;
-    let agent = stage::Agent::on(Path::new(folder));
-    Ok(play(&agent, words)?)
+fn inside(words: &[String]) -> Result<(), Failure> {
+    Ok(play(&stage::Agent::here()?, words)?)
 }
 
 fn play(agent: &stage::Agent, words: &[String]) -> Result<(), String> {

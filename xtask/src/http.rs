@@ -107,6 +107,17 @@ pub(crate) fn write_json(stream: &mut impl Write, value: &Value) -> io::Result<(
     stream.flush()
 }
 
+/// Answers with a text.
+pub(crate) fn write_text(stream: &mut impl Write, text: &str) -> io::Result<()> {
+    write!(
+        stream,
+        "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: {}\r\n\
+         connection: close\r\n\r\n{text}",
+        text.len(),
+    )?;
+    stream.flush()
+}
+
 /// Answers with `events` as a stream of server-sent events that ends with the connection.
 pub(crate) fn write_events(
     stream: &mut impl Write,

@@ -10,6 +10,7 @@ mod chance;
 mod codex_diff;
 mod codex_session;
 mod crash;
+mod day;
 mod e2e;
 mod fuzz;
 mod http;
@@ -53,7 +54,7 @@ impl From<String> for Failure {
     }
 }
 
-const COMMANDS: [TaskCommand; 17] = [
+const COMMANDS: [TaskCommand; 18] = [
     TaskCommand {
         name: "test",
         arguments: "[fmt|clippy|naming|modules|test|referee|dash|languages|crash|programs|python|precision|doc]…",
@@ -65,6 +66,12 @@ const COMMANDS: [TaskCommand; 17] = [
         arguments: e2e::ARGUMENTS,
         description: "run the real agents offline with the release build (scenarios whose names contain WORD)",
         run: e2e::run,
+    },
+    TaskCommand {
+        name: "day",
+        arguments: day::ARGUMENTS,
+        description: "count the questions that an agent asks on a scripted working day, alone and with each preset",
+        run: day::run,
     },
     TaskCommand {
         name: "referee",

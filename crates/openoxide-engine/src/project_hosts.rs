@@ -48,11 +48,7 @@ const COMPOSE_VARIABLES: &[&str] = &["COMPOSE_", "DOCKER_", "PODMAN_"];
 const DOCKER_PROGRAMS: &[&str] = &["docker", "podman", "nerdctl"];
 const COMPOSE_PROGRAMS: &[&str] = &["docker-compose", "podman-compose"];
 
-/// The files and texts with which go finds modules.
-const MODULE_FILES: &[&str] = &["go.mod", "go.work"];
-const MODULE_LINES: &[&str] = &["require", "replace", "\\"];
-
-const HOST_FILES: [HostFiles; 6] = [
+const HOST_FILES: [HostFiles; 5] = [
     HostFiles {
         programs: DOCKER_PROGRAMS,
         subcommands: &["compose"],
@@ -80,23 +76,16 @@ const HOST_FILES: [HostFiles; 6] = [
     HostFiles {
         programs: &["go"],
         subcommands: &["list", "mod", "doc"],
-        files: MODULE_FILES,
-        required_texts: MODULE_LINES,
-    },
-    // It starts `go list -m`, also before it writes.
-    HostFiles {
-        programs: &["goimports"],
-        subcommands: &[],
-        files: MODULE_FILES,
-        required_texts: MODULE_LINES,
+        files: &["go.mod", "go.work"],
+        required_texts: &["require", "replace", "\\"],
     },
 ];
 
-/// Makes programs that only read or edit files require approval if they contact hosts that a file of the project names.
+/// Makes harmless programs require approval if they contact hosts that a file of the project names.
 pub(crate) fn distrust_host_programs(accesses: &mut [Access], edits: &ScriptEdits, cwd: &AbsPath) {
     for access in accesses {
         let Access::Exec(exec) = access else { continue };
-        if exec.class != CommandClass::Unknown
+        if exec.class == CommandClass::Harmless
             && HOST_FILES
                 .iter()
                 .any(|files| files.apply_to(exec) && files.exist_above(exec, edits, cwd))

@@ -4,6 +4,7 @@
 mod reply;
 
 use std::{
+    borrow::Cow,
     io,
     net::TcpStream,
     sync::{Arc, Mutex, PoisonError},
@@ -35,7 +36,7 @@ impl From<Vec<Call>> for Script {
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     /// The tool's name, as the client calls it.
-    pub(crate) tool: &'static str,
+    pub(crate) tool: Cow<'static, str>,
     /// The tool's input.
     pub(crate) input: Value,
 }
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     fn touch() -> Call {
-        Call { tool: "Bash", input: json!({ "command": "touch x" }) }
+        Call { tool: "Bash".into(), input: json!({ "command": "touch x" }) }
     }
 
     fn post(model: &MockModel, path: &str, body: &Value) -> String {

@@ -62,7 +62,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Scenario> {
 /// Returns a call that runs `command` in a shell.
 fn bash(command: &str) -> Call {
     let input = json!({ "command": command, "description": "a step of the scenario" });
-    Call { tool: "Bash", input }
+    Call { tool: "Bash".into(), input }
 }
 
 /// Returns a script in which a subagent makes `calls`; the first call of all is the one for it.
@@ -72,14 +72,17 @@ fn in_a_subagent(calls: Vec<Call>) -> Script {
         "prompt": DELEGATED,
         "subagent_type": "general-purpose",
     });
-    Script { calls: vec![Call { tool: "Agent", input }], delegated: calls }
+    Script { calls: vec![Call { tool: "Agent".into(), input }], delegated: calls }
 }
 
 /// Returns a call of a file tool on `name` in the project; the client wants absolute paths.
 fn file_call(world: &World<'_>, tool: &'static str, name: &str, rest: &[(&str, &str)]) -> Call {
     let path = world.path("project").join(name).display().to_string();
     let fields = [("file_path", path.as_str())].into_iter().chain(rest.iter().copied());
-    Call { tool, input: fields.map(|(key, value)| (key, Value::from(value))).collect() }
+    Call {
+        tool: tool.into(),
+        input: fields.map(|(key, value)| (key, Value::from(value))).collect(),
+    }
 }
 
 #[cfg(test)]

@@ -37,6 +37,11 @@ impl Session {
         Ok(names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
     }
 
+    /// Returns the path of `name` in the world of the session.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
     /// Checks that the project has the file `name`.
     pub(crate) fn made(&self, name: &str) -> Result<(), String> {
         let there = self.in_project(name).exists();

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{e2e::INSIDE, setup::is_root};
+use crate::setup::is_root;
 
 /// The user `nobody`, under which the agent runs if the tests run as root. A client refuses some
 /// modes as root, and no file is unreadable for root.
@@ -40,6 +40,12 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
+    /// Returns the programs on the stage in the current directory.
+    pub(crate) fn here() -> Result<Self, String> {
+        let folder = Path::new(".").canonicalize();
+        Ok(Self::on(&folder.map_err(|error| format!("no current directory: {error}"))?))
+    }
+
     /// Returns the programs on the stage in `folder`.
     pub(crate) fn on(folder: &Path) -> Self {
         let [claude, openoxide, worlds] =
@@ -48,7 +54,7 @@ impl Agent {
     }
 }
 
-/// Prepares the environment, and runs the scenarios that `words` select.
+/// Prepares the environment, and runs the command of this program that `words` are in it.
 pub(crate) fn enter(openoxide: &Path, claude: &Path, words: &[String]) -> Result<(), String> {
     let stage = tempfile::Builder::new().prefix("openoxide-e2e-").tempdir();
     let stage = stage.map_err(|error| format!("cannot make the stage: {error}"))?;
@@ -56,7 +62,7 @@ pub(crate) fn enter(openoxide: &Path, claude: &Path, words: &[String]) -> Result
     furnish(folder, openoxide, claude)
         .map_err(|error| format!("cannot furnish {}: {error}", folder.display()))?;
     let mut play = confined(&folder.join("xtask"));
-    play.arg("e2e").arg(INSIDE).arg(folder).args(words);
+    play.args(words);
     let status = play.current_dir(folder).stdin(Stdio::null()).status();
     match status.map_err(|error| format!("cannot enter the stage: {error}"))? {
         status if status.success() => Ok(()),

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{
-    mock_model::{MockModel, Script},
+    mock_model::{Call, MockModel, Script},
+    person::answer_questions,
     session::Session,
     stage::Agent,
     wiring::{Hook, bare},
@@ -33,10 +34,13 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 pub(crate) struct World<'a> {
     agent: &'a Agent,
     folder: TempDir,
-    hook: Hook,
+    /// The hook in the settings of the client. `None` leaves the client alone.
+    hook: Option<Hook>,
     permissions: Value,
     mode: Option<&'static str>,
     init: bool,
+    /// The preset for `init`.
+    preset: Option<&'static str>,
     /// The state of the program that `init` installed: it is missing, or replaced by this script.
     broken: Option<Broken>,
 }
@@ -55,9 +59,10 @@ impl<'a> World<'a> {
     pub(crate) fn new(agent: &'a Agent) -> Result<Self, String> {
         let folder = tempfile::tempdir_in(&agent.worlds);
         let folder = folder.map_err(|error| format!("cannot make a world: {error}"))?;
-        let hook = Hook::product(&agent.openoxide);
+        let hook = Some(Hook::product(&agent.openoxide));
         let (permissions, mode) = (bare(), None);
-        let world = Self { agent, folder, hook, permissions, mode, init: false, broken: None };
+        let (init, preset, broken) = (false, None, None);
+        let world = Self { agent, folder, hook, permissions, mode, init, preset, broken };
         for part in ["home/.claude", "project", "config/openoxide", "tmp"] {
             make_folder(&world.path(part))?;
         }
@@ -71,11 +76,23 @@ impl<'a> World<'a> {
         self
     }
 
+    /// Leaves the client without a hook.
+    pub(crate) fn without_hook(mut self) -> Self {
+        self.hook = None;
+        self
+    }
+
     /// Lets `openoxide init` install the hook into settings that contain only the client's own
     /// permissions.
     pub(crate) fn wired_by_init(mut self) -> Self {
         self.init = true;
         self
+    }
+
+    /// Lets `openoxide init` install the hook and this preset.
+    pub(crate) fn wired_with_preset(mut self, preset: &'static str) -> Self {
+        self.preset = Some(preset);
+        self.wired_by_init()
     }
 
     /// Breaks the program that `init` has installed: it is missing, or replaced by a shell script.
@@ -113,13 +130,13 @@ impl<'a> World<'a> {
         let path = world.path("hook");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
             .map_err(|error| format!("cannot make {} a program: {error}", path.display()))?;
-        world.hook = Hook::stand_in(&path, timeout);
+        world.hook = Some(Hook::stand_in(&path, timeout));
         Ok(world)
     }
 
     /// Installs the program `name` of this project as the hook. It may be missing.
     pub(crate) fn hook_program(mut self, name: &str) -> Self {
-        self.hook = Hook::stand_in(&self.path(name), 2);
+        self.hook = Some(Hook::stand_in(&self.path(name), 2));
         self
     }
 
@@ -143,7 +160,7 @@ impl<'a> World<'a> {
         let world = self.wired()?;
         let start = |error: io::Error| format!("cannot start the session: {error}");
         let model = MockModel::start(script).map_err(start)?;
-        let child = world.client(&model.url()).and_then(|mut client| client.spawn());
+        let child = world.client(&model.url()).and_then(|mut client| client.arg("go on").spawn());
         let ended = wait(child.map_err(start)?, LIMIT);
         let session = Session::new(world.folder, model);
         ended.map_err(|why| session.fault(&why))?;
@@ -153,16 +170,38 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Lets the client run until a model that plays `calls` is done. `decide` answers the questions
+    /// that the client asks the person.
+    pub(crate) fn run_with_person(
+        self,
+        calls: Vec<Call>,
+        decide: &dyn Fn(&Value) -> Value,
+    ) -> Result<(Session, Vec<Value>), String> {
+        let world = self.wired()?;
+        let start = |error: io::Error| format!("cannot start the session: {error}");
+        let model = MockModel::start(calls.into()).map_err(start)?;
+        let mut client = world.client(&model.url()).map_err(start)?;
+        client.args(["--input-format", "stream-json", "--permission-prompt-tool", "stdio"]);
+        let asked = answer_questions(client, decide);
+        let session = Session::new(world.folder, model);
+        match asked {
+            Ok(asked) => Ok((session, asked)),
+            Err(why) => Err(session.fault(&why)),
+        }
+    }
+
     fn wired(self) -> Result<Self, String> {
         const SETTINGS: &str = "home/.claude/settings.json";
         if !self.init {
-            let settings = self.hook.settings(&self.permissions).to_string();
-            return self.file(SETTINGS, &settings);
+            let permissions = json!({ "permissions": self.permissions });
+            let settings = self.hook.as_ref().map(|hook| hook.settings(&self.permissions));
+            return self.file(SETTINGS, &settings.unwrap_or(permissions).to_string());
         }
         let settings = json!({ "permissions": self.permissions }).to_string();
         let world = self.file(SETTINGS, &settings)?;
         let mut init = Command::new(world.openoxide());
         init.args(["init", "claude"]).stdin(Stdio::null()).env_clear();
+        init.args(world.preset.iter().flat_map(|preset| ["--preset", preset]));
         init.env("HOME", world.path("home")).env("XDG_CONFIG_HOME", world.path("config"));
         succeed(&mut init)?;
         world.break_wiring(SETTINGS)
@@ -203,7 +242,7 @@ impl<'a> World<'a> {
     /// Returns the client, set up to contact only the model at `url`.
     fn client(&self, url: &str) -> io::Result<Command> {
         let mut client = Command::new(&self.agent.claude);
-        client.args(["--print", "go on", "--output-format", "stream-json", "--verbose"]);
+        client.args(["--print", "--output-format", "stream-json", "--verbose"]);
         client.args(["--model", "claude-sonnet-4-5"]);
         client.args(self.mode.iter().flat_map(|mode| ["--permission-mode", mode]));
         client.current_dir(self.path("project")).env_clear();
@@ -219,6 +258,8 @@ impl<'a> World<'a> {
             ("ANTHROPIC_BASE_URL", url),
             ("ANTHROPIC_API_KEY", "dummy"),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            // There is no network; npm would try again for minutes.
+            ("npm_config_fetch_retries", "0"),
             ("DISABLE_AUTOUPDATER", "1"),
             ("DISABLE_TELEMETRY", "1"),
             ("DISABLE_ERROR_REPORTING", "1"),

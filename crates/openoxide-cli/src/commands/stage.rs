@@ -112,8 +112,7 @@ fn show_stage(registry: &AbsPath, id: &str, json: bool) -> Result<ProgramExit, S
     } else {
         let shown = present_changes(&stage, &changes, &found.cwd).presentation;
         let summary = shown.summary.map(|summary| summary + "\n").unwrap_or_default();
-        // The content of the files was written in the sandbox.
-        stage_line(&found) + &escape_text(&(summary + &shown.content), LineMode::MultiLine)
+        stage_line(&found) + &summary + &shown.content
     };
     Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
 }

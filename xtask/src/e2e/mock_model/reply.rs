@@ -127,7 +127,7 @@ mod tests {
 
     fn script() -> Script {
         let [a, b, c] = ["touch a", "touch b", "touch c"]
-            .map(|command| Call { tool: "Bash", input: json!({ "command": command }) });
+            .map(|command| Call { tool: "Bash".into(), input: json!({ "command": command }) });
         Script { calls: vec![a, b], delegated: vec![c] }
     }
 

@@ -16,7 +16,7 @@ scenarios! {
 }
 
 fn call(tool: &'static str, input: Value) -> Call {
-    Call { tool, input }
+    Call { tool: tool.into(), input }
 }
 
 fn every_tool_of_the_client_is_in_the_recorded_list(agent: &Agent) -> Verdict {

@@ -51,7 +51,7 @@ fn a_sandboxed_command_in_the_background_goes_on(agent: &Agent) -> Verdict {
     let world = World::new(agent)?.policy(POLICY)?;
     let command = "python3 -c \"import time; time.sleep(2); open('late', 'w')\"";
     let input = json!({ "command": command, "description": "wait", "run_in_background": true });
-    let background = Call { tool: "Bash", input };
+    let background = Call { tool: "Bash".into(), input };
     let wait = bash("for i in 1 2 3 4 5 6 7 8; do sleep 1; done; ls");
     let session = world.run(vec![background, wait])?;
     session.made("late")

@@ -2,7 +2,6 @@
 //! committed leave no trace.
 
 mod checkpoints;
-mod control_characters;
 mod fidelity;
 mod operations;
 mod repositories;
