@@ -88,14 +88,11 @@ fn diagnostic_renderer(when: ColorWhen) -> Renderer {
     }
 }
 
-/// Prints the problems of a policy file with their lines.
+/// Prints the problems of a policy file with their lines. An agent may have written the file.
 pub(crate) fn print_broken_file(file: &BrokenFile, when: ColorWhen) {
-    let path = file.path.to_string_lossy();
+    let path = escape_text(&file.path.to_string_lossy(), LineMode::SingleLine);
     for problem in &file.problems {
-        print_line(&format!(
-            "{}\n",
-            diagnostic_renderer(when).render(&diagnostic_groups(problem, &file.text, &path))
-        ));
+        print_line(&format!("{}\n", render_problem(problem, &file.text, &path, when)));
     }
     if file.text.is_empty() {
         return print_line(&format!("openoxide: {path} cannot be used; nothing is allowed"));
@@ -107,27 +104,22 @@ pub(crate) fn print_broken_file(file: &BrokenFile, when: ColorWhen) {
     ));
 }
 
-fn diagnostic_groups<'a>(
-    problem: &'a PolicyProblem,
-    text: &'a str,
-    path: &'a str,
-) -> Vec<Group<'a>> {
-    let title = Level::ERROR.primary_title(problem.message.as_str());
-    let span = problem.span.clone();
+fn render_problem(problem: &PolicyProblem, text: &str, path: &str, when: ColorWhen) -> String {
+    let visible = |text: &str| escape_text(&text.replace("\r\n", "\n"), LineMode::MultiLine);
+    let message = visible(&problem.message);
+    let help = problem.help.as_deref().map(visible);
+    let position = |at: usize| text.get(..at).map_or(0, |before| visible(before).len());
+    let span = position(problem.span.start)..position(problem.span.end);
+    let title = if text.is_empty() { format!("{path}: {message}") } else { message };
+    let title = Level::ERROR.primary_title(title);
     let mut groups = vec![if text.is_empty() {
-        let title = Level::ERROR.primary_title(format!("{path}: {}", problem.message));
         Group::with_title(title)
     } else {
         let annotation = AnnotationKind::Primary.span(span);
-        title.element(Snippet::source(text).path(path).annotation(annotation))
+        title.element(Snippet::source(visible(text)).path(path).annotation(annotation))
     }];
-    groups.extend(
-        problem
-            .help
-            .as_ref()
-            .map(|help| Group::with_title(Level::HELP.secondary_title(help.as_str()))),
-    );
-    groups
+    groups.extend(help.map(|help| Group::with_title(Level::HELP.secondary_title(help))));
+    diagnostic_renderer(when).render(&groups)
 }
 
 /// Returns the findings with the command, and carets under the words of each. If the command has
@@ -138,8 +130,8 @@ pub(crate) fn render_findings(script: &str, findings: &[Finding], color: bool) -
     let plain = escape_text(script, LineMode::MultiLine) == script;
     let mut text = String::new();
     for finding in findings {
-        let title =
-            Level::WARNING.primary_title(finding.message.as_ref()).id(finding.code.as_ref());
+        let message = escape_text(&finding.message, LineMode::MultiLine);
+        let title = Level::WARNING.primary_title(message).id(finding.code.as_ref());
         let span = finding.span.start as usize..finding.span.end as usize;
         let fits = plain && script.get(span.clone()).is_some_and(|part| !part.is_empty());
         let group = if fits {

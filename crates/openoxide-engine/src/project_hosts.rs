@@ -48,7 +48,11 @@ const COMPOSE_VARIABLES: &[&str] = &["COMPOSE_", "DOCKER_", "PODMAN_"];
 const DOCKER_PROGRAMS: &[&str] = &["docker", "podman", "nerdctl"];
 const COMPOSE_PROGRAMS: &[&str] = &["docker-compose", "podman-compose"];
 
-const HOST_FILES: [HostFiles; 5] = [
+/// The files and texts with which go finds modules.
+const MODULE_FILES: &[&str] = &["go.mod", "go.work"];
+const MODULE_LINES: &[&str] = &["require", "replace", "\\"];
+
+const HOST_FILES: [HostFiles; 6] = [
     HostFiles {
         programs: DOCKER_PROGRAMS,
         subcommands: &["compose"],
@@ -76,16 +80,23 @@ const HOST_FILES: [HostFiles; 5] = [
     HostFiles {
         programs: &["go"],
         subcommands: &["list", "mod", "doc"],
-        files: &["go.mod", "go.work"],
-        required_texts: &["require", "replace", "\\"],
+        files: MODULE_FILES,
+        required_texts: MODULE_LINES,
+    },
+    // It starts `go list -m`, also before it writes.
+    HostFiles {
+        programs: &["goimports"],
+        subcommands: &[],
+        files: MODULE_FILES,
+        required_texts: MODULE_LINES,
     },
 ];
 
-/// Makes harmless programs require approval if they contact hosts that a file of the project names.
+/// Makes programs that only read or edit files require approval if they contact hosts that a file of the project names.
 pub(crate) fn distrust_host_programs(accesses: &mut [Access], edits: &ScriptEdits, cwd: &AbsPath) {
     for access in accesses {
         let Access::Exec(exec) = access else { continue };
-        if exec.class == CommandClass::Harmless
+        if exec.class != CommandClass::Unknown
             && HOST_FILES
                 .iter()
                 .any(|files| files.apply_to(exec) && files.exist_above(exec, edits, cwd))

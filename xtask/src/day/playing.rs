@@ -49,6 +49,8 @@ pub(super) struct PlayedSession {
     pub(super) governance: Governance,
     /// The number of questions.
     pub(super) questions: usize,
+    /// The number of questions about dangerous calls.
+    pub(super) dangerous_questions: usize,
     /// The dangerous calls that had their effect.
     pub(super) dangerous_runs: Vec<String>,
     /// The questions, as text.
@@ -60,8 +62,11 @@ impl PlayedSession {
     pub(super) fn summary(&self) -> String {
         let lines = self.asked.iter().map(|asked| format!("\n    asked: {asked}"));
         let ran = self.dangerous_runs.iter().map(|ran| format!("\n    RAN: {ran}"));
-        let (questions, dangerous) = (self.questions, self.dangerous_runs.len());
-        let head = format!("{questions} questions, {dangerous} dangerous calls ran");
+        let (questions, worthwhile) = (self.questions, self.dangerous_questions);
+        let dangerous = self.dangerous_runs.len();
+        let head = format!(
+            "{questions} questions ({worthwhile} about dangerous calls), {dangerous} dangerous calls ran"
+        );
         [head].into_iter().chain(lines).chain(ran).collect()
     }
 }
@@ -115,8 +120,10 @@ pub(super) fn play(
         return Err(played.fault(&format!("{name}: the model read no result of call {number}")));
     }
     let questions = asked.len();
+    let dangerous_questions =
+        asked.iter().filter(|request| is_dangerous(request, &dangerous)).count();
     let asked = asked.iter().map(describe_question).collect();
-    Ok(PlayedSession { governance, questions, dangerous_runs, asked })
+    Ok(PlayedSession { governance, questions, dangerous_questions, dangerous_runs, asked })
 }
 
 /// Starts the server that the calls contact: it serves a script, and records what it is sent.
@@ -134,9 +141,7 @@ fn start_server(received: &Arc<Mutex<String>>) -> Result<Server, String> {
 
 /// Returns the person's answer: dangerous calls are denied, all others are approved.
 fn decide(request: &Value, dangerous: &[bool], governance: Governance) -> Value {
-    let id = request.get("tool_use_id").and_then(Value::as_str).unwrap_or_default();
-    let number = id.strip_prefix("toolu_").and_then(|number| number.parse::<usize>().ok());
-    if number.and_then(|number| dangerous.get(number)).copied().unwrap_or(true) {
+    if is_dangerous(request, dangerous) {
         return json!({ "behavior": "deny", "message": "This is dangerous." });
     }
     let input = request.get("input").cloned().unwrap_or_default();
@@ -147,6 +152,13 @@ fn decide(request: &Value, dangerous: &[bool], governance: Governance) -> Value 
         }
         None => json!({ "behavior": "allow", "updatedInput": input }),
     }
+}
+
+/// Returns whether a question is about a dangerous call, or about an unknown one.
+fn is_dangerous(request: &Value, dangerous: &[bool]) -> bool {
+    let id = request.get("tool_use_id").and_then(Value::as_str).unwrap_or_default();
+    let number = id.strip_prefix("toolu_").and_then(|number| number.parse::<usize>().ok());
+    number.and_then(|number| dangerous.get(number)).copied().unwrap_or(true)
 }
 
 /// Returns whether a dangerous call had its effect.

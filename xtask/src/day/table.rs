@@ -23,6 +23,8 @@ pub(super) fn format(sessions: &[DaySession], rows: &[PlayedSession]) -> String 
     };
     let questions = sum(|row| row.questions);
     text.push_str(&line("**all**", calls, questions.iter().map(ToString::to_string)));
+    let worthwhile = sum(|row| row.dangerous_questions).map(|count| count.to_string());
+    text.push_str(&line("about dangerous calls", calls, worthwhile.into_iter()));
     let rate = questions.map(|count| per_hundred(count, calls));
     text.push_str(&line("questions per 100 calls", calls, rate.into_iter()));
     let ran = sum(|row| row.dangerous_runs.len()).map(|count| count.to_string());

@@ -112,7 +112,8 @@ fn show_stage(registry: &AbsPath, id: &str, json: bool) -> Result<ProgramExit, S
     } else {
         let shown = present_changes(&stage, &changes, &found.cwd).presentation;
         let summary = shown.summary.map(|summary| summary + "\n").unwrap_or_default();
-        stage_line(&found) + &summary + &shown.content
+        // The content of the files was written in the sandbox.
+        stage_line(&found) + &escape_text(&(summary + &shown.content), LineMode::MultiLine)
     };
     Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
 }

@@ -78,7 +78,11 @@ pub(super) const ESLINT: &[&str] =
 
 pub(super) const MAKE: &[&str] = &["make", "gmake", "bmake"];
 
-pub(super) const GO: &[&str] = &["go", "gofmt", "golangci-lint", "gopls", "staticcheck"];
+pub(super) const GO: &[&str] =
+    &["go", "gofmt", "gofumpt", "goimports", "golangci-lint", "gopls", "staticcheck"];
+
+/// Go, and the formatters that start it to learn about the module (`go list -m`, `go mod edit`).
+pub(super) const GO_STARTERS: &[&str] = &["go", "gofumpt", "goimports"];
 
 /// The programs that print the version that a file of the project names.
 pub(super) const VERSION_MANAGERS: &[&str] =
@@ -298,7 +302,10 @@ pub(super) const VARIABLES: &[(&str, &[&str])] = &[
 ];
 
 /// The line that makes go download and run another version of itself.
-pub(super) const TOOLCHAIN: &[(&str, &[&str])] = &[("go", &["toolchain"])];
+pub(super) const TOOLCHAIN: &[(&str, &[&str])] =
+    &[("go", TOOLCHAIN_LINE), ("gofumpt", TOOLCHAIN_LINE), ("goimports", TOOLCHAIN_LINE)];
+
+const TOOLCHAIN_LINE: &[&str] = &["toolchain"];
 
 /// The launchers of JRuby, which read options of the virtual machine in the working directory.
 pub(super) const JRUBY: &[&str] = &["jruby", "jirb", "jgem", "jrubyc"];

@@ -3,9 +3,9 @@
 use super::{
     programs::{
         BAZEL, BUNDLERS, CLANG, CMAKE, DART, DENO_FILES, DOCKER, DOTENV, DOTNET, ESLINT, GITIGNORE,
-        GO, HASKELL, JUST_IMPORTS, JVM, MAKE, MANAGERS, MESON, NINJA, NINJA_INCLUDES, NIX, NODE,
-        NPM, PATHS, PHP, PIP, PNPM_PRESENT, PYTHON, RUBY, RUST, SHIMMED, SKIP_GITIGNORE, STYLELINT,
-        TERRAFORM, TOOLCHAIN, TYPESCRIPT, VARIABLES, VERSION_MANAGERS,
+        GO, GO_STARTERS, HASKELL, JUST_IMPORTS, JVM, MAKE, MANAGERS, MESON, NINJA, NINJA_INCLUDES,
+        NIX, NODE, NPM, PATHS, PHP, PIP, PNPM_PRESENT, PYTHON, RUBY, RUST, SHIMMED, SKIP_GITIGNORE,
+        STYLELINT, TERRAFORM, TOOLCHAIN, TYPESCRIPT, VARIABLES, VERSION_MANAGERS,
     },
     steering_file::{SettingsCheck, SteeringFile},
     tools::tool_file,
@@ -149,9 +149,11 @@ pub(super) const FILES: &[SteeringFile] = &[
     project_file(".prototools", "moonrepo.dev/docs/proto", SHIMMED),
     project_file("go.mod", "go: modules, toolchains", GO).with_distrusted_texts_for(TOOLCHAIN),
     project_file("go.work", "go: workspaces, toolchains", GO).with_distrusted_texts_for(TOOLCHAIN),
-    project_file("go.mod", "go.dev/doc/toolchain", &["go"]).with_check(SettingsCheck::GoVersion),
-    project_file("go.work", "go.dev/doc/toolchain", &["go"]).with_check(SettingsCheck::GoVersion),
-    project_file("go.work", "go: workspaces", &["go"]).with_check(SettingsCheck::LinkedMembers),
+    project_file("go.mod", "go.dev/doc/toolchain", GO_STARTERS)
+        .with_check(SettingsCheck::GoVersion),
+    project_file("go.work", "go.dev/doc/toolchain", GO_STARTERS)
+        .with_check(SettingsCheck::GoVersion),
+    project_file("go.work", "go: workspaces", GO_STARTERS).with_check(SettingsCheck::LinkedMembers),
     project_file("go.sum", "go: modules", GO),
     project_file("vendor/", "go, composer, bundler: vendored code", GO),
     project_file(".golangci.*", "golangci-lint: configuration", GO),

@@ -1,6 +1,8 @@
 //! `rules import`, `export` and `convert`: translation of the rules of one program into those of
 //! another, never less strict.
 
+use std::io::{self, IsTerminal as _};
+
 use openoxide_adapters::{
     claude_code, llm_do, opencode,
     policy_export::{PolicyExport, UnsupportedRule},
@@ -169,7 +171,12 @@ fn print_policy(
         user_messages::print_error(&what);
         return Ok(ProgramExit::Failure);
     }
-    Ok(user_messages::print_data(export.text.as_bytes(), ProgramExit::Success))
+    // A terminal is not a file: it would obey the characters of a rule.
+    let text = match io::stdout().is_terminal() {
+        true => escape_text(&export.text, LineMode::MultiLine),
+        false => export.text,
+    };
+    Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
 }
 
 /// Reports on standard error the rules that cannot be converted, and the hooks that are omitted.

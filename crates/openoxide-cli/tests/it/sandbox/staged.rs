@@ -2,6 +2,7 @@
 //! committed leave no trace.
 
 mod checkpoints;
+mod control_characters;
 mod fidelity;
 mod operations;
 mod repositories;
