@@ -1,7 +1,7 @@
 //! `git checkout` of a branch or commit.
 //!
 //! `git checkout WORD` discards the changes of a file of that name. If there is none, it switches to
-//! a branch or commit, and git refuses to overwrite changes.
+//! a branch or commit, and git refuses to overwrite changes of files that it does not ignore.
 
 use std::fs;
 

@@ -1,14 +1,21 @@
 //! Removal of files that git can restore.
 //!
 //! `git checkout -- FILE` restores a file from the index. So a command that removes only tracked
-//! files without changes loses nothing, and its cause tells it.
+//! files without changes loses nothing, and its cause states this.
+
+use std::path::Path;
 
 use openoxide_protocol::{AbsPath, Access, CauseCode, CommandCause, ExecAccess};
+use openoxide_store::read_regular_file;
+use sha2::Digest as _;
 
 use crate::{
-    git_repository::{Index, index_above},
+    git_repository::{Index, IndexEntry, index_above},
     step_budget::StepBudget,
 };
+
+/// The maximum size of a file that is compared with its object.
+const MAX_CONTENT_BYTES: u64 = 16 << 20;
 
 const REMOVES_RESTORABLE: CommandCause = CommandCause::Stated {
     code: CauseCode::WritesFiles,
@@ -46,10 +53,14 @@ fn removed_files(exec: &ExecAccess, place: &AbsPath) -> Option<Vec<AbsPath>> {
     if !removes || !is_rm || *place == AbsPath::root() {
         return None;
     }
-    let mut files = Vec::new();
+    let (mut files, mut are_operands) = (Vec::new(), false);
     for at in 1..exec.argv.len() {
         match exec.argv.known_word(at)? {
-            "-f" | "-v" | "-i" | "-fv" | "-vf" | "--force" | "--verbose" | "--" => {}
+            "-f" | "-v" | "-i" | "-fv" | "-vf" | "--force" | "--verbose" | "--"
+                if !are_operands =>
+            {
+                are_operands = exec.argv.known_word(at) == Some("--");
+            }
             word if word.starts_with('-') || word.contains(['*', '?', '[', '{', '~', '$']) => {
                 return None;
             }
@@ -64,9 +75,26 @@ fn is_unchanged(index: &Index, path: &AbsPath) -> bool {
     let Some(name) = path.strip_prefix(index.tree()) else { return false };
     let mut entries = index.entries().iter().filter(|entry| entry.name == name);
     match (entries.next(), entries.next()) {
-        (Some(entry), None) => !entry.is_assumed && !index.may_differ(entry),
+        (Some(entry), None) => {
+            !entry.is_assumed && !index.may_differ(entry) && has_content(entry, path)
+        }
         _ => false,
     }
+}
+
+/// Returns whether the object of an entry has the content of a file. A filter
+/// (gitattributes(5)) or the conversion of line ends can store other content.
+fn has_content(entry: &IndexEntry, path: &AbsPath) -> bool {
+    let Ok(content) = read_regular_file(Path::new(path.as_str()), MAX_CONTENT_BYTES) else {
+        return false;
+    };
+    let header = format!("blob {}\0", content.len());
+    let start = |digest: &[u8]| {
+        digest.iter().take(4).fold(0, |number: usize, byte| number << 8 | usize::from(*byte))
+    };
+    let sha1 = sha1::Sha1::new().chain_update(&header).chain_update(&content).finalize();
+    let sha256 = sha2::Sha256::new().chain_update(&header).chain_update(&content).finalize();
+    [start(&sha1), start(&sha256)].contains(&entry.id_start)
 }
 
 #[cfg(test)]
@@ -142,10 +170,25 @@ mod tests {
             "./rm a",
             "unlink a",
             "rm() { :; }; rm a",
+            "rm -- a -v",
+            "rm -- a --force",
         ] {
             assert!(!is_restorable(&project, script), "{script}");
         }
         fs::write(project.join("a").as_str(), "5\n").unwrap();
         assert!(!is_restorable(&project, "rm a"));
+    }
+
+    /// A clean filter stores other content than that of the file (gitattributes(5)).
+    #[test]
+    fn a_file_whose_content_a_filter_changes_is_not_restorable() {
+        let (_dir, project) = repository();
+        let script = "git config filter.short.clean 'head -c 2' && echo '*.nb filter=short' > .gitattributes && \
+                      echo 12345 > x.nb && echo 1 > y.nb && touch -d '1 hour ago' x.nb y.nb && git add . && \
+                      git status --porcelain x.nb y.nb";
+        let done = Command::new("bash").args(["-c", script]).current_dir(project.as_str()).status();
+        assert!(done.unwrap().success());
+        assert!(!is_restorable(&project, "rm x.nb"));
+        assert!(is_restorable(&project, "rm y.nb"));
     }
 }

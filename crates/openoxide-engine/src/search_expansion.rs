@@ -676,6 +676,15 @@ mod tests {
         assert!(bash("git add .env").status.success());
         assert_eq!(bash("git grep key").stdout, b".env:key\n");
         assert!(may_print("git grep -n key"));
+        // A repository in between does not remove the file from the index of the outer one.
+        assert!(
+            bash("git rm -qf .env; mkdir sub; echo key > sub/.env; git add .").status.success()
+        );
+        for nested in ["mkdir sub/.git", "rmdir sub/.git; git init -q sub"] {
+            assert!(bash(nested).status.success());
+            assert_eq!(bash("git grep key").stdout, b"sub/.env:key\n", "{nested}");
+            assert!(may_print("git grep -n key"), "{nested}");
+        }
     }
 
     /// `git ls-files` and `git grep` print a tracked file although `.gitignore` names it.

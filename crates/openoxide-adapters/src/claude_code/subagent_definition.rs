@@ -17,6 +17,10 @@ pub fn may_define_subagent(text: &str, name: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let Some(rest) = text.strip_prefix("---") else { return text.contains("---") };
     let front_matter = rest.split("\n---").next().unwrap_or(rest);
+    // Claude Code ends front matter at any `---`.
+    if front_matter.contains("---") {
+        return true;
+    }
     match serde_saphyr::from_str::<FrontMatter>(front_matter) {
         Ok(FrontMatter { name: Some(defined) }) => defined.trim().eq_ignore_ascii_case(name),
         Ok(FrontMatter { name: None }) | Err(_) => true,
@@ -38,6 +42,8 @@ mod tests {
             // These are not understood.
             ("---\nname: review\nname: Explore\n---\n", true),
             ("---\nname: [Explore\n---\n", true),
+            ("---\nname: Explore---\n---\n", true),
+            ("---\nname: Explore --- x\n---\n", true),
             ("---\ndescription: x\n---\n", true),
             ("x\n---\nname: Explore\n---\n", true),
         ] {

@@ -60,7 +60,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rustix", &["cli", "engine", "sandbox", "starlark"]),
     ("sha2", &["codex", "engine", "store"]),
     ("hmac", &["sandbox", "store"]),
-    ("sha1", &["sandbox"]),
+    ("sha1", &["engine", "sandbox"]),
     ("signature", &["sandbox"]),
     ("ssh-key", &["sandbox"]),
     ("rusqlite", &["store"]),

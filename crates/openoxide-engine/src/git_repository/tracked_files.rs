@@ -32,15 +32,26 @@ impl TrackedFiles {
         self.is_listed(path, is_name) == Some(false)
     }
 
-    /// Returns whether the index of the repository of a file may have its name, or `None` if there
-    /// is no repository.
+    /// Returns whether the index of a repository above a file may have its name, or `None` if there
+    /// is no repository. All of them are examined: a repository or an empty `.git` in between does
+    /// not remove a file from the index of the outer one.
     fn is_listed(
         &self,
         path: &AbsPath,
-        has: impl FnOnce(&HashSet<String>, &str) -> bool,
+        has: impl Fn(&HashSet<String>, &str) -> bool,
     ) -> Option<bool> {
-        let mut above = Path::new(path.as_str()).ancestors().skip(1);
-        let tree = above.find(|above| above.join(".git").symlink_metadata().is_ok())?;
+        let above = Path::new(path.as_str()).ancestors().skip(1);
+        let trees = above.filter(|above| above.join(".git").symlink_metadata().is_ok());
+        let listed: Vec<bool> = trees.map(|tree| self.is_listed_in(tree, path, &has)).collect();
+        (!listed.is_empty()).then(|| listed.contains(&true))
+    }
+
+    fn is_listed_in(
+        &self,
+        tree: &Path,
+        path: &AbsPath,
+        has: &impl Fn(&HashSet<String>, &str) -> bool,
+    ) -> bool {
         let mut known = self.0.borrow_mut();
         let names = known.entry(tree.to_path_buf()).or_insert_with(|| {
             let tree = AbsPath::new(tree.to_str()?).ok()?;
@@ -50,8 +61,8 @@ impl TrackedFiles {
             });
             Some((tree, names.unwrap_or_default()))
         });
-        Some(names.as_ref().is_none_or(|(tree, names)| {
+        names.as_ref().is_none_or(|(tree, names)| {
             path.strip_prefix(tree).is_none_or(|below| has(names, below))
-        }))
+        })
     }
 }
