@@ -137,7 +137,7 @@ fn wire(ours: &Path, root: &Path) -> Result<(), String> {
         .and_then(|()| fs::write(config.join("policy.toml"), POLICY))
         .map_err(|error| error.to_string())?;
     let mut init = Command::new(ours);
-    init.args(["init", "codex"]).env_clear();
+    init.args(["init", "codex", "--from-build"]).env_clear();
     init.env("HOME", root.join("home")).env("CODEX_HOME", root.join("codex"));
     let output = init.output().map_err(|error| error.to_string())?;
     match output.status.success() {
