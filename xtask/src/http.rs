@@ -97,23 +97,20 @@ fn read(stream: impl Read) -> io::Result<Request> {
 
 /// Answers with the JSON `value`.
 pub(crate) fn write_json(stream: &mut impl Write, value: &Value) -> io::Result<()> {
-    let body = value.to_string();
-    write!(
-        stream,
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
-         connection: close\r\n\r\n{body}",
-        body.len(),
-    )?;
-    stream.flush()
+    write_body(stream, "application/json", &value.to_string())
 }
 
 /// Answers with a text.
 pub(crate) fn write_text(stream: &mut impl Write, text: &str) -> io::Result<()> {
+    write_body(stream, "text/plain", text)
+}
+
+fn write_body(stream: &mut impl Write, content_type: &str, body: &str) -> io::Result<()> {
     write!(
         stream,
-        "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: {}\r\n\
-         connection: close\r\n\r\n{text}",
-        text.len(),
+        "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\n\
+         connection: close\r\n\r\n{body}",
+        body.len(),
     )?;
     stream.flush()
 }
