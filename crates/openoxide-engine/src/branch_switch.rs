@@ -3,7 +3,7 @@
 //! `git checkout WORD` discards the changes of a file of that name. If there is none, it switches to
 //! a branch or commit, and git refuses to overwrite changes of files that it does not ignore.
 
-use std::fs;
+use std::{fs, io::ErrorKind};
 
 use openoxide_protocol::{AbsPath, Access, CauseCode, CommandCause, ExecAccess};
 
@@ -22,12 +22,20 @@ pub(crate) fn check(accesses: &mut [Access], cwd: &AbsPath) {
         let Access::Exec(exec) = access else { continue };
         let place = exec.cwd.as_ref().unwrap_or(cwd);
         let Some(file) = named_file(exec, place).filter(|_| is_plain) else { continue };
-        // One edit is its own. With others, the script can create the file before.
-        let edits = edited.iter().filter(|path| path.strip_prefix(&file).is_some()).count();
-        if edits <= 1 && fs::symlink_metadata(file.as_str()).is_err() {
+        // One edit is its own. With others, the script can create the file or a directory above it.
+        let is_related = |path: &&AbsPath| {
+            path.strip_prefix(&file).is_some() || file.strip_prefix(path).is_some()
+        };
+        if edited.iter().filter(is_related).count() <= 1 && is_missing(&file) {
             exec.cause = Some(SWITCHES_BRANCHES);
         }
     }
+}
+
+/// Returns whether a file certainly does not exist. A file in a directory that cannot be searched
+/// may exist.
+fn is_missing(file: &AbsPath) -> bool {
+    fs::symlink_metadata(file.as_str()).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// Returns the file that `git checkout WORD` would overwrite if it exists.
@@ -126,6 +134,10 @@ mod tests {
             "cd \"$DIR\" && git checkout main",
             "touch main; git checkout main",
             "mv file main; git checkout main",
+            "mv sub main; git checkout main/a",
+            "cp -r sub main && git checkout main/a",
+            // A file is not a directory (ENOTDIR).
+            "git checkout file/a",
             "source x; git checkout main",
         ] {
             assert!(!only_switches(&project, script), "{script}");

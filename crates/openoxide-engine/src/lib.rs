@@ -143,6 +143,7 @@ mod error;
 mod escalation;
 mod function_reviewer;
 mod git_credentials;
+mod git_grep_objects;
 mod git_repository;
 mod git_ssh;
 mod grant_saving;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{
     branch_switch, command_input, copied_files, directory_changes,
     entered_places::{MAX_CD_TARGETS, collect_cd_targets},
-    git_credentials, git_repository, git_ssh, hard_links, locale, patches,
+    git_credentials, git_grep_objects, git_repository, git_ssh, hard_links, locale, patches,
     path_resolution::resolve_path,
     pathname_expansion, piped_paths, program_paths, project_hosts, project_settings,
     restorable_files,
@@ -202,6 +202,7 @@ fn distrust_edited_programs(
         place.home,
     );
     tracked_secrets::check(&mut facts.accesses, place.cwd, steps);
+    git_grep_objects::check(&mut facts.accesses, place.cwd);
     restorable_files::check(&mut facts.accesses, place.cwd, steps);
     branch_switch::check(&mut facts.accesses, place.cwd);
 }

@@ -1,17 +1,21 @@
 //! Removal of files that git can restore.
 //!
 //! `git checkout -- FILE` restores a file from the index. So a command that removes only tracked
-//! files without changes loses nothing, and its cause states this.
+//! files without changes loses nothing, and its cause states this. Another command of git in the
+//! same script can remove the file from the index (`git add -A`), or replace the index.
 
 use std::path::Path;
 
-use openoxide_protocol::{AbsPath, Access, CauseCode, CommandCause, ExecAccess};
+use openoxide_protocol::{
+    AbsPath, Access, CauseCode, CommandCause, CommandClass, ExecAccess, VersionControl,
+};
 use openoxide_store::read_regular_file;
 use sha2::Digest as _;
 
 use crate::{
     git_repository::{Index, IndexEntry, index_above},
     step_budget::StepBudget,
+    version_control::started_version_control,
 };
 
 /// The maximum size of a file that is compared with its object.
@@ -24,6 +28,9 @@ const REMOVES_RESTORABLE: CommandCause = CommandCause::Stated {
 
 /// Changes the cause of each command that removes only files that git can restore.
 pub(crate) fn check(accesses: &mut [Access], cwd: &AbsPath, steps: &StepBudget) {
+    if accesses.iter().any(may_change_index) {
+        return;
+    }
     let edited: Vec<AbsPath> = accesses.iter().filter_map(edited_path).cloned().collect();
     // Another command of the script may replace the file before.
     let is_edited_once = |path: &AbsPath| edited.iter().filter(|edit| *edit == path).count() == 1;
@@ -38,6 +45,14 @@ pub(crate) fn check(accesses: &mut [Access], cwd: &AbsPath, steps: &StepBudget) 
             exec.cause = Some(REMOVES_RESTORABLE);
         }
     }
+}
+
+/// Returns whether a command can start git for more than reading, or is not known.
+fn may_change_index(access: &Access) -> bool {
+    let Access::Exec(exec) = access else { return matches!(access, Access::Opaque { .. }) };
+    let is_known = exec.argv.known_word(0).is_some();
+    exec.class != CommandClass::Harmless
+        && (!is_known || started_version_control(exec) != VersionControl::None)
 }
 
 fn edited_path(access: &Access) -> Option<&AbsPath> {
@@ -132,7 +147,15 @@ mod tests {
     #[test]
     fn files_that_git_can_restore_are_found() {
         let (_dir, project) = repository();
-        for script in ["rm a", "rm -f a sub/b", "/bin/rm -- a", "cd sub && rm b", "rm ./sub/../a"] {
+        for script in [
+            "rm a",
+            "rm -f a sub/b",
+            "/bin/rm -- a",
+            "cd sub && rm b",
+            "rm ./sub/../a",
+            "git status && rm a",
+            "rm a && make",
+        ] {
             assert!(is_restorable(&project, script), "{script}");
         }
         let git = |words: &[&str]| {
@@ -170,6 +193,15 @@ mod tests {
             "./rm a",
             "unlink a",
             "rm() { :; }; rm a",
+            "rm a && git add -A",
+            "rm a && git -C . add -A",
+            "rm a && git commit -am 1",
+            "git rm -q --cached a; rm a",
+            "rm a && bash -c 'git add .'",
+            "rm a && echo . | xargs git add",
+            "rm a && find . -name new -exec git add -A {} +",
+            "rm a && env git add -A",
+            "rm a && $GIT add -A",
             "rm -- a -v",
             "rm -- a --force",
         ] {
@@ -177,6 +209,16 @@ mod tests {
         }
         fs::write(project.join("a").as_str(), "5\n").unwrap();
         assert!(!is_restorable(&project, "rm a"));
+    }
+
+    /// The object of a file that was never committed stays, but nothing names it any more.
+    #[test]
+    fn git_add_makes_the_removal_of_a_staged_file_final() {
+        let (_dir, project) = repository();
+        let script = "rm a && git add -A && git checkout -- a";
+        let done = Command::new("bash").args(["-c", script]).current_dir(project.as_str()).output();
+        assert!(!done.unwrap().status.success());
+        assert!(fs::metadata(project.join("a").as_str()).is_err());
     }
 
     /// A clean filter stores other content than that of the file (gitattributes(5)).

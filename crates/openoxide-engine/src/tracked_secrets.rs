@@ -3,12 +3,11 @@
 //! `git show` names no file. Each secret in the index that it may print is added as a separate read
 //! with its own name.
 
-use std::fs;
-
 use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{AbsPath, Access, AccessRoute, CommandWords, ExecAccess, PathAccess};
 
 use crate::{
+    git_grep_objects::names_object,
     git_repository::{Index, IndexEntry, UnreadableIndex, borrows_objects, index_above},
     step_budget::StepBudget,
 };
@@ -110,6 +109,7 @@ fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> 
             Some(if plain && known { PrintedFiles::Changed } else { PrintedFiles::Any })
         }
         ("show", _) if summarizes() => None,
+        ("show", _) if names_only_paths(words) => None,
         ("show" | "range-diff", _) => Some(PrintedFiles::Any),
         ("archive", _) => {
             (!options().any(|word| word == "-l" || word == "--list")).then_some(PrintedFiles::Any)
@@ -154,6 +154,19 @@ fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> 
         }
         _ => None,
     }
+}
+
+/// Returns whether each word after `git show` is a path of a revision (`HEAD:src/a.rs`), which a
+/// rule about paths sees. Git prints such a file whole, and of a directory only the names.
+fn names_only_paths(words: &CommandWords) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_./-~^@".contains(&byte);
+    let is_path = |word: &str| {
+        word.split_once(':').is_some_and(|(revision, path)| {
+            let is_revision = revision.bytes().all(is_letter) && !revision.starts_with(['-', '^']);
+            is_revision && !revision.is_empty() && !path.is_empty() && !word.contains("..")
+        })
+    };
+    words.len() > 2 && (2..words.len()).all(|at| words.known_word(at).is_some_and(is_path))
 }
 
 /// Returns whether an option makes git print the text of changes. Long options may be abbreviated,
@@ -209,40 +222,6 @@ fn names_commit_or_path(words: &CommandWords) -> bool {
     operands.all(|word| word.is_some_and(|word| word.starts_with('-') || is_seen(word)))
         && !(2..words.len())
             .any(|index| words.known_word(index).is_some_and(|word| word.starts_with("--batch")))
-}
-
-/// Returns whether `git grep` may search an object instead of the files of the working tree: an
-/// operand after the pattern is not an existing file.
-fn names_object(words: &CommandWords, place: &AbsPath) -> bool {
-    let is_file = |word: Option<&str>| {
-        word.is_some_and(|w| fs::symlink_metadata(place.join(w).as_str()).is_ok())
-    };
-    let all = (2..words.len()).map(|index| words.known_word(index));
-    let (mut is_value, mut needs_pattern, mut operands) = (false, true, Vec::new());
-    for word in all.take_while(|word| *word != Some("--")) {
-        let option = word.filter(|word| word.starts_with('-') && word.len() > 1);
-        if std::mem::take(&mut is_value) {
-            continue;
-        }
-        match option {
-            Some(option) => {
-                needs_pattern &= !is_short_option(option, "ef");
-                is_value = takes_next_word(option);
-            }
-            None => operands.push(word),
-        }
-    }
-    operands.into_iter().skip(usize::from(needs_pattern)).any(|word| !is_file(word))
-}
-
-/// Returns whether the next word is the value of this cluster of short options of `git grep`: a letter
-/// that takes a value ends it. Otherwise the rest of the cluster is the value (`-eWORD`).
-fn takes_next_word(option: &str) -> bool {
-    let cluster = option.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-    let value = cluster.and_then(|cluster| {
-        cluster.find(['e', 'f', 'A', 'B', 'C', 'm', 'O']).and_then(|at| cluster.get(at..))
-    });
-    value.is_some_and(|value| value.len() == 1 && value != "O")
 }
 
 /// Returns the secrets in the index that a command with these words may print.
@@ -303,7 +282,7 @@ fn is_within(path: &AbsPath, places: &[AbsPath]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::{fs, process::Command};
 
     use openoxide_protocol::{Action, OperationFacts};
 
@@ -357,6 +336,20 @@ mod tests {
             ("git archive HEAD", all.clone()),
             ("git diff HEAD -- keys", all[1..].to_vec()),
             ("git show HEAD -- src", vec![]),
+            ("git show HEAD:src/a.rs", vec![]),
+            ("git show HEAD:src", vec![]),
+            ("diff <(git show HEAD:src/a.rs) src/a.rs", vec![]),
+            ("git show HEAD:.env", all[..1].to_vec()),
+            ("git show HEAD:src/a.rs HEAD", all.clone()),
+            ("git show HEAD: HEAD:src/a.rs", all.clone()),
+            ("git show HEAD:src/a.rs HEAD:.env", all[..1].to_vec()),
+            ("git show ':/a'", all.clone()),
+            ("git show 'HEAD^{/a:b}'", all.clone()),
+            ("git show HEAD:src/a.rs..HEAD", all.clone()),
+            ("git grep -ne . 1234567", all.clone()),
+            ("git grep -n --context 3 S src", vec![]),
+            ("git show HEAD:src/a.rs $(cat x)", all.clone()),
+            ("git show -m HEAD:src/a.rs", all.clone()),
             ("git diff", vec![]),
             ("git log", vec![]),
             ("git log --oneline", vec![]),
