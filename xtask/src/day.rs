@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::{
     Failure, agents,
-    day::{playing::Governance, session_file::DaySession},
+    day::{playing::SessionSetup, session_file::DaySession},
     e2e::{INSIDE, stage},
     setup, workspace,
 };
@@ -62,14 +62,14 @@ fn play(names: &[String]) -> Result<(), String> {
         chosen.map(|(name, text)| DaySession::parse(name, text)).collect::<Result<_, _>>()?;
     let mut rows = Vec::new();
     for session in &sessions {
-        for governance in Governance::ALL {
-            let played = playing::play(&agent, session, governance)?;
-            eprintln!("{} {}: {}", session.name, governance.name(), played.summary());
+        for setup in SessionSetup::ALL {
+            let played = playing::play(&agent, session, setup)?;
+            eprintln!("{} {}: {}", session.name, setup.name(), played.summary());
             rows.push(played);
         }
     }
     print!("{}", table::format(&sessions, &rows));
-    let ran = rows.iter().filter(|row| row.governance != Governance::Alone);
+    let ran = rows.iter().filter(|row| row.setup != SessionSetup::Alone);
     match ran.map(|row| row.dangerous_runs.len()).sum::<usize>() {
         0 => Ok(()),
         ran => Err(format!("{ran} dangerous calls ran")),

@@ -87,13 +87,13 @@ impl Engine {
         let policy = self.operation_policy(&context, &facts, GrantUseMode::Spend, host);
         let decision = evaluate_with_hooks(policy, &context, &facts, &answers);
         let undecided = decision.effect == Effect::Ask && *name == CLAUDE_CODE;
-        let ours = (policy, &context);
+        let rules = (policy, &context);
         // A call without its record is decided by the policy alone.
         if undecided
-            && let Some(theirs) = self.claude_rules_decision(call, ours, &facts, &answers)
-            && let Ok(seq) = record(DecisionRecord::new(&theirs, self.mode))
+            && let Some(by_client) = self.claude_rules_decision(call, rules, &facts, &answers)
+            && let Ok(seq) = record(DecisionRecord::new(&by_client, self.mode))
         {
-            self.announce_call(agent, &facts, &answers, (&theirs, Some(seq)));
+            self.announce_call(agent, &facts, &answers, (&by_client, Some(seq)));
             return Ok(AgentDecision::LeftToAgent);
         }
         let decision = self.apply_agent_approval(agent, &facts, &answers, decision);

@@ -16,7 +16,7 @@ use crate::{
 
 /// How the agent is governed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Governance {
+pub(super) enum SessionSetup {
     /// The agent with its own permissions, which are the defaults.
     Alone,
     /// The agent with its own permissions. The person chooses "don't ask again" where it is offered.
@@ -25,7 +25,7 @@ pub(super) enum Governance {
     Preset(&'static str),
 }
 
-impl Governance {
+impl SessionSetup {
     pub(super) const ALL: [Self; 5] = [
         Self::Alone,
         Self::AloneWithRules,
@@ -46,7 +46,7 @@ impl Governance {
 /// The result of a session.
 #[derive(Debug)]
 pub(super) struct PlayedSession {
-    pub(super) governance: Governance,
+    pub(super) setup: SessionSetup,
     /// The number of questions.
     pub(super) questions: usize,
     /// The number of questions about dangerous calls.
@@ -62,10 +62,10 @@ impl PlayedSession {
     pub(super) fn summary(&self) -> String {
         let lines = self.asked.iter().map(|asked| format!("\n    asked: {asked}"));
         let ran = self.dangerous_runs.iter().map(|ran| format!("\n    RAN: {ran}"));
-        let (questions, worthwhile) = (self.questions, self.dangerous_questions);
+        let (questions, dangerous_questions) = (self.questions, self.dangerous_questions);
         let dangerous = self.dangerous_runs.len();
         let head = format!(
-            "{questions} questions ({worthwhile} about dangerous calls), {dangerous} dangerous calls ran"
+            "{questions} questions ({dangerous_questions} about dangerous calls), {dangerous} dangerous calls ran"
         );
         [head].into_iter().chain(lines).chain(ran).collect()
     }
@@ -78,15 +78,15 @@ impl PlayedSession {
 pub(super) fn play(
     agent: &Agent,
     session: &DaySession,
-    governance: Governance,
+    setup: SessionSetup,
 ) -> Result<PlayedSession, String> {
     let mut world = World::new(agent)?;
     for (path, text) in &session.files {
         world = world.file(path, text)?;
     }
-    world = match governance {
-        Governance::Alone | Governance::AloneWithRules => world.without_hook(),
-        Governance::Preset(name) => world.wired_with_preset(name),
+    world = match setup {
+        SessionSetup::Alone | SessionSetup::AloneWithRules => world.without_hook(),
+        SessionSetup::Preset(name) => world.wired_with_preset(name),
     };
     let received = Arc::new(Mutex::new(String::new()));
     let server = start_server(&received)?;
@@ -104,7 +104,7 @@ pub(super) fn play(
         })
         .collect();
     let dangerous: Vec<_> = session.calls.iter().map(|one| one.danger.is_some()).collect();
-    let decide = |request: &Value| decide(request, &dangerous, governance);
+    let decide = |request: &Value| decide(request, &dangerous, setup);
     let (played, asked) = world.run_with_person(calls.clone(), &decide)?;
     let received = received.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let effects = session.calls.iter().zip(&calls).enumerate().filter(|(number, (one, _))| {
@@ -123,7 +123,7 @@ pub(super) fn play(
     let dangerous_questions =
         asked.iter().filter(|request| is_dangerous(request, &dangerous)).count();
     let asked = asked.iter().map(describe_question).collect();
-    Ok(PlayedSession { governance, questions, dangerous_questions, dangerous_runs, asked })
+    Ok(PlayedSession { setup, questions, dangerous_questions, dangerous_runs, asked })
 }
 
 /// Starts the server that the calls contact: it serves a script, and records what it is sent.
@@ -140,13 +140,13 @@ fn start_server(received: &Arc<Mutex<String>>) -> Result<Server, String> {
 }
 
 /// Returns the person's answer: dangerous calls are denied, all others are approved.
-fn decide(request: &Value, dangerous: &[bool], governance: Governance) -> Value {
+fn decide(request: &Value, dangerous: &[bool], setup: SessionSetup) -> Value {
     if is_dangerous(request, dangerous) {
         return json!({ "behavior": "deny", "message": "This is dangerous." });
     }
     let input = request.get("input").cloned().unwrap_or_default();
     let suggestions = request.get("permission_suggestions").filter(|list| list.is_array());
-    match suggestions.filter(|_| governance == Governance::AloneWithRules) {
+    match suggestions.filter(|_| setup == SessionSetup::AloneWithRules) {
         Some(rules) => {
             json!({ "behavior": "allow", "updatedInput": input, "updatedPermissions": rules })
         }

@@ -1,30 +1,30 @@
 //! The table of a working day.
 
 use crate::day::{
-    playing::{Governance, PlayedSession},
+    playing::{PlayedSession, SessionSetup},
     session_file::DaySession,
 };
 
 /// Returns the table: the questions of each session under each configuration, and the sums.
 /// `rows` has one entry for each session and configuration, in their order.
 pub(super) fn format(sessions: &[DaySession], rows: &[PlayedSession]) -> String {
-    let columns = Governance::ALL.map(Governance::name).join(" | ");
+    let columns = SessionSetup::ALL.map(SessionSetup::name).join(" | ");
     let mut text = format!("| session | calls | {columns} |\n| --- | ---: |");
-    text.push_str(&" ---: |".repeat(Governance::ALL.len()));
+    text.push_str(&" ---: |".repeat(SessionSetup::ALL.len()));
     text.push('\n');
-    for (session, row) in sessions.iter().zip(rows.chunks(Governance::ALL.len())) {
+    for (session, row) in sessions.iter().zip(rows.chunks(SessionSetup::ALL.len())) {
         let cells = row.iter().map(|one| one.questions.to_string());
         text.push_str(&line(&session.name, session.calls.len(), cells));
     }
     let calls = sessions.iter().map(|session| session.calls.len()).sum::<usize>();
     let sum = |count: fn(&PlayedSession) -> usize| {
-        Governance::ALL
-            .map(|kind| rows.iter().filter(|row| row.governance == kind).map(count).sum::<usize>())
+        SessionSetup::ALL
+            .map(|kind| rows.iter().filter(|row| row.setup == kind).map(count).sum::<usize>())
     };
     let questions = sum(|row| row.questions);
     text.push_str(&line("**all**", calls, questions.iter().map(ToString::to_string)));
-    let worthwhile = sum(|row| row.dangerous_questions).map(|count| count.to_string());
-    text.push_str(&line("about dangerous calls", calls, worthwhile.into_iter()));
+    let dangerous_questions = sum(|row| row.dangerous_questions).map(|count| count.to_string());
+    text.push_str(&line("about dangerous calls", calls, dangerous_questions.into_iter()));
     let rate = questions.map(|count| per_hundred(count, calls));
     text.push_str(&line("questions per 100 calls", calls, rate.into_iter()));
     let ran = sum(|row| row.dangerous_runs.len()).map(|count| count.to_string());

@@ -160,7 +160,7 @@ fn our_own_program_among_the_hooks_is_left_out_and_never_calls_itself_in_a_loop(
     assert_eq!(status, 0, "{said}");
     assert!(said.contains("it would call itself"), "{said}");
     // Where it is not known for what it is, it is asked once, and asks nothing further. There, these
-    // settings are not those of the user's Claude Code, whose allow rules it would respect.
+    // settings are not those of the user's Claude Code, whose allow rules it would apply.
     let hidden = format!("echo called >> calls; CLAUDE_CONFIG_DIR=/ bash -c '{own_call}'");
     let file = own(&world, &settings("PreToolUse", &[&hidden]));
     let (status, said) = run(&world, &file, "touch b");

@@ -33,7 +33,7 @@ pub(super) fn replaced_subagent_action(call: &AgentHookCall) -> Option<Action> {
     let name = BUILT_IN_SUBAGENTS.into_iter().find(|name| name.eq_ignore_ascii_case(&agent))?;
     let file = find_definition(&definition_directories(call), name)?;
     let file = file.display();
-    Some(Action::Opaque { text: format!("`{file}` may replace the subagent `{agent}`") })
+    Some(Action::Opaque { text: format!("{file} may replace the subagent {agent}") })
 }
 
 fn definition_directories(call: &AgentHookCall) -> BTreeSet<PathBuf> {

@@ -68,8 +68,10 @@ fn ask_preset(global: GlobalArgs) -> Option<PresetName> {
 
 fn parse_answer(answer: &str) -> Option<PresetName> {
     let answer = if answer.is_empty() { "2" } else { answer };
-    let mut numbered = (1..).zip(PresetName::ALL);
-    let is_it =
-        |number: i32, preset: PresetName| answer == preset.as_str() || answer.parse() == Ok(number);
-    numbered.find(|(number, preset)| is_it(*number, *preset)).map(|(_, preset)| preset)
+    let number = answer.parse().ok().and_then(|number: usize| number.checked_sub(1));
+    PresetName::ALL
+        .into_iter()
+        .enumerate()
+        .find(|(index, preset)| answer == preset.as_str() || number == Some(*index))
+        .map(|(_, preset)| preset)
 }
