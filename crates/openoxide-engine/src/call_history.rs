@@ -186,7 +186,7 @@ impl RecordedCall {
     }
 
     /// Returns the current facts about the call.
-    fn to_facts(&self, home: Option<&AbsPath>) -> OperationFacts {
+    pub(crate) fn to_facts(&self, home: Option<&AbsPath>) -> OperationFacts {
         let place = CallLocation { cwd: &self.cwd, home };
         if let Some(action) = self.to_script_action() {
             return collect_action_facts(&action, &self.tool, place);

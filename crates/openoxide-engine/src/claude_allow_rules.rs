@@ -15,12 +15,13 @@ use openoxide_permission::{
     default_layer, evaluate,
 };
 use openoxide_protocol::{
-    AbsPath, Decision, Effect, HookAnswer, HookDecision, Obligation, OperationFacts,
+    AbsPath, Decision, Effect, HookAnswer, HookDecision, Obligation, OperationFacts, PermissionMode,
 };
 
 use crate::{
     claude_settings_files::{
-        claude_project_files, claude_user_file, is_trusted_in_claude, read_settings,
+        CLAUDE_MANAGED_DIRECTORY, applies_only_managed_rules, claude_project_files,
+        claude_user_file, is_trusted_in_claude, read_settings,
     },
     engine::Engine,
 };
@@ -30,8 +31,9 @@ impl Engine {
     /// decide.
     ///
     /// Returns `None` if a rule or a hook of the policy asks or denies, if the policy has errors or
-    /// only the administrator's rules are in force, or if the mode of Claude Code is unknown: in
-    /// such a mode it may run a call that its rules do not allow.
+    /// only the administrator's rules are in force, here or in Claude Code, or if Claude Code is in
+    /// a mode in which it may run a call that its rules do not allow: an unknown one, or
+    /// `bypassPermissions`.
     pub(crate) fn claude_rules_decision(
         &self,
         call: &AgentHookCall,
@@ -43,7 +45,11 @@ impl Engine {
             || self.loaded_policy.managed.allow_managed_rules_only
             || answers.iter().any(|answer| answer.decision != HookDecision::Pass)
             || self.policy_restricts(policy, context, facts);
-        if call.event != AgentHookEvent::PreToolUse || call.mode.is_none() || is_restricted {
+        let applies_rules = call.mode.is_some_and(|mode| mode != PermissionMode::BypassPermissions);
+        if call.event != AgentHookEvent::PreToolUse || !applies_rules || is_restricted {
+            return None;
+        }
+        if applies_only_managed_rules(Path::new(CLAUDE_MANAGED_DIRECTORY)) {
             return None;
         }
         let layers = self.claude_layers();
@@ -51,8 +57,8 @@ impl Engine {
             return None;
         }
         let layers: Vec<Layer> = layers.into_iter().chain([default_layer()]).collect();
-        let theirs = PolicyStack::compile(&layers).ok()?;
-        let decision = evaluate(&theirs, context, facts);
+        let rules = PolicyStack::compile(&layers).ok()?;
+        let decision = evaluate(&rules, context, facts);
         let is_plain = !decision.obligations.contains(&Obligation::Sandboxed);
         (decision.effect == Effect::Allow && is_plain).then(|| Decision {
             reason: format!("the settings of Claude Code allow it: {}", decision.reason),

@@ -15,6 +15,12 @@ const MAX_SETTINGS_BYTES: u64 = 4 << 20;
 /// The maximum size of the record of trusted projects, which also contains the user's history.
 const MAX_STATE_BYTES: u64 = 64 << 20;
 
+/// The directory of the administrator's settings.
+pub(crate) const CLAUDE_MANAGED_DIRECTORY: &str = "/etc/claude-code";
+
+/// The setting with which only the administrator's rules apply.
+const ONLY_MANAGED_RULES: &str = "allowManagedPermissionRulesOnly";
+
 /// The directory of the settings in a home directory and in a project.
 const SETTINGS_DIRECTORY: &str = ".claude";
 
@@ -33,13 +39,30 @@ pub(crate) fn claude_settings_files(
         .into_iter()
         .flatten()
         .map(|directory| (LayerKind::User, directory.join("settings.json")));
-    let managed = fs::read_dir("/etc/claude-code/managed-settings.d").into_iter().flatten();
-    let managed = managed.flatten().map(|entry| (LayerKind::Managed, entry.path()));
-    let main = PathBuf::from("/etc/claude-code/managed-settings.json");
-    user.chain(managed)
-        .chain([(LayerKind::Managed, main)])
+    let managed = claude_managed_files(Path::new(CLAUDE_MANAGED_DIRECTORY)).into_iter();
+    user.chain(managed.map(|path| (LayerKind::Managed, path)))
         .chain(claude_project_files(project))
         .collect()
+}
+
+/// Returns the settings files of the administrator in their directory.
+fn claude_managed_files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory.join("managed-settings.d")).into_iter().flatten();
+    let entries = entries.flatten().map(|entry| entry.path());
+    entries.chain([directory.join("managed-settings.json")]).collect()
+}
+
+/// Returns whether Claude Code applies only the rules of the administrator. It treats every value
+/// but false as true. A file that cannot be read or parsed may set it.
+pub(crate) fn applies_only_managed_rules(directory: &Path) -> bool {
+    claude_managed_files(directory).iter().any(|path| {
+        let Ok(text) = read_settings(path) else { return true };
+        let settings = text.map(|text| serde_json::from_str::<Value>(&text));
+        settings.is_some_and(|settings| {
+            let value = settings.map(|settings| settings.get(ONLY_MANAGED_RULES).cloned());
+            !matches!(value, Ok(None | Some(Value::Bool(false))))
+        })
+    })
 }
 
 /// Returns the settings files of a project, each with its layer.
@@ -88,4 +111,33 @@ pub(crate) fn is_trusted_in_claude(home: Option<&AbsPath>, project: &AbsPath) ->
         let accepted = project.and_then(|project| project.get("hasTrustDialogAccepted"));
         accepted == Some(&Value::Bool(true))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn only_the_rules_of_the_administrator_apply_if_a_managed_file_may_say_so() {
+        let directory = TempDir::new().unwrap();
+        let applies = || applies_only_managed_rules(directory.path());
+        assert!(!applies(), "there is no file");
+        fs::create_dir(directory.path().join("managed-settings.d")).unwrap();
+        for name in ["managed-settings.json", "managed-settings.d/10-rules.json"] {
+            let file = directory.path().join(name);
+            for (text, expected) in [
+                ("{}", false),
+                (r#"{"allowManagedPermissionRulesOnly": false}"#, false),
+                (r#"{"allowManagedPermissionRulesOnly": true}"#, true),
+                (r#"{"allowManagedPermissionRulesOnly": "no"}"#, true),
+                ("{", true),
+            ] {
+                fs::write(&file, text).unwrap();
+                assert_eq!(applies(), expected, "{name}: {text}");
+            }
+            fs::remove_file(file).unwrap();
+        }
+    }
 }

@@ -103,6 +103,17 @@ impl ProjectEngines<'_> {
         });
         engine.as_ref().map(|engine| engine.evaluate(&call.to_approvable_call(home)).decision)
     }
+
+    /// Returns the accesses of a call that the policy of its project does not allow without a rule,
+    /// or all of them if that policy has errors.
+    fn asked_accesses(&mut self, call: &RecordedCall) -> Vec<Access> {
+        let Some(decision) = self.decide(call) else {
+            return call.to_facts(self.environment.home.as_ref()).accesses;
+        };
+        let is_asked =
+            |part: &AccessDecision| part.decision != Effect::Allow || part.rule.is_some();
+        decision.parts.into_iter().filter(is_asked).map(|part| part.access).collect()
+    }
 }
 
 /// A question that the current policy still asks and that rules can answer.
@@ -210,11 +221,7 @@ impl Question {
 }
 
 /// The calls that a person denied, or may have denied.
-struct Denials {
-    denied: Vec<MatchedCall>,
-    unfinished: Vec<MatchedCall>,
-    approved: Vec<MatchedCall>,
-}
+struct Denials(Vec<MatchedCall>);
 
 /// A recorded call in the form that rules are matched against.
 struct MatchedCall {
@@ -224,21 +231,13 @@ struct MatchedCall {
 
 impl Denials {
     fn new(log: &QuestionLog, engines: &mut ProjectEngines<'_>) -> Self {
-        let mut matched = |calls: &[AnsweredCall]| {
-            calls.iter().map(|call| MatchedCall::new(call, engines)).collect()
-        };
-        Self {
-            denied: matched(&log.denied),
-            unfinished: matched(&log.unfinished),
-            approved: matched(&log.approved),
-        }
+        let calls = log.denied.iter().chain(&log.unfinished);
+        Self(calls.map(|call| MatchedCall::new(call, engines)).collect())
     }
 
-    /// Returns whether the rule matches a denied call, or one that did not end although no such
-    /// call was approved.
+    /// Returns whether the rule matches one of the calls.
     fn concern(&self, rule: &CandidateRule) -> bool {
-        let matches = |calls: &[MatchedCall]| calls.iter().any(|call| call.is_matched_by(rule));
-        matches(&self.denied) || matches(&self.unfinished) && !matches(&self.approved)
+        self.0.iter().any(|call| call.is_matched_by(rule))
     }
 }
 
@@ -247,14 +246,11 @@ impl MatchedCall {
         let mut offered_rules = answered.offered_rules.clone();
         let mut accesses = Vec::new();
         if let Some(call) = &answered.call {
-            let parts = engines.decide(call).map(|decision| decision.parts).unwrap_or_default();
-            let is_asked =
-                |part: &AccessDecision| part.decision != Effect::Allow || part.rule.is_some();
-            for part in parts.into_iter().filter(is_asked) {
-                if let Access::Exec(exec) = &part.access {
+            for access in engines.asked_accesses(call) {
+                if let Access::Exec(exec) = &access {
                     offered_rules.extend(prefix_rule(exec));
                 }
-                accesses.push(AskedAccess { access: part.access, cwd: call.cwd.clone() });
+                accesses.push(AskedAccess { access, cwd: call.cwd.clone() });
             }
         }
         Self { offered_rules, accesses }

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::support::{OPENOXIDE, World, stderr, stdout};
 
 /// The payload of an event about a Bash call, as Claude Code 2.1.330 sends it.
-fn payload(world: &World, event: &str, id: &str, command: &str) -> Value {
+pub(crate) fn payload(world: &World, event: &str, id: &str, command: &str) -> Value {
     json!({
         "session_id": "c6dc", "transcript_path": "/x.jsonl", "cwd": world.project(),
         "prompt_id": "87e7", "permission_mode": "default", "hook_event_name": event,
@@ -50,7 +50,7 @@ fn send(world: &World, payload: &Value) -> Output {
     output
 }
 
-fn decision(output: &Output) -> String {
+pub(crate) fn decision(output: &Output) -> String {
     let found: Value = serde_json::from_str(&stdout(output)).unwrap();
     found["hookSpecificOutput"]["permissionDecision"].as_str().unwrap().to_owned()
 }
@@ -320,4 +320,27 @@ fn a_call_that_is_left_to_the_rules_of_the_client_is_one_entry() {
     send(&world, &ended(&world, "2", "npm run build"));
     let shown = stdout(&world.run(&["audit", "log"], b""));
     assert_eq!(shown.matches("Bash  npm run build").count(), 2, "{shown}");
+}
+
+#[test]
+fn the_approval_of_one_call_does_not_approve_another_that_the_same_rule_matches() {
+    let world = World::new();
+    let suggested = || {
+        let output = world.run(&["rules", "suggest", "--json"], b"");
+        let found: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        found["rules"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|rule| rule["rule"].clone())
+            .collect::<Vec<_>>()
+    };
+    let (none, rule): (Vec<Value>, _) = (Vec::new(), vec![json!("Bash(make lint *)")]);
+    approve(&world, "1", "make lint");
+    assert_eq!(suggested(), rule);
+    // The person may have denied it: its end is not reported.
+    assert_eq!(decide(&world, "2", "make lint DESTDIR=/"), "ask");
+    assert_eq!(suggested(), none);
+    approve(&world, "3", "make lint DESTDIR=/");
+    assert_eq!(suggested(), rule);
 }

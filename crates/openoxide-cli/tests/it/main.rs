@@ -17,6 +17,7 @@ mod choices;
 #[cfg(test)]
 mod claude_hooks;
 #[cfg(test)]
+mod client_rules;
 mod codex;
 #[cfg(test)]
 mod codex_review;

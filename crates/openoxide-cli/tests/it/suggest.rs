@@ -132,6 +132,44 @@ fn a_call_that_did_not_end_counts_as_denied_if_the_agent_reports_ends() {
     assert_eq!(rules(&world, &[]), [""; 0]);
 }
 
+/// A denial in the dialog of the agent ends the session without any report.
+#[test]
+fn a_call_of_a_session_without_reports_counts_as_denied_if_the_agent_reports_ends() {
+    let world = World::new();
+    let input = json!({ "command": "ls" });
+    decide_as(&world, "s", "1", "Bash", &input);
+    let report = payload(&world, "PostToolUse", "s", "1", "Bash", &input);
+    world.run(&["hook", "claude"], report.to_string().as_bytes());
+    decide_as(&world, "t", "1", "Bash", &json!({ "command": "make lint" }));
+    assert_eq!(rules(&world, &[]), [""; 0]);
+}
+
+/// The rules that were offered for the denied call are not those that are offered now.
+#[test]
+fn a_denial_in_a_project_with_a_broken_policy_is_known() {
+    let world = World::new();
+    let other = world.root().join("other");
+    fs::create_dir_all(other.join(".git")).unwrap();
+    let mut denied = payload(
+        &world,
+        "PreToolUse",
+        "t",
+        "1",
+        "Bash",
+        &json!({ "command": "make lint; eval \"$X\"" }),
+    );
+    denied["cwd"] = json!(other);
+    world.run(&["hook", "claude"], denied.to_string().as_bytes());
+    let input = json!({ "command": "make lint" });
+    decide_as(&world, "s", "1", "Bash", &input);
+    let report = payload(&world, "PostToolUse", "s", "1", "Bash", &input);
+    world.run(&["hook", "claude"], report.to_string().as_bytes());
+    assert_eq!(rules(&world, &[]), [""; 0]);
+    fs::create_dir(other.join(".openoxide")).unwrap();
+    fs::write(other.join(".openoxide/policy.toml"), "[permissions\n").unwrap();
+    assert_eq!(rules(&world, &[]), [""; 0]);
+}
+
 /// Guards I10.
 #[test]
 fn what_the_safety_floor_or_a_rule_asks_about_is_not_suggested() {

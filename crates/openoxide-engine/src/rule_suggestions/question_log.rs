@@ -23,10 +23,8 @@ pub(super) struct QuestionLog {
     pub(super) unanswerable: u64,
     /// The calls that a person denied, at any time.
     pub(super) denied: Vec<AnsweredCall>,
-    /// The calls that a person approved.
-    pub(super) approved: Vec<AnsweredCall>,
-    /// The calls whose end their agent did not report, although it reports ends. A person may have
-    /// denied them.
+    /// The calls whose end their agent did not report, although it reports ends, and that no person
+    /// approved afterwards. A person may have denied them.
     pub(super) unfinished: Vec<AnsweredCall>,
 }
 
@@ -41,7 +39,7 @@ pub(super) struct AnsweredCall {
 
 /// A question of an agent that asks in its own dialog.
 struct AgentQuestion {
-    session: String,
+    agent: String,
     call: AnsweredCall,
 }
 
@@ -52,10 +50,12 @@ struct LogReader {
     /// The calls that were counted: the session and the agent's name of the call.
     counted: HashSet<(String, String)>,
     agent_questions: HashMap<u64, AgentQuestion>,
-    /// The sessions of the decisions of hooks.
-    sessions: HashMap<u64, String>,
-    /// The sessions whose agent reports the ends of calls.
+    /// The agents of the decisions of hooks.
+    agents: HashMap<u64, String>,
+    /// The agents that report the ends of calls.
     reporting: HashSet<String>,
+    /// The calls that a person approved, each with the last record of its question.
+    approved: HashMap<RecordedCall, u64>,
 }
 
 impl QuestionLog {
@@ -87,8 +87,9 @@ impl LogReader {
             since,
             counted: HashSet::new(),
             agent_questions: HashMap::new(),
-            sessions: HashMap::new(),
+            agents: HashMap::new(),
             reporting: HashSet::new(),
+            approved: HashMap::new(),
         }
     }
 
@@ -103,7 +104,7 @@ impl LogReader {
 
     fn add_decision(&mut self, seq: u64, time: UtcTimestamp, decided: &DecisionRecord) {
         if decided.via == "hook" {
-            self.sessions.insert(seq, decided.session.clone());
+            self.agents.insert(seq, decided.agent.clone());
         }
         if decided.decision != Some(Effect::Ask) {
             return;
@@ -113,7 +114,7 @@ impl LogReader {
             Some(ReviewDecision::Denied | ReviewDecision::Abort) => {
                 self.log.denied.push(AnsweredCall::from_record(decided));
             }
-            Some(_) => self.log.approved.push(AnsweredCall::from_record(decided)),
+            Some(_) => self.add_approval(seq, AnsweredCall::from_record(decided)),
         }
         if is_call(decided) && self.is_first_record(decided) {
             self.add_question(seq, time, decided);
@@ -130,8 +131,8 @@ impl LogReader {
 
     fn add_question(&mut self, seq: u64, time: UtcTimestamp, decided: &DecisionRecord) {
         if decided.via == "hook" {
-            let (session, call) = (decided.session.clone(), AnsweredCall::from_record(decided));
-            self.agent_questions.insert(seq, AgentQuestion { session, call });
+            let (agent, call) = (decided.agent.clone(), AnsweredCall::from_record(decided));
+            self.agent_questions.insert(seq, AgentQuestion { agent, call });
         }
         if time < self.since {
             return;
@@ -144,20 +145,33 @@ impl LogReader {
 
     fn add_outcome(&mut self, outcome: &OutcomeRecord) {
         let seq = outcome.decision_seq;
-        self.reporting.extend(self.sessions.get(&seq).cloned());
+        self.reporting.extend(self.agents.get(&seq).cloned());
         if let Some(question) = self.agent_questions.remove(&seq)
             && outcome.answer.is_some()
         {
-            self.log.approved.push(question.call);
+            self.add_approval(seq, question.call);
+        }
+    }
+
+    fn add_approval(&mut self, seq: u64, answered: AnsweredCall) {
+        if let Some(call) = answered.call {
+            let last = self.approved.entry(call).or_default();
+            *last = seq.max(*last);
         }
     }
 
     fn finish(mut self) -> QuestionLog {
         self.log.questions = self.questions.into_iter().collect();
-        let open = self.agent_questions.into_values();
-        let reported = open.filter(|question| self.reporting.contains(&question.session));
-        self.log.unfinished = reported.map(|question| question.call).collect();
-        for calls in [&mut self.log.denied, &mut self.log.approved, &mut self.log.unfinished] {
+        let approved = self.approved;
+        let is_approved_later = |seq: u64, call: &AnsweredCall| {
+            let last = call.call.as_ref().and_then(|call| approved.get(call));
+            last.is_some_and(|last| *last > seq)
+        };
+        let open = self.agent_questions.into_iter().filter(|(seq, question)| {
+            self.reporting.contains(&question.agent) && !is_approved_later(*seq, &question.call)
+        });
+        self.log.unfinished = open.map(|(_, question)| question.call).collect();
+        for calls in [&mut self.log.denied, &mut self.log.unfinished] {
             let mut known = HashSet::new();
             calls.retain(|call| known.insert(call.clone()));
         }
