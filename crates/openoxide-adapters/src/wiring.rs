@@ -288,14 +288,23 @@ fn hook_command(program: &str, agent: &str) -> Result<String, WiringError> {
         .map_err(|_| WiringError::UnusablePath(program.to_owned()))
 }
 
-/// Returns whether a hook starts OpenOxide for this agent.
+/// Returns whether a hook starts OpenOxide for this agent: the program is called `openoxide`, or the
+/// rest of the command is what `init` writes. The program may have another name, such as
+/// `openoxide-0.2`.
 pub fn starts_openoxide(hook: &Value, agent: &str) -> bool {
     let words = hook_command_words(hook).unwrap_or_default();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         [program, "hook", name, ..] => {
-            *name == agent && program.rsplit('/').next() == Some("openoxide")
+            *name == agent
+                && (program.rsplit('/').next() == Some("openoxide") || has_written_ending(hook))
         }
         _ => false,
     }
+}
+
+/// Returns whether a shell command continues after its program as `init` writes it.
+fn has_written_ending(hook: &Value) -> bool {
+    let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
+    [BLOCK_ON_FAILURE, IGNORE_FAILURE].into_iter().any(|ending| command.contains(ending))
 }

@@ -18,15 +18,21 @@ pub const DECISION_EVENTS: [&str; 2] = ["PreToolUse", "PermissionRequest"];
 /// The events that report the end of a call.
 pub const REPORT_EVENTS: [&str; 2] = ["PostToolUse", "PostToolUseFailure"];
 
+/// The shell comment after the hooks that report the end of a call. It marks the ask rule as added
+/// by OpenOxide. Without it, the rule is the person's own. Settings cannot contain other comments.
+const ASK_RULE_MARK: &str = " # the ask rule * is from openoxide init --strict";
+
 /// Returns the hooks that start `program`, an absolute path. The client continues if a hook cannot
 /// be started or crashes, so a shell turns these cases into the status that blocks the call. The
-/// end of a call is reported without this status, because the call has run.
+/// end of a call is reported without this status, because the call has run. `marks_ask_rule` marks
+/// the ask rule as added by OpenOxide.
 ///
 /// # Errors
 /// Returns an error if the path cannot be written for a shell.
-pub fn hook_wiring(program: &str) -> Result<HookWiring, WiringError> {
+pub fn hook_wiring(program: &str, marks_ask_rule: bool) -> Result<HookWiring, WiringError> {
     let decides = command_hook(blocking_command(program, "claude")?);
-    let reports = command_hook(reporting_command(program, "claude")?);
+    let mark = if marks_ask_rule { ASK_RULE_MARK } else { "" };
+    let reports = command_hook(reporting_command(program, "claude")? + mark);
     let deciding = DECISION_EVENTS.map(|event| (event, decides.clone()));
     let reporting = REPORT_EVENTS.map(|event| (event, reports.clone()));
     Ok(HookWiring {
@@ -50,6 +56,23 @@ pub fn has_ask_rule(settings: &serde_json::Value) -> bool {
     let rules = settings.get("permissions").and_then(|permissions| permissions.get("ask"));
     let mut rules = rules.and_then(serde_json::Value::as_array).into_iter().flatten();
     rules.any(|rule| rule.as_str() == Some(MATCH_ALL))
+}
+
+/// Returns whether the settings have such a rule, and OpenOxide has added it.
+#[must_use]
+pub fn has_marked_ask_rule(settings: &serde_json::Value) -> bool {
+    let groups = REPORT_EVENTS.into_iter().filter_map(|event| settings.get("hooks")?.get(event));
+    let mut hooks = groups
+        .filter_map(serde_json::Value::as_array)
+        .flatten()
+        .filter_map(|group| group.get("hooks")?.as_array())
+        .flatten();
+    has_ask_rule(settings)
+        && hooks.any(|hook| {
+            let command = hook.get("command").and_then(serde_json::Value::as_str);
+            starts_openoxide(hook, "claude")
+                && command.is_some_and(|command| command.ends_with(ASK_RULE_MARK))
+        })
 }
 
 /// Returns the settings with a rule that makes the client ask about every tool.
@@ -99,8 +122,9 @@ mod tests {
 
     #[test]
     fn settings_are_those_of_the_guide() {
-        let text = with_ask_rule(&hook_wiring("/abs/openoxide").unwrap().install("").unwrap().text)
-            .unwrap();
+        let text =
+            with_ask_rule(&hook_wiring("/abs/openoxide", false).unwrap().install("").unwrap().text)
+                .unwrap();
         let found: Value = serde_json::from_str(&text).unwrap();
         let everything = |end: &str| {
             let command = format!("/abs/openoxide hook claude || {{ echo 'OpenOxide {end}; }}");
@@ -121,10 +145,23 @@ mod tests {
         assert!(has_ask_rule(&found) && !has_ask_rule(&json!({ "permissions": { "ask": ["x"] } })));
         assert_eq!(with_ask_rule(&text).unwrap(), text);
         let taken = without_ask_rule(
-            &hook_wiring("/elsewhere/openoxide").unwrap().uninstall(&text).unwrap().text,
+            &hook_wiring("/elsewhere/openoxide", false).unwrap().uninstall(&text).unwrap().text,
         )
         .unwrap();
         assert_eq!(taken.split_whitespace().collect::<String>(), "{}");
+    }
+
+    #[test]
+    fn the_ask_rule_of_openoxide_is_marked() {
+        let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        let wire = |marks: bool| hook_wiring("/abs/openoxide", marks).unwrap();
+        let marked = wire(true).install("").unwrap().text;
+        assert!(!has_marked_ask_rule(&parse(&marked)), "there is no rule: {marked}");
+        let marked = with_ask_rule(&marked).unwrap();
+        assert!(has_marked_ask_rule(&parse(&marked)), "{marked}");
+        let plain = wire(false).install(&marked).unwrap().text;
+        assert!(has_ask_rule(&parse(&plain)) && !has_marked_ask_rule(&parse(&plain)), "{plain}");
+        assert_eq!(parse(&wire(true).install(&plain).unwrap().text), parse(&marked));
     }
 
     #[test]

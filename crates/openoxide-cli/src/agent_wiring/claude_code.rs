@@ -158,17 +158,16 @@ fn check_report_events(levels: &[LevelSettings]) -> Vec<Problem> {
     REPORT_EVENTS.into_iter().filter(is_missing).map(problem).collect()
 }
 
-/// Returns a problem if Claude Code asks about every tool, which earlier versions of `init` set.
+/// Returns a problem if Claude Code asks about every tool.
 fn check_ask_rule(level: Level, file: &Path, settings: &Value) -> Option<Problem> {
     (level == Level::User && has_ask_rule(settings)).then(|| {
-        let init = init::init_command(AgentName::Claude);
+        let file = file.display();
         Problem::with_advice(
             ProblemCode::AskRule,
             format!(
-                "{}: the ask rule `*` makes Claude Code ask about calls that your own rules allow, and hides the reason",
-                file.display()
+                "{file}: the ask rule `*` makes Claude Code ask about calls that your own rules allow, and hides the reason"
             ),
-            format!("run `{init}`, unless you chose `--strict`"),
+            format!("delete `\"*\"` from `permissions.ask` in {file}, unless you chose `--strict`"),
         )
     })
 }

@@ -13,7 +13,8 @@ pub(crate) struct AllowArgs {
     pub(crate) call: QuestionSelection,
     #[command(flatten)]
     pub(crate) target: PolicyTargetArgs,
-    /// Save the rule without asking.
+    /// Save the rule without asking. The call must be named by its number, because an agent may have
+    /// made another one since you saw the last one.
     #[arg(long, conflicts_with = "print")]
     pub(crate) yes: bool,
     /// Print the rule without saving it.
@@ -57,6 +58,16 @@ impl PolicyTargetArgs {
         let Self { scope, user, project, local } = self;
         let user = user || scope == Some(AllowScope::User);
         (user || project || local).then_some(EditTargetArgs { user, project, local })
+    }
+
+    /// Returns the option that selects the file, for a command line.
+    pub(crate) fn as_option(self) -> &'static str {
+        match self.edit_target() {
+            Some(EditTargetArgs { project: true, .. }) => " --project",
+            Some(EditTargetArgs { local: true, .. }) => " --local",
+            Some(_) => " --user",
+            None => "",
+        }
     }
 }
 

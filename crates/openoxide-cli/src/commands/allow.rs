@@ -110,6 +110,13 @@ impl OfferedRules<'_> {
         if self.args.print {
             return Ok(self.print_result(false));
         }
+        if self.args.yes && self.args.call == QuestionSelection::Last {
+            user_messages::print_error(
+                &"`--yes` requires the number of the call: this may not be the last one that you saw",
+            );
+            self.print_numbered_command();
+            return Ok(ProgramExit::Usage);
+        }
         let target = match self.open_target()? {
             Ok(target) => target,
             Err(exit) => return Ok(exit),
@@ -117,11 +124,28 @@ impl OfferedRules<'_> {
         if !self.args.yes
             && let Some(exit) = self.new_question(&target).confirm_rules(self.global)?
         {
+            if exit == ProgramExit::Ask {
+                self.print_numbered_command();
+            }
             return Ok(exit);
         }
         self.write(&target)?;
         self.warn_if_still_asked()?;
         Ok(self.print_result(true))
+    }
+
+    /// Prints the command that saves the rules of this call without a question.
+    fn print_numbered_command(&self) {
+        let rules: Vec<String> = self
+            .rules
+            .iter()
+            .map(|rule| format!("`{}`", escape_text(rule, LineMode::SingleLine)))
+            .collect();
+        let (seq, option) = (self.question.seq, self.args.target.as_option());
+        let rules = rules.join(", ");
+        user_messages::print_note(&format!(
+            "to save {rules}: `openoxide allow {seq}{option} --yes`"
+        ));
     }
 
     /// Opens the target. Returns an exit code if its file has errors.

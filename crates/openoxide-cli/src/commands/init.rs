@@ -1,6 +1,7 @@
 //! `init`: the OpenOxide hook in the settings of the installed agents.
 
 mod agent_settings;
+mod claude_ask_rule;
 mod installed_program;
 mod line_question;
 mod policy_change;
@@ -16,6 +17,7 @@ use crate::{
 };
 pub(crate) use agent_settings::settings_directory;
 use agent_settings::{Wiring, agent_changes, select_agents};
+use claude_ask_rule::describe_ask_rule;
 use installed_program::HookProgram;
 pub(crate) use installed_program::{build_directory, init_command};
 use policy_change::PolicyChange;
@@ -41,14 +43,18 @@ pub(crate) fn install_hooks(args: &InitArgs, global: GlobalArgs) -> Result<Progr
         Err(exit) => return Ok(exit),
     };
     if args.dry_run {
+        changes.iter().flatten().for_each(|change| print_ask_rule(change, wiring));
         let text: String = changes.iter().flatten().map(SettingsChange::to_diff).collect();
         let text = text + &policy.map(|policy| policy.to_diff()).unwrap_or_default();
         return Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success));
     }
     program.install()?;
-    for ((agent, _), changes) in agents.iter().zip(&changes) {
+    for (agent, home) in &agents {
+        // The agent may have written its settings while the person answered a question.
+        let changes = agent_changes(*agent, home, wiring)?;
         changes.iter().try_for_each(SettingsChange::apply)?;
-        print_summary(*agent, changes, args.undo);
+        print_summary(*agent, &changes, args.undo);
+        changes.iter().for_each(|change| print_ask_rule(change, wiring));
     }
     policy.as_ref().map_or(Ok(()), PolicyChange::apply)?;
     if !args.undo {
@@ -108,6 +114,12 @@ fn print_summary(agent: AgentName, changes: &[SettingsChange], undo: bool) {
         (false, true) => format!("hook removed: {}", files.join(", ")),
     };
     user_messages::print_line(&format!("openoxide: {name} {what}"));
+}
+
+fn print_ask_rule(change: &SettingsChange, wiring: Wiring<'_>) {
+    if let Some(message) = describe_ask_rule(change, wiring) {
+        user_messages::print_note(&message);
+    }
 }
 
 /// Prints the effect of the hook, one thing to try, and how to undo it.

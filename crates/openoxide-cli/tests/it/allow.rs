@@ -31,6 +31,14 @@ fn decide_command(world: &World, command: &str) -> String {
     decide(world, "Bash", &json!({ "command": command }))
 }
 
+/// Saves the rules of the last call, named by the number that `allow last` prints.
+fn allow_last(world: &World, options: &[&str]) -> std::process::Output {
+    let shown = stderr(&world.run(&["--no-input", "allow", "last"], b""));
+    let number = shown.split_once("record ").and_then(|(_, rest)| rest.split(',').next());
+    let number = number.unwrap_or_else(|| panic!("no record: {shown}"));
+    world.run(&[&["allow", number, "--yes"], options].concat(), b"")
+}
+
 fn grants(world: &World) -> String {
     stdout(&world.run(&["grants", "list"], b""))
 }
@@ -47,7 +55,7 @@ fn the_last_call_is_not_asked_about_again_in_this_project() {
     let world = World::new();
     assert_eq!(decide_command(&world, "make lint"), "ask");
     assert_eq!(decide_command(&world, "touch a && mkdir b"), "ask");
-    let output = world.run(&["allow", "last", "--yes"], b"");
+    let output = allow_last(&world, &[]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_eq!(stdout(&output), "allow Bash(touch *)\nallow Bash(mkdir *)\n");
     assert!(stderr(&output).contains("touch a && mkdir b"), "{}", stderr(&output));
@@ -63,6 +71,31 @@ fn the_last_call_is_not_asked_about_again_in_this_project() {
     assert_eq!(stdout(&output), "allow Bash(make lint *)\n");
 }
 
+/// The last call may be newer than the one that the person has seen.
+#[test]
+fn without_a_question_the_call_is_named_by_its_number() {
+    let world = World::new();
+    assert_eq!(decide_command(&world, "make lint"), "ask");
+    for (options, option) in [
+        (&[][..], ""),
+        (&["--user"], " --user"),
+        (&["--scope", "user"], " --user"),
+        (&["--local"], " --local"),
+    ] {
+        let output = world.run(&[&["allow", "last", "--yes"], options].concat(), b"");
+        assert_eq!(code(&output), 2, "{}", stdout(&output));
+        let command = format!("to save `Bash(make lint *)`: `openoxide allow 1{option} --yes`\n");
+        assert!(stderr(&output).contains(&command), "{}", stderr(&output));
+        assert!(stderr(&output).contains("\n  make lint\n"), "{}", stderr(&output));
+        let silent = world.run(&[&["--no-input", "allow", "last"], options].concat(), b"");
+        assert_eq!(code(&silent), 4, "{}", stdout(&silent));
+        assert!(stderr(&silent).contains(&command), "{}", stderr(&silent));
+    }
+    assert_eq!(saved_files(&world), [None, None, None]);
+    assert_eq!(code(&world.run(&["allow", "1", "--yes"], b"")), 0);
+    assert_eq!(decide_command(&world, "make lint"), "allow");
+}
+
 #[test]
 fn a_policy_file_can_be_named() {
     let world = World::new();
@@ -71,11 +104,11 @@ fn a_policy_file_can_be_named() {
     for (tool, input) in [("WebFetch", &fetch), ("Read", &read), ("mcp__github__list", &json!({}))]
     {
         assert_eq!(decide(&world, tool, input), "ask", "{tool}");
-        let refused = world.run(&["allow", "last", "--yes"], b"");
+        let refused = allow_last(&world, &[]);
         assert_eq!(code(&refused), 2, "{tool}: only command rules are grants");
         assert!(stderr(&refused).contains("`--user`"), "{}", stderr(&refused));
         assert_eq!(decide(&world, tool, input), "ask", "{tool}");
-        let output = world.run(&["allow", "last", "--user", "--yes"], b"");
+        let output = allow_last(&world, &["--user"]);
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         assert_eq!(decide(&world, tool, input), "allow", "{tool}");
     }
@@ -113,7 +146,7 @@ fn a_rule_of_the_project_requires_trust() {
     let world = World::new();
     assert_eq!(decide_command(&world, "make lint"), "ask");
     for _ in 0..2 {
-        let output = world.run(&["allow", "last", "--project", "--yes"], b"");
+        let output = allow_last(&world, &["--project"]);
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         assert!(stderr(&output).contains("still requires approval"), "{}", stderr(&output));
         assert!(stderr(&output).contains("openoxide trust"), "{}", stderr(&output));
@@ -146,7 +179,7 @@ fn what_no_prompt_offers_to_remember_is_not_saved() {
         assert_eq!(decide_command(&world, command), "ask", "{command}");
         let before = saved_files(&world);
         for target in [&[][..], &["--user"], &["--project"]] {
-            let output = world.run(&[&["allow", "last", "--yes"], target].concat(), b"");
+            let output = allow_last(&world, target);
             assert_eq!(code(&output), 1, "{command}: {}", stderr(&output));
             assert!(stderr(&output).contains("no rule is offered"), "{}", stderr(&output));
         }
@@ -165,7 +198,7 @@ fn a_request_to_leave_the_sandbox_is_not_remembered() {
     let world = World::new();
     let input = json!({ "command": "make lint", "dangerouslyDisableSandbox": true });
     assert_eq!(decide(&world, "Bash", &input), "ask");
-    let output = world.run(&["allow", "last", "--yes"], b"");
+    let output = allow_last(&world, &[]);
     assert_eq!(code(&output), 1, "{}", stdout(&output));
     assert!(stderr(&output).contains("also requires the tool"), "{}", stderr(&output));
     assert_eq!(grants(&world), "");
@@ -177,7 +210,7 @@ fn a_call_that_is_denied_because_nobody_is_asked_can_be_allowed() {
     let input = json!({ "command": "make lint" });
     let decide = || decide_in(&world, &world.project(), "dontAsk", "Bash", &input);
     assert_ne!(decide(), "allow");
-    let output = world.run(&["allow", "last", "--yes"], b"");
+    let output = allow_last(&world, &[]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_eq!(decide(), "allow");
 }

@@ -2,9 +2,12 @@
 
 use std::{fs, path::PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{World, code, stderr, stdout};
+use crate::{
+    prompt::Terminal,
+    support::{World, code, stderr, stdout},
+};
 
 const CONFIG: &str = "# mine\nmodel = \"x\"\n";
 const SETTINGS: &str =
@@ -81,25 +84,92 @@ fn who_never_called_us_keeps_the_rule_that_asks() {
     assert_eq!(fs::read_to_string(&claude).unwrap(), own);
 }
 
+/// Returns the ask rules of Claude Code.
+fn ask_rules(claude: &PathBuf) -> Option<Value> {
+    let settings: Value = serde_json::from_slice(&fs::read(claude).unwrap()).unwrap();
+    settings["permissions"].get("ask").cloned()
+}
+
 #[test]
-fn the_ask_rule_of_earlier_versions_is_removed_and_strict_sets_it() {
+fn the_ask_rule_of_strict_stays_until_it_is_undone() {
     let (world, claude, _) = home();
-    let asks = || {
-        let settings: Value = serde_json::from_slice(&fs::read(&claude).unwrap()).unwrap();
-        settings["permissions"].get("ask").cloned()
-    };
     let (exit, _, said) = init(&world, &["--strict", "claude"]);
     assert_eq!(exit, 0, "{said}");
-    assert_eq!(asks(), Some(serde_json::json!(["*"])));
+    assert_eq!(ask_rules(&claude), Some(json!(["*"])));
     assert!(said.contains("strict:"), "{said}");
-    assert_eq!(init(&world, &["claude"]).0, 0);
-    assert_eq!(asks(), None);
-    // Settings without the hook: the rule is the person's own.
-    fs::write(&claude, "{ \"permissions\": { \"ask\": [\"*\", \"Bash(x)\"] } }").unwrap();
-    assert_eq!(init(&world, &["claude"]).0, 0);
-    assert_eq!(asks(), Some(serde_json::json!(["*", "Bash(x)"])));
-    assert_eq!(init(&world, &["claude"]).0, 0);
-    assert_eq!(asks(), Some(serde_json::json!(["Bash(x)"])));
+    for _ in 0..2 {
+        let (exit, shown, said) = init(&world, &["--dry-run", "claude"]);
+        assert_eq!((exit, shown.as_str()), (0, ""));
+        assert!(said.contains("keeps the ask rule `*`"), "{said}");
+        assert!(said.contains("`openoxide init --undo claude` removes it"), "{said}");
+        let (exit, _, said) = init(&world, &["claude"]);
+        assert_eq!(exit, 0, "{said}");
+        assert!(said.contains("keeps the ask rule `*`"), "{said}");
+        assert_eq!(ask_rules(&claude), Some(json!(["*"])));
+    }
+    let (_, shown, said) = init(&world, &["--undo", "--dry-run"]);
+    assert!(shown.contains("\n-    \"ask\": [\"*\"]"), "{shown}");
+    assert!(said.contains("without the ask rule `*`") && !said.contains("removed"), "{said}");
+    let (exit, _, said) = init(&world, &["--undo"]);
+    assert_eq!(exit, 0, "{said}");
+    assert!(said.contains("without the ask rule `*`, which `init --strict` has added"), "{said}");
+    let settings: Value = serde_json::from_slice(&fs::read(&claude).unwrap()).unwrap();
+    assert_eq!(settings, serde_json::from_str::<Value>(SETTINGS).unwrap());
+}
+
+#[test]
+fn an_ask_rule_of_the_person_is_never_removed() {
+    let (world, claude, _) = home();
+    fs::write(&claude, r#"{ "permissions": { "ask": ["*", "Bash(x)"] } }"#).unwrap();
+    let own = Some(json!(["*", "Bash(x)"]));
+    let rounds: [&[&str]; 5] =
+        [&["claude"], &["claude"], &["--strict", "claude"], &["claude"], &["--undo", "claude"]];
+    for args in rounds {
+        let (exit, _, said) = init(&world, args);
+        assert_eq!(exit, 0, "{said}");
+        assert_eq!(ask_rules(&claude), own, "{args:?}");
+        let is_named = said.contains("delete `\"*\"` from `permissions.ask`");
+        assert_eq!(is_named, !args.contains(&"--strict"), "{args:?}: {said}");
+    }
+    assert!(!fs::read_to_string(&claude).unwrap().contains("openoxide"));
+}
+
+/// An agent writes its own settings, for example when its user answers a dialog.
+#[test]
+fn what_an_agent_writes_while_a_question_waits_is_kept() {
+    let (world, claude, _) = home();
+    let mut terminal = Terminal::run(&world, &["init", "--from-build", "claude"]);
+    terminal.wait_for("preset [2]:");
+    let written = SETTINGS.replace("\"y\"", "\"z\"");
+    fs::write(&claude, &written).unwrap();
+    terminal.press("1\r");
+    let (exit, text) = terminal.end();
+    assert_eq!(exit, 0, "{text}");
+    let settings = fs::read_to_string(&claude).unwrap();
+    assert!(
+        settings.contains("\"model\": \"z\"") && settings.contains("hook claude"),
+        "{settings}"
+    );
+}
+
+/// A program that is called `openoxide-0.2`, as some installations keep versions.
+#[test]
+fn a_program_with_another_name_is_wired_once_and_removed() {
+    let (world, claude, codex) = home();
+    let program = world.root().join("openoxide-0.2");
+    fs::copy(crate::support::OPENOXIDE, &program).unwrap();
+    let run = |args: &[&str]| {
+        let mut init = std::process::Command::new(&program);
+        init.arg("init").args(args).env_clear().env("HOME", world.root());
+        assert!(init.output().unwrap().status.success());
+        let hooks = fs::read_to_string(codex.join("hooks.json")).unwrap_or_default();
+        let settings = fs::read_to_string(&claude).unwrap();
+        [settings.matches("hook claude").count(), hooks.matches("hook codex").count()]
+    };
+    for _ in 0..2 {
+        assert_eq!(run(&[]), [4, 2]);
+    }
+    assert_eq!(run(&["--undo"]), [0, 0]);
 }
 
 #[test]

@@ -66,14 +66,21 @@ pub fn with_setting(
     Ok(document.to_string())
 }
 
-/// Returns the text without a setting and without the lines above it. A table that becomes empty is
-/// removed, unless it has comments.
+/// Returns the text without a setting. The lines above it are replaced by `comment`, and a comment
+/// behind its value is preserved. A table that becomes empty is removed, unless it has comments.
 ///
 /// # Errors
 /// Returns an error if the text cannot be changed.
-pub fn without_setting(text: &str, key: SettingKey) -> Result<String, PolicyEditError> {
+pub fn without_setting(
+    text: &str,
+    key: SettingKey,
+    comment: &str,
+) -> Result<String, PolicyEditError> {
     let mut document = parse_document(text)?;
     let Some(table) = find_table(&mut document, key) else { return Ok(text.to_owned()) };
+    if !comment.trim().is_empty() || !comment_behind(table, key.name).is_empty() {
+        return replace_by_comment(text, key, comment);
+    }
     if table.remove(key.name).is_none() {
         return Ok(text.to_owned());
     }
@@ -83,6 +90,26 @@ pub fn without_setting(text: &str, key: SettingKey) -> Result<String, PolicyEdit
         document.remove(name);
     }
     Ok(document.to_string())
+}
+
+/// Returns the text with a comment in place of a setting. The document cannot contain a comment
+/// without an element that it belongs to, so the line is removed from the text.
+fn replace_by_comment(
+    text: &str,
+    key: SettingKey,
+    comment: &str,
+) -> Result<String, PolicyEditError> {
+    let mut value = "removed".to_owned();
+    while text.contains(&value) {
+        value.push('-');
+    }
+    let setting = PolicySetting { value: value.clone(), comment: comment.to_owned() };
+    let marked = with_setting(text, key, &setting)?;
+    let rest_of = |line: &str| match line.split_once(&value) {
+        Some((_, behind)) => behind.trim_start_matches(['"', ' ', '\t', '\r', '\n']).to_owned(),
+        None => line.to_owned(),
+    };
+    Ok(marked.split_inclusive('\n').map(rest_of).collect())
 }
 
 fn find_table(document: &mut DocumentMut, key: SettingKey) -> Option<&mut Table> {
@@ -96,6 +123,12 @@ fn comment_above(table: &Table, name: &str) -> String {
     let decor = table.key(name).map(toml_edit::Key::leaf_decor);
     let prefix = decor.and_then(|decor| decor.prefix()).and_then(RawString::as_str);
     prefix.unwrap_or_default().to_owned()
+}
+
+fn comment_behind<'a>(table: &'a Table, name: &str) -> &'a str {
+    let decor = table.get(name).and_then(Item::as_value).map(toml_edit::Value::decor);
+    let suffix = decor.and_then(|decor| decor.suffix()).and_then(RawString::as_str);
+    suffix.unwrap_or_default().trim()
 }
 
 #[cfg(test)]
@@ -121,8 +154,8 @@ mod tests {
             assert!(before.lines().all(|line| text.contains(line)), "{text}");
             assert_eq!(read_setting(&text, MODE).unwrap(), Some(mode));
             assert_eq!(read_setting(&text, AUTO_ALLOW).unwrap(), Some(auto));
-            let text = without_setting(&text, AUTO_ALLOW).unwrap();
-            assert_eq!(without_setting(&text, MODE).unwrap(), before);
+            let text = without_setting(&text, AUTO_ALLOW, "").unwrap();
+            assert_eq!(without_setting(&text, MODE, "").unwrap(), before);
         }
     }
 
@@ -137,12 +170,24 @@ mod tests {
     }
 
     #[test]
+    fn comments_of_a_removed_setting_are_preserved() {
+        let text = "# a\n# b\nmode = \"plan\" # c\n\n# d\n[sandbox]\nauto_allow = \"all\" # e\n";
+        let text = without_setting(text, MODE, "# a\n").unwrap();
+        assert_eq!(text, "# a\n# c\n\n# d\n[sandbox]\nauto_allow = \"all\" # e\n");
+        let text = without_setting(&text, AUTO_ALLOW, "").unwrap();
+        assert_eq!(text, "# a\n# c\n\n# d\n[sandbox]\n# e\n");
+        let text = "# removed\nmode = \"plan\"\n[permissions]\n";
+        let text = without_setting(text, MODE, "# removed\n").unwrap();
+        assert_eq!(text, "# removed\n[permissions]\n");
+    }
+
+    #[test]
     fn other_forms_of_the_table_are_not_changed() {
         for text in ["sandbox = { require = true }\n", "sandbox.require = true\n", "sandbox = 1\n"]
         {
             assert!(with_setting(text, AUTO_ALLOW, &setting("all", "")).is_err(), "{text}");
             assert_eq!(read_setting(text, AUTO_ALLOW).unwrap(), None);
-            assert_eq!(without_setting(text, AUTO_ALLOW).unwrap(), text);
+            assert_eq!(without_setting(text, AUTO_ALLOW, "").unwrap(), text);
         }
     }
 }

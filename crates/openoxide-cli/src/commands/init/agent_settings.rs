@@ -5,14 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openoxide_adapters::claude_code;
 use openoxide_codex as codex;
 
-use super::settings_change::SettingsChange;
+use super::{claude_ask_rule::change_claude_settings, settings_change::SettingsChange};
 use crate::{
     args::{AgentName, InitArgs},
     error::{CliError, file_error::FileError, init_error::InitError},
-    user_messages,
 };
 
 /// The wiring that `init` makes or removes.
@@ -68,28 +66,8 @@ pub(super) fn agent_changes(
 }
 
 fn claude_change(home: &Path, wiring: Wiring<'_>) -> Result<SettingsChange, FileError> {
-    use claude_code::wiring::{hook_wiring, with_ask_rule, without_ask_rule};
-    SettingsChange::from_file(home.join("settings.json"), |before| {
-        let hook = hook_wiring(wiring.program)?;
-        // Without the hook, the ask rule is the person's own.
-        let removed = hook.uninstall(before)?;
-        let was_wired = !removed.hook_locations.is_empty();
-        let text = if wiring.undo { removed.text } else { hook.install(before)?.text };
-        if wiring.strict {
-            return Ok(with_ask_rule(&text)?);
-        }
-        if !was_wired {
-            return Ok(text);
-        }
-        let without = without_ask_rule(&text)?;
-        if !wiring.undo && without != text {
-            user_messages::print_line(
-                "openoxide: the ask rule `*` that an earlier `init` added to Claude Code is removed; \
-`openoxide init --strict` keeps it",
-            );
-        }
-        Ok(without)
-    })
+    let file = home.join("settings.json");
+    SettingsChange::from_file(file, |before| Ok(change_claude_settings(before, wiring)?))
 }
 
 fn codex_changes(home: &Path, wiring: Wiring<'_>) -> Result<Vec<SettingsChange>, CliError> {

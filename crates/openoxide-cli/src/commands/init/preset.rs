@@ -162,7 +162,7 @@ fn remove_own_setting(text: &str, key: SettingKey) -> Result<String, PolicyEditE
             let setting = PolicySetting { value, comment: without_own_comment(&comment) };
             with_setting(text, key, &setting)
         }
-        None => without_setting(text, key),
+        None => without_setting(text, key, &without_own_comment(&comment)),
     }
 }
 
@@ -237,6 +237,21 @@ mod tests {
         assert_eq!(
             apply("mode = \"default\"\n", PresetName::Careful, true),
             "mode = \"default\"\n"
+        );
+    }
+
+    #[test]
+    fn comments_of_the_person_at_a_setting_stay() {
+        let text = apply("", PresetName::Balanced, true);
+        let text = format!("# my policy\n{text}");
+        let text = text
+            .replace("auto_allow", "# why\nauto_allow")
+            .replace("\"project\"", "\"project\" # mine");
+        assert_eq!(text.matches("init --preset").count(), 2, "{text}");
+        let left = remove_preset(&text).unwrap();
+        assert_eq!(
+            left.lines().collect::<Vec<_>>().join("|"),
+            "# my policy||[sandbox]|# why|# mine"
         );
     }
 

@@ -1,6 +1,9 @@
 //! A change of a settings file.
 
-use std::{fs, io, path::PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use openoxide_store::{FileReadError, policy_edit::replace_file};
 use openoxide_tui::{LineMode, escape_text};
@@ -23,10 +26,7 @@ impl SettingsChange {
         path: PathBuf,
         change: impl FnOnce(&str) -> Result<String, FileProblem>,
     ) -> Result<Self, FileError> {
-        let before = match fs::read_to_string(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            read => read.map_err(|error| FileError::new(&path, FileReadError::Io(error)))?,
-        };
+        let before = read_settings(&path)?;
         let after = change(&before).map_err(|problem| FileError::new(&path, problem))?;
         Ok(Self { path, before, after })
     }
@@ -41,10 +41,23 @@ impl SettingsChange {
         self.before != self.after
     }
 
-    /// Writes the file, if it is changed.
+    /// Returns the content that was read.
+    pub(super) fn before(&self) -> &str {
+        &self.before
+    }
+
+    /// Returns the new content.
+    pub(super) fn after(&self) -> &str {
+        &self.after
+    }
+
+    /// Writes the file, if it is changed, and if no other program has changed it in the meantime.
     pub(super) fn apply(&self) -> Result<(), FileError> {
         if !self.is_change() {
             return Ok(());
+        }
+        if read_settings(&self.path)? != self.before {
+            return Err(FileError::new(&self.path, FileProblem::ChangedMeanwhile));
         }
         replace_file(&self.path, &self.after)
             .map_err(|error| FileError::new(&self.path, FileProblem::Unwritable(error)))
@@ -58,5 +71,12 @@ impl SettingsChange {
     /// Returns the path of the file, for a message.
     pub(super) fn display_path(&self) -> String {
         escape_text(&self.path.to_string_lossy(), LineMode::SingleLine)
+    }
+}
+
+fn read_settings(path: &Path) -> Result<String, FileError> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        read => read.map_err(|error| FileError::new(path, FileReadError::Io(error))),
     }
 }
