@@ -6,14 +6,13 @@
 
 use std::path::Path;
 
-use openoxide_protocol::{
-    AbsPath, Access, CauseCode, CommandCause, CommandClass, ExecAccess, VersionControl,
-};
+use openoxide_protocol::{AbsPath, Access, CauseCode, CommandCause, CommandClass, VersionControl};
 use openoxide_store::read_regular_file;
 use sha2::Digest as _;
 
 use crate::{
     git_repository::{Index, IndexEntry, index_above},
+    removal_command::RemovalCommand,
     step_budget::StepBudget,
     version_control::started_version_control,
 };
@@ -37,7 +36,8 @@ pub(crate) fn check(accesses: &mut [Access], cwd: &AbsPath, steps: &StepBudget) 
     for access in accesses {
         let Access::Exec(exec) = access else { continue };
         let place = exec.cwd.as_ref().unwrap_or(cwd);
-        let Some(removed) = removed_files(exec, place) else { continue };
+        let removal = RemovalCommand::parse(exec, place).filter(|removal| !removal.is_recursive);
+        let Some(RemovalCommand { paths: removed, .. }) = removal else { continue };
         let Ok(Some(index)) = index_above(place) else { continue };
         let is_restorable = steps.take_steps(index.len() / 64 + removed.len() * edited.len() / 8)
             && removed.iter().all(|path| is_edited_once(path) && is_unchanged(&index, path));
@@ -57,32 +57,6 @@ fn may_change_index(access: &Access) -> bool {
 
 fn edited_path(access: &Access) -> Option<&AbsPath> {
     if let Access::Edit(path) = access { Some(&path.path) } else { None }
-}
-
-/// Returns the files that an `rm` command names, if it removes no directories and all of its words
-/// are plain.
-fn removed_files(exec: &ExecAccess, place: &AbsPath) -> Option<Vec<AbsPath>> {
-    let removes =
-        matches!(exec.cause, Some(CommandCause::Stated { code: CauseCode::RemovesFiles, .. }));
-    let is_rm = matches!(exec.argv.known_word(0), Some("rm" | "/bin/rm" | "/usr/bin/rm"));
-    if !removes || !is_rm || *place == AbsPath::root() {
-        return None;
-    }
-    let (mut files, mut are_operands) = (Vec::new(), false);
-    for at in 1..exec.argv.len() {
-        match exec.argv.known_word(at)? {
-            "-f" | "-v" | "-i" | "-fv" | "-vf" | "--force" | "--verbose" | "--"
-                if !are_operands =>
-            {
-                are_operands = exec.argv.known_word(at) == Some("--");
-            }
-            word if word.starts_with('-') || word.contains(['*', '?', '[', '{', '~', '$']) => {
-                return None;
-            }
-            file => files.push(place.join(file)),
-        }
-    }
-    Some(files).filter(|files| !files.is_empty())
 }
 
 /// Returns whether the index contains a file exactly as it is.

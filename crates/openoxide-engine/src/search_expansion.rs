@@ -359,7 +359,7 @@ fn split_alternatives(inner: &str) -> impl Iterator<Item = &str> {
 /// repository names it. Git, ripgrep and others read these files in different ways. A line is
 /// believed only if all of them read it in the same way, and if it names the file or a directory
 /// below `root`: what a command names is searched, also if a line names it.
-fn is_ignored(path: &AbsPath, root: &AbsPath) -> bool {
+pub(crate) fn is_ignored(path: &AbsPath, root: &AbsPath) -> bool {
     let mut ignored = false;
     let mut directory = path.parent();
     while let Some(place) = directory {

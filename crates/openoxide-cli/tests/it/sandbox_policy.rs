@@ -292,6 +292,36 @@ fn auto_allow_removes_only_files_that_git_can_restore() {
 
 /// Guards I39.
 #[test]
+fn auto_allow_removes_only_build_output_that_git_ignores() {
+    let place = Place::new("[sandbox]\nauto_allow = \"project\"\n");
+    let prepare = |script: &str| {
+        let mut bash = std::process::Command::new("bash");
+        let done = bash.args(["-ec", script]).current_dir(place.arena.path("w")).status();
+        assert!(done.unwrap().success(), "{script}");
+    };
+    let remove = |words: &[&str]| place.openoxide(&[&["run", "--"], words].concat());
+    prepare(
+        "git init -q . && printf 'dist\\nbuild\\ntarget\\n' > .gitignore && mkdir dist ../home/kept && \
+         touch ../home/kept/file dist/a && ln -s ../../home/kept dist/link && mkdir build target && \
+         touch build/a && git add -f build && git init -q target/other && ln -s ../home/kept out",
+    );
+    let (exit, _, told) = remove(&["rm", "-rf", "dist"]);
+    assert_eq!(exit, 0, "{told}");
+    assert!(told.contains("sandboxed: `rm -rf dist` removes build output"), "{told}");
+    assert!(!place.has("w/dist") && place.has("home/kept/file"));
+    for path in ["build", "target", "out", "out/", "."] {
+        let (exit, _, told) = remove(&["rm", "-rf", path]);
+        assert_eq!(exit, 4, "{path}: {told}");
+    }
+    assert!(place.has("w/build/a") && place.has("w/target/other/.git/HEAD") && place.has("w/out"));
+    prepare("mkdir dist");
+    let (exit, _, told) = place.openoxide(&["run", "--sandbox", "off", "--", "rm", "-rf", "dist"]);
+    assert_eq!(exit, 4, "{told}");
+    assert!(place.has("w/dist"));
+}
+
+/// Guards I39.
+#[test]
 fn what_auto_allow_allows_runs_only_in_the_sandbox() {
     let place = Place::new("[sandbox]\nauto_allow = \"project\"\n");
     let script = "echo in > made; echo out > ~/escaped; true";

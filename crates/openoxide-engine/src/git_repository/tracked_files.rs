@@ -32,6 +32,18 @@ impl TrackedFiles {
         self.is_listed(path, is_name) == Some(false)
     }
 
+    /// Returns whether a directory is in a repository and certainly contains no file of its index.
+    pub(crate) fn has_no_tracked_file(&self, directory: &AbsPath) -> bool {
+        let is_within = |name: &String, below: &str| {
+            let (start, rest) = name.split_at_checked(below.len()).unwrap_or_default();
+            start.eq_ignore_ascii_case(below) && (rest.is_empty() || rest.starts_with('/'))
+        };
+        let has = |names: &HashSet<String>, below: &str| {
+            !below.is_ascii() || names.iter().any(|name| is_within(name, below))
+        };
+        self.is_listed(directory, has) == Some(false)
+    }
+
     /// Returns whether the index of a repository above a file may have its name, or `None` if there
     /// is no repository. All of them are examined: a repository or an empty `.git` in between does
     /// not remove a file from the index of the outer one.
