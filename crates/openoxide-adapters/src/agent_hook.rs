@@ -35,6 +35,8 @@ pub struct AgentHookCall {
     pub tool: String,
     /// The input of the tool.
     pub input: Value,
+    /// The path of the client's record of the conversation, if it names one.
+    pub transcript: Option<String>,
 }
 
 /// A message that a client sends to its hook.
@@ -136,6 +138,8 @@ struct HookPayload {
     prompt_id: String,
     cwd: String,
     #[serde(default)]
+    transcript_path: Option<String>,
+    #[serde(default)]
     permission_mode: Option<String>,
     #[serde(default)]
     agent_type: Option<String>,
@@ -192,6 +196,7 @@ pub fn parse_message(bytes: &[u8]) -> Result<AgentHookMessage, PayloadError> {
         subagent: payload.agent_type,
         tool: payload.tool_name,
         input: payload.tool_input,
+        transcript: payload.transcript_path,
     }))
 }
 

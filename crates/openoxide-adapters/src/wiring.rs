@@ -259,14 +259,55 @@ pub fn hook_command_words(hook: &Value) -> Option<Vec<String>> {
 pub const BLOCK_ON_FAILURE: &str =
     " || { echo 'OpenOxide gave no answer, so the call is blocked' >&2; exit 2; }";
 
+/// The time that a client has to leave to its hook in addition to the wait for an answer, in
+/// seconds.
+const TIME_BESIDE_WAIT: u32 = 10;
+
+/// Returns the timeout of a client's hook in which a question can wait for an answer in another
+/// terminal, in seconds.
+#[must_use]
+pub const fn timeout_for_wait(wait_seconds: u32) -> u32 {
+    wait_seconds.saturating_add(TIME_BESIDE_WAIT)
+}
+
+/// The program that a hook starts, with its options.
+#[derive(Clone, Copy, Debug)]
+pub struct HookInvocation<'a> {
+    /// The absolute path of the program.
+    pub program: &'a str,
+    /// How long a question waits for an answer in another terminal, in seconds.
+    pub wait: Option<u32>,
+}
+
+impl<'a> From<&'a str> for HookInvocation<'a> {
+    fn from(program: &'a str) -> Self {
+        Self { program, wait: None }
+    }
+}
+
+/// Returns the wait of the OpenOxide hooks in the settings of an agent, in seconds.
+#[must_use]
+pub fn wired_wait(settings: &Value, agent: &str) -> Option<u32> {
+    let groups = settings.get("hooks")?.as_object()?.values().filter_map(Value::as_array).flatten();
+    let mut hooks = groups.flat_map(group_hooks).filter(|hook| starts_openoxide(hook, agent));
+    hooks.find_map(|hook| {
+        let words = hook_command_words(hook)?;
+        words.iter().find_map(|word| word.strip_prefix("--wait=")?.parse().ok())
+    })
+}
+
 /// Returns the shell command that answers a hook of this agent, and blocks the call if the program
 /// is missing or crashes. Agents continue after every status except 2, and Codex requires a reason
 /// with it.
 ///
 /// # Errors
 /// Returns an error if the path cannot be written for a shell.
-pub fn blocking_command(program: &str, agent: &str) -> Result<String, WiringError> {
-    Ok(hook_command(program, agent)? + BLOCK_ON_FAILURE)
+pub fn blocking_command(
+    invocation: HookInvocation<'_>,
+    agent: &str,
+) -> Result<String, WiringError> {
+    let wait = invocation.wait.map_or_else(String::new, |seconds| format!(" --wait={seconds}"));
+    Ok(hook_command(invocation.program, agent)? + &wait + BLOCK_ON_FAILURE)
 }
 
 /// The shell text after the program in a hook that reports the end of a call. The status 2 would

@@ -68,6 +68,9 @@ pub(crate) enum ColorWhen {
     Never,
 }
 
+/// The time that a question waits if `--wait` names none, in seconds.
+const DEFAULT_WAIT: &str = "3600";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct InitArgs {
     /// The agents to configure [default: all that are installed].
@@ -82,6 +85,18 @@ pub(crate) struct InitArgs {
     /// a project disables hooks, but your own allow rules of Claude Code have no effect.
     #[arg(long, conflicts_with = "undo")]
     pub(crate) strict: bool,
+    /// Let questions also wait for `openoxide approve` in another terminal, for this many seconds
+    /// [default: one hour]. The agent's own dialog appears as before. 0 removes the wait.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = DEFAULT_WAIT,
+        conflicts_with = "undo",
+        value_parser = clap::value_parser!(u32).range(..=86_400)
+    )]
+    pub(crate) wait: Option<u32>,
     /// Set what you are asked about, in your policy.
     #[arg(long, conflicts_with = "undo")]
     pub(crate) preset: Option<PresetName>,
@@ -171,6 +186,20 @@ pub(crate) enum CliCommand {
         /// no decision is made by then, the answer is `ask`, or `deny` where the agent cannot ask.
         #[arg(long, value_name = "SECONDS")]
         client_timeout: Option<u64>,
+        /// Register questions, so that `openoxide approve` in another terminal can answer them, and
+        /// wait this long [default: one hour]. Claude Code shows its dialog meanwhile, and the
+        /// first answer applies. The client's hook needs a timeout of 10 seconds more: see
+        /// `openoxide init --wait`.
+        #[arg(
+            long,
+            value_name = "SECONDS",
+            num_args = 0..=1,
+            require_equals = true,
+            default_missing_value = DEFAULT_WAIT,
+            conflicts_with = "untrusted",
+            value_parser = clap::value_parser!(u32).range(1..=86_400)
+        )]
+        wait: Option<u32>,
     },
     /// Install the hook into the settings of detected agents; other settings are kept.
     Init(InitArgs),
@@ -412,7 +441,7 @@ pub(crate) struct RunArgs {
         value_name = "SECONDS",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "3600",
+        default_missing_value = DEFAULT_WAIT,
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub(crate) wait: Option<u32>,

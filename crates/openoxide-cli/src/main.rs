@@ -29,6 +29,7 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::FromArgMatches as _;
 
 use args::{CliArgs, CliCommand, ExecpolicyCheckArgs};
+use commands::hook::HookTiming;
 use error::CliError;
 use program_exit::ProgramExit;
 
@@ -60,8 +61,9 @@ fn run_subcommand(args: CliArgs) -> Result<ProgramExit, CliError> {
         CliCommand::Run(run) => commands::run::run_command(&run, args.global),
         CliCommand::Check(check) => commands::check::check_calls(&check, args.global),
         CliCommand::Explain(explain) => commands::explain::explain_call(&explain, args.global),
-        CliCommand::Hook { agent, untrusted, client_timeout } => {
-            Ok(commands::hook::run_hook(&agent, untrusted, client_timeout)?)
+        CliCommand::Hook { agent, untrusted, client_timeout, wait } => {
+            let timing = HookTiming { client_timeout, wait };
+            Ok(commands::hook::run_hook(&agent, untrusted, timing)?)
         }
         CliCommand::Init(init) => commands::init::install_hooks(&init, args.global),
         CliCommand::Status { json } => commands::status::show_status(json, args.global),
@@ -97,7 +99,7 @@ fn run_subcommand(args: CliArgs) -> Result<ProgramExit, CliError> {
 fn run_fast_path(words: &[OsString]) -> Option<ProgramExit> {
     let [verb, second, rest @ ..] = words else { return None };
     match (verb.to_str()?, second.to_str()?, rest) {
-        ("hook", agent, []) => commands::hook::run_hook(agent, false, None).ok(),
+        ("hook", agent, []) => commands::hook::run_hook(agent, false, HookTiming::default()).ok(),
         ("codex", "execpolicy", [check, rest @ ..]) if check == "check" => {
             let args = ExecpolicyCheckArgs::parse(rest.iter().cloned())?;
             Some(commands::codex::run_execpolicy_check(&args))

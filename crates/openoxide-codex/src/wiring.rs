@@ -11,7 +11,8 @@ use jsonc_parser::cst::CstInputValue;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use openoxide_adapters::wiring::{
-    HookLocation, HookWiring, WiringError, blocking_command, starts_openoxide,
+    HookInvocation, HookLocation, HookWiring, WiringError, blocking_command, starts_openoxide,
+    timeout_for_wait,
 };
 
 pub use codex_config::{CodexConfig, HookTrust};
@@ -19,14 +20,22 @@ pub use hook_state::TrustError;
 
 use hook_state::{disabled_feature, hook_hash, hook_state_key, parse_config};
 
-/// Returns the hook that starts `program`, an absolute path.
+/// Returns the hook that starts a program.
 ///
 /// # Errors
 /// Returns an error if the path cannot be written for a shell.
-pub fn hook_wiring(program: &str) -> Result<HookWiring, WiringError> {
-    let command = blocking_command(program, "codex")?;
-    let hook = [("type".to_owned(), "command".into()), ("command".to_owned(), command.into())];
-    let hook = CstInputValue::Object(hook.into());
+pub fn hook_wiring<'a>(
+    invocation: impl Into<HookInvocation<'a>>,
+) -> Result<HookWiring, WiringError> {
+    let invocation = invocation.into();
+    let command = blocking_command(invocation, "codex")?;
+    let mut hook =
+        vec![("type".to_owned(), "command".into()), ("command".to_owned(), command.into())];
+    hook.extend(
+        hook_timeout(invocation)
+            .map(|seconds| ("timeout".to_owned(), CstInputValue::Number(seconds.to_string()))),
+    );
+    let hook = CstInputValue::Object(hook);
     Ok(HookWiring {
         hooks: vec![("PreToolUse", hook.clone()), ("PermissionRequest", hook)],
         matcher: None,
@@ -34,23 +43,30 @@ pub fn hook_wiring(program: &str) -> Result<HookWiring, WiringError> {
     })
 }
 
+/// Returns the timeout of a hook that waits for answers, in seconds.
+fn hook_timeout(invocation: HookInvocation<'_>) -> Option<u32> {
+    invocation.wait.map(timeout_for_wait)
+}
+
 /// Returns `config.toml` with the OpenOxide hooks trusted: those at `places` in the file `hooks`,
-/// which start `program`.
+/// which start a program.
 ///
 /// # Errors
 /// Returns an error if the text is not TOML, if the key of the hashes has another value, or if
 /// hooks are disabled.
-pub fn trust_hook(
+pub fn trust_hook<'a>(
     text: &str,
     hooks: &str,
     places: &[HookLocation],
-    program: &str,
+    invocation: impl Into<HookInvocation<'a>>,
 ) -> Result<String, TrustError> {
     let mut document = parse_config(text)?;
     check_hooks_enabled(&document)?;
     let state = table_entry(table_entry(document.as_table_mut(), "hooks")?, "state")?;
+    let invocation = invocation.into();
+    let (command, timeout) = (blocking_command(invocation, "codex")?, hook_timeout(invocation));
     for place in places {
-        let hash = hook_hash(place.event, None, &blocking_command(program, "codex")?, None);
+        let hash = hook_hash(place.event, None, &command, timeout.map(u64::from));
         let entry =
             state.entry(&hook_state_key(hooks, place)).or_insert_with(|| Table::new().into());
         let entry = entry.as_table_mut().ok_or(TrustError::StateNotTables)?;

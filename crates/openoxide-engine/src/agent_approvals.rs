@@ -171,7 +171,7 @@ const fn has_dialog(mode: Option<PermissionMode>) -> bool {
 /// Returns whether an approval of this question also applies to identical calls. It does not if
 /// nothing may be remembered: secrets, the safety floor, rules that only a person answers, hooks
 /// that ask every time, and layers that a grant does not override.
-fn is_repeatable(decision: &Decision, hooks: &[HookAnswer]) -> bool {
+pub(crate) fn is_repeatable(decision: &Decision, hooks: &[HookAnswer]) -> bool {
     let is_above = |layer: &str| ["managed", "cli"].contains(&layer);
     let asking = decision.parts.iter().filter(|part| part.decision == Effect::Ask);
     let mut rules = asking.filter_map(|part| part.rule.as_ref()).chain(&decision.rule);
@@ -185,7 +185,7 @@ fn is_repeatable(decision: &Decision, hooks: &[HookAnswer]) -> bool {
 /// Returns the digest of a call with its directory and the accesses that a person was asked about.
 /// If a file or a link has changed so that the call has other accesses or another directory, it is
 /// another operation.
-fn operation_digest(call: &AgentHookCall, facts: &OperationFacts) -> String {
+pub(crate) fn operation_digest(call: &AgentHookCall, facts: &OperationFacts) -> String {
     let mut input = call.input.clone();
     // The model describes the same command in other words each time.
     if let (Some(fields), Action::Command { .. }) =

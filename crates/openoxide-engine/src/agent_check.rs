@@ -6,6 +6,7 @@ use openoxide_protocol::{AbsPath, Access, Action, Decision, Effect, OperationFac
 use openoxide_store::{ClientProcess, audit::DecisionRecord};
 
 use crate::{
+    agent_question::AgentReview,
     audit_log::{audit_violation_reason, record_without_decision},
     check_host::CheckHost,
     command_input::working_directory,
@@ -15,6 +16,7 @@ use crate::{
     hooks::HookCall,
     limited_grants::GrantUseMode,
     operation_facts::{CallLocation, collect_action_facts, facts_of_call},
+    queued_request::WaitOptions,
     repetition::record_repetition,
 };
 
@@ -35,6 +37,9 @@ pub struct AgentCall<'a> {
     /// The accesses that the call needs in addition, for example to the tool name
     /// [`RUN_WITHOUT_SANDBOX`](crate::RUN_WITHOUT_SANDBOX).
     pub extra_accesses: Vec<Access>,
+    /// The wait for an answer in another terminal, if the client leaves time for it. Without it,
+    /// nothing is registered.
+    pub wait: Option<WaitOptions<'a>>,
 }
 
 /// The decision of the policy about a call of an agent.
@@ -47,6 +52,8 @@ pub enum AgentDecision {
         /// The number of the audit record, if it could be written.
         record_seq: Option<u64>,
     },
+    /// A person answered in another terminal. The agent executes the call as it is, or not at all.
+    Answered(Box<Decision>),
     /// The policy does not decide the call, and the user's own rules of the agent allow it. The agent
     /// decides as if there were no hook.
     LeftToAgent,
@@ -99,7 +106,19 @@ impl Engine {
         let decision = self.apply_agent_approval(agent, &facts, &answers, decision);
         let decided =
             DecisionRecord { hooks: answers.clone(), ..DecisionRecord::new(&decision, self.mode) };
-        let written = record(decided);
+        let review = match self.wait_for_answer(agent, (&facts, &answers), &decision, host) {
+            Ok(review) => review,
+            Err(error) => {
+                drop(record(decided));
+                return Err(error);
+            }
+        };
+        let (decision, answer) = match review {
+            Some(AgentReview { decision, answer }) => (decision, answer),
+            None => (decision, None),
+        };
+        let is_answered = answer.is_some();
+        let written = record(DecisionRecord { answer, ..decided });
         let decision = match audit_violation_reason(&decision, &written) {
             Some(why) => {
                 let context = EvaluationContext { policy_error: Some(&why), ..context };
@@ -109,6 +128,10 @@ impl Engine {
         };
         let (decision, record_seq) = (Box::new(decision), written.ok());
         self.announce_call(agent, &facts, &answers, (&decision, record_seq));
+        if is_answered {
+            self.settle_announced_question(agent);
+            return Ok(AgentDecision::Answered(decision));
+        }
         Ok(AgentDecision::Decided { decision, record_seq })
     }
 

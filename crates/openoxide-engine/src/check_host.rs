@@ -13,6 +13,12 @@ pub trait CheckHost {
     /// Called after the last hook has ended.
     fn on_hooks_ended(&self) {}
 
+    /// Called before a question waits for an answer of another terminal.
+    fn on_wait_started(&self) {}
+
+    /// Called when the question has its answer, or when the wait has ended without one.
+    fn on_wait_ended(&self) {}
+
     /// Called before the decision is recorded. It does not return if the host has answered the call
     /// in the meantime, because the record would differ from the answer.
     fn on_record_started(&self) {}

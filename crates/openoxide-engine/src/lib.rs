@@ -115,6 +115,7 @@
 
 mod agent_approvals;
 mod agent_check;
+mod agent_question;
 mod agent_session;
 mod approvable_tool;
 mod approval_history;
@@ -225,6 +226,7 @@ mod watched_reviewer;
 
 pub use agent_approvals::record_ended_call;
 pub use agent_check::{AgentCall, AgentDecision};
+pub use agent_question::find_announced_call;
 pub use agent_session::AgentSession;
 pub use approvable_tool::{Approvable, GatedTool};
 pub use approval_history::ApprovalHistory;

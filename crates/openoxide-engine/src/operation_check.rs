@@ -248,6 +248,19 @@ impl Engine {
         })
     }
 
+    /// Returns a call of an agent with the facts and hook answers that are already known.
+    pub(crate) fn prepare_agent_call(
+        &self,
+        operation: Operation,
+        options: CheckOptions,
+        (facts, hook_answers): (OperationFacts, Vec<HookAnswer>),
+        policy: PolicyStack,
+    ) -> PreparedCall<'_> {
+        let directory = DirectoryIdentity::at(&operation.cwd);
+        let (engine, policy) = (self, Arc::new(policy));
+        PreparedCall { engine, operation, options, facts, hook_answers, policy, directory }
+    }
+
     fn facts_with_actions(&self, operation: &Operation, also: &[Action]) -> OperationFacts {
         let mut all = collect_operation_facts(operation, self.home());
         for action in also {
@@ -354,12 +367,29 @@ impl<'e> PreparedCall<'e> {
             GateOutcome::Proceed(permit) => self.record_verdict(Ok(permit), None, is_last, host),
             GateOutcome::Refuse(refusal) => self.record_verdict(Err(refusal), None, is_last, host),
             GateOutcome::Ask(request) => {
-                let request = ApprovalRequest { task: self.engine.current_task(), ..*request };
-                let (prepared_call, is_final) = (self, is_last);
-                let pending = PendingApproval { prepared_call, gate, request, is_final };
-                CheckOutcome::NeedsApproval(Box::new(pending))
+                CheckOutcome::NeedsApproval(Box::new(self.into_pending(gate, *request, is_last)))
             }
         }
+    }
+
+    /// Returns the approval request of the call without recording anything, or `None` if the gate
+    /// decides without a reviewer.
+    pub(crate) fn into_pending_approval(self) -> Option<PendingApproval<'e>> {
+        let GateVerdict { outcome, gate } = self.check_gate(None);
+        match outcome {
+            GateOutcome::Ask(request) => Some(self.into_pending(gate, *request, false)),
+            GateOutcome::Proceed(_) | GateOutcome::Refuse(_) => None,
+        }
+    }
+
+    fn into_pending(
+        self,
+        gate: PermissionGate,
+        request: ApprovalRequest,
+        is_final: bool,
+    ) -> PendingApproval<'e> {
+        let request = ApprovalRequest { task: self.engine.current_task(), ..request };
+        PendingApproval { prepared_call: self, gate, request, is_final }
     }
 
     /// Records a verdict. If a required record cannot be written, the operation is decided again as
@@ -438,11 +468,15 @@ impl<'e> PendingApproval<'e> {
         &self.prepared_call.operation
     }
 
-    /// Returns the current facts about the operation. A link or a file may have changed since it
-    /// was checked.
+    /// Returns the current facts about the operation, in addition to those that were checked. A
+    /// link or a file may have changed since then.
     pub(crate) fn current_facts(&self) -> OperationFacts {
-        let PreparedCall { operation, options, .. } = &self.prepared_call;
-        self.engine().facts_with_actions(operation, &options.extra_actions)
+        let PreparedCall { operation, options, facts: checked, .. } = &self.prepared_call;
+        let mut facts = self.engine().facts_with_actions(operation, &options.extra_actions);
+        let is_missing = |access: &&Access| !facts.accesses.contains(access);
+        let missing: Vec<_> = checked.accesses.iter().filter(is_missing).cloned().collect();
+        facts.accesses.extend(missing);
+        facts
     }
 
     /// Applies the answer of a reviewer, and records it. The review of another request is not an

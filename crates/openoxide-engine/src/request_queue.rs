@@ -2,13 +2,14 @@
 
 use openoxide_protocol::{ApprovalId, ApprovalResponse, GrantScope, OperationDigest};
 use openoxide_store::{
-    AnswerResult, GrantFile, IdLookup, PendingRequest, RequestResolution, RequestStore as _,
-    RequestStoreError, SqliteRequestStore, UserEnvironment,
+    AnswerResult, GrantFile, IdLookup, PendingRequest, ProcessIdentity, RequestResolution,
+    RequestStore as _, RequestStoreError, SqliteRequestStore, UserEnvironment,
     audit::{AnswerChannel, AnswerRecord, AuditError},
 };
 use thiserror::Error;
 
 use crate::{
+    agent_question::HOOK_REQUESTERS,
     audit_log::AuditLog,
     grant_saving::{GrantSaveError, SavedGrant, save_approved_rules},
 };
@@ -88,6 +89,9 @@ pub enum AnswerError {
 /// The reason why a request does not accept an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AnswerProblem {
+    /// The agent that asks has started the process that approves.
+    #[error("the agent that asks cannot approve its own request; answer in another terminal")]
+    SelfApproval,
     /// The digest has too few digits.
     #[error("a digest has at least {minimum} digits")]
     ShortDigest {
@@ -199,6 +203,13 @@ impl RequestQueue {
     }
 }
 
+/// Returns whether the agent whose hook asks has also started the current process. A process that an
+/// agent started and that has left its process tree is not recognized.
+fn is_asked_by_own_agent(pending: &PendingRequest) -> bool {
+    HOOK_REQUESTERS.contains(&&*pending.requester)
+        && pending.process.as_ref().is_some_and(ProcessIdentity::has_common_starter)
+}
+
 /// Saves the rules of an approval for the project. If grants do not apply to the request, the
 /// approval applies once.
 fn save_grant(
@@ -217,6 +228,9 @@ impl RequestAnswer {
     fn check(&self, pending: &PendingRequest) -> Result<(), AnswerProblem> {
         self.check_digest(pending)?;
         let ApprovalResponse::Approved { scope, terms } = &self.response else { return Ok(()) };
+        if is_asked_by_own_agent(pending) {
+            return Err(AnswerProblem::SelfApproval);
+        }
         let request = &pending.request;
         if request.requires_explicit_approval {
             return match (*scope, &self.digest) {

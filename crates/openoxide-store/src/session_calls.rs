@@ -164,6 +164,40 @@ impl SessionCalls {
         })
     }
 
+    /// Returns the agent's id of a call with this input that has not ended, if there is exactly one
+    /// that the process announced.
+    #[must_use]
+    pub fn find_announced(&self, input: &str, client: Option<&str>) -> Option<String> {
+        let path = self.path();
+        let key = grant_key::read_key(&self.state.join("key")).ok()?;
+        let content = path.exists().then(|| read_content(&path, &self.name, &key))?;
+        let is_it = |known: &&AnnouncedCall| is_same_call(known, input, client);
+        let mut found = content.announced.iter().filter(is_it);
+        let call = found.next()?.call.clone();
+        found.next().is_none().then_some(call)
+    }
+
+    /// Marks that the question about a call with this input was answered outside of the agent's
+    /// dialog.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read or written.
+    pub fn settle_question(
+        &self,
+        input: &str,
+        client: Option<&str>,
+    ) -> Result<(), SessionCallsError> {
+        if !self.path().exists() {
+            return Ok(());
+        }
+        self.update(|content| {
+            let mut found = content.announced.iter_mut();
+            if let Some(call) = found.rfind(|call| is_same_call(call, input, client)) {
+                call.is_question = false;
+            }
+        })
+    }
+
     /// Adds a call that a person approved.
     ///
     /// # Errors
@@ -209,6 +243,10 @@ impl SessionCalls {
         write_content(&path, &self.name, &key, content)?;
         Ok(result)
     }
+}
+
+fn is_same_call(call: &AnnouncedCall, input: &str, client: Option<&str>) -> bool {
+    call.input == input && call.client.as_deref() == client
 }
 
 fn remove_oldest<T>(list: &mut Vec<T>, maximum: usize) {

@@ -40,9 +40,19 @@ fn is_hook_call(words: &[&str]) -> bool {
     let (call, rest) = words.split_at(words.len().min(3));
     let [program, "hook", agent] = call else { return false };
     let plain = !program.contains(['(', '`', ';', '&', '|', '<', '>']);
+    let rest = match rest {
+        [option, rest @ ..] if is_wait_option(option) => rest,
+        rest => rest,
+    };
     let blocks = matches!(rest, [] | ["||", "exit", _]);
     let named = agent.chars().all(|char| char.is_ascii_alphanumeric() || char == '-');
     plain && named && blocks && program.rsplit('/').next() == Some("openoxide")
+}
+
+/// Returns whether a word is the option that `init --wait` adds.
+fn is_wait_option(word: &str) -> bool {
+    let seconds = word.strip_prefix("--wait=");
+    seconds.is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Splits a script at blanks. The name of the program may be quoted.
@@ -66,6 +76,8 @@ mod tests {
     fn our_own_program_is_known_and_nothing_else_is_taken_for_it() {
         let shell = |text: &str| HookCommand::Shell(text.to_owned());
         let wired = format!("'/opt/a b/openoxide' hook claude{BLOCK_ON_FAILURE}");
+        let waits = format!("/opt/openoxide hook claude --wait=3600{BLOCK_ON_FAILURE}");
+        assert!(is_openoxide_hook(&shell(&waits)));
         assert!(
             is_openoxide_hook(&shell(&wired))
                 && !is_openoxide_hook(&shell(&format!("{wired}; rm x")))
@@ -91,6 +103,7 @@ mod tests {
             shell("guard.sh && openoxide hook claude"),
             shell("openoxide hook claude; guard.sh"),
             shell("openoxide hook claude || guard.sh"),
+            shell("openoxide hook claude --wait=$(guard.sh)"),
             shell("openoxide hook \"$(guard.sh)\""),
             shell("guard.sh openoxide hook claude"),
             shell("$(guard.sh)/openoxide hook claude"),

@@ -3,15 +3,15 @@
 use jsonc_parser::cst::CstInputValue;
 
 use crate::wiring::{
-    AgentSettings, HookWiring, WiringError, blocking_command, get_or_insert_array,
-    get_or_insert_object, reporting_command, starts_openoxide,
+    AgentSettings, HookInvocation, HookWiring, WiringError, blocking_command, get_or_insert_array,
+    get_or_insert_object, reporting_command, starts_openoxide, timeout_for_wait,
 };
 
 /// The rule that makes the client ask about every tool. A call can then run only if a working hook
 /// answers the question.
 const MATCH_ALL: &str = "*";
 /// The time that the client waits for the hook, in seconds. The hook answers within this time.
-const HOOK_TIMEOUT_SECONDS: &str = "10";
+const HOOK_TIMEOUT_SECONDS: u32 = 10;
 
 /// The events at which the hook decides about a call.
 pub const DECISION_EVENTS: [&str; 2] = ["PreToolUse", "PermissionRequest"];
@@ -22,17 +22,23 @@ pub const REPORT_EVENTS: [&str; 2] = ["PostToolUse", "PostToolUseFailure"];
 /// by OpenOxide. Without it, the rule is the person's own. Settings cannot contain other comments.
 const ASK_RULE_MARK: &str = " # the ask rule * is from openoxide init --strict";
 
-/// Returns the hooks that start `program`, an absolute path. The client continues if a hook cannot
+/// Returns the hooks that start a program. The client continues if a hook cannot
 /// be started or crashes, so a shell turns these cases into the status that blocks the call. The
 /// end of a call is reported without this status, because the call has run. `marks_ask_rule` marks
 /// the ask rule as added by OpenOxide.
 ///
 /// # Errors
 /// Returns an error if the path cannot be written for a shell.
-pub fn hook_wiring(program: &str, marks_ask_rule: bool) -> Result<HookWiring, WiringError> {
-    let decides = command_hook(blocking_command(program, "claude")?);
+pub fn hook_wiring<'a>(
+    invocation: impl Into<HookInvocation<'a>>,
+    marks_ask_rule: bool,
+) -> Result<HookWiring, WiringError> {
+    let invocation = invocation.into();
+    let timeout = invocation.wait.map_or(HOOK_TIMEOUT_SECONDS, timeout_for_wait);
+    let decides = command_hook(blocking_command(invocation, "claude")?, timeout);
     let mark = if marks_ask_rule { ASK_RULE_MARK } else { "" };
-    let reports = command_hook(reporting_command(program, "claude")? + mark);
+    let reports = reporting_command(invocation.program, "claude")? + mark;
+    let reports = command_hook(reports, HOOK_TIMEOUT_SECONDS);
     let deciding = DECISION_EVENTS.map(|event| (event, decides.clone()));
     let reporting = REPORT_EVENTS.map(|event| (event, reports.clone()));
     Ok(HookWiring {
@@ -42,11 +48,11 @@ pub fn hook_wiring(program: &str, marks_ask_rule: bool) -> Result<HookWiring, Wi
     })
 }
 
-fn command_hook(command: String) -> CstInputValue {
+fn command_hook(command: String, timeout: u32) -> CstInputValue {
     CstInputValue::Object(vec![
         ("type".to_owned(), "command".into()),
         ("command".to_owned(), command.into()),
-        ("timeout".to_owned(), CstInputValue::Number(HOOK_TIMEOUT_SECONDS.to_owned())),
+        ("timeout".to_owned(), CstInputValue::Number(timeout.to_string())),
     ])
 }
 
@@ -119,6 +125,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::wiring::wired_wait;
 
     #[test]
     fn settings_are_those_of_the_guide() {
@@ -162,6 +169,26 @@ mod tests {
         let plain = wire(false).install(&marked).unwrap().text;
         assert!(has_ask_rule(&parse(&plain)) && !has_marked_ask_rule(&parse(&plain)), "{plain}");
         assert_eq!(parse(&wire(true).install(&plain).unwrap().text), parse(&marked));
+    }
+
+    #[test]
+    fn a_hook_that_waits_has_the_time_for_it() {
+        let invocation = HookInvocation { program: "/abs/openoxide", wait: Some(60) };
+        let text = hook_wiring(invocation, false).unwrap().install("").unwrap().text;
+        let found: Value = serde_json::from_str(&text).unwrap();
+        for (event, words, timeout) in [
+            ("PermissionRequest", "hook claude --wait=60 ||", 70),
+            ("PostToolUse", "claude ||", 10),
+        ] {
+            let hook = &found["hooks"][event][0]["hooks"][0];
+            assert!(hook["command"].as_str().unwrap().contains(words), "{text}");
+            assert_eq!(hook["timeout"], timeout, "{text}");
+        }
+        assert_eq!((wired_wait(&found, "claude"), wired_wait(&found, "codex")), (Some(60), None));
+        let plain = hook_wiring("/abs/openoxide", false).unwrap();
+        let parse = |text: &str| -> Value { serde_json::from_str(text).unwrap() };
+        let without = plain.install(&text).unwrap().text;
+        assert_eq!(parse(&without), parse(&plain.install("").unwrap().text));
     }
 
     #[test]

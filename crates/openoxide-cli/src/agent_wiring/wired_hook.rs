@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openoxide_adapters::wiring::{hook_command_words, starts_openoxide};
+use openoxide_adapters::wiring::{hook_command_words, starts_openoxide, timeout_for_wait};
 use serde_json::Value;
 
 use crate::{args::AgentName, commands::init};
@@ -82,15 +82,22 @@ impl WiredHook {
     /// Returns the time that the hook itself assumes, in seconds.
     fn assumed_timeout(&self, agent: AgentName) -> u64 {
         let words = self.words();
-        let mut values = words.iter().zip(words.iter().skip(1));
-        let named = values.find(|(name, _)| *name == "--client-timeout");
-        let named = named.and_then(|(_, value)| value.parse().ok()).or_else(|| {
-            words.iter().find_map(|word| word.strip_prefix("--client-timeout=")?.parse().ok())
-        });
-        named.unwrap_or(match agent {
-            AgentName::Claude => 10,
-            AgentName::Codex => 600,
-        })
+        let number = |option: &str| {
+            let mut values = words.iter().zip(words.iter().skip(1));
+            let named = values.find(|(name, _)| *name == option).map(|(_, value)| value.as_str());
+            let joined =
+                || words.iter().find_map(|word| word.strip_prefix(option)?.strip_prefix('='));
+            named.and_then(|value| value.parse().ok()).or_else(|| joined()?.parse::<u32>().ok())
+        };
+        let waiting = || number("--wait").map(timeout_for_wait);
+        let named = number("--client-timeout").or_else(waiting);
+        named.map_or(
+            match agent {
+                AgentName::Claude => 10,
+                AgentName::Codex => 600,
+            },
+            u64::from,
+        )
     }
 
     /// Returns the problem that a hook of another program is.

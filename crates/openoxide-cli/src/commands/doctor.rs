@@ -3,6 +3,8 @@
 mod machine_checks;
 mod test_call;
 
+pub(crate) use test_call::TEST_CALL_ID;
+
 use openoxide_protocol::SCHEMA;
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::{Value, json};

@@ -2,12 +2,17 @@
 
 mod answer_watchdog;
 mod client_process;
+mod client_wait;
 mod confined_call;
 mod hook_client;
+mod hook_timing;
 mod subagent_definitions;
 mod unanswered_call;
 
-use std::io::{Read as _, Write as _};
+use std::{
+    io::{Read as _, Write as _},
+    time::Duration,
+};
 
 use openoxide_adapters::{
     agent_hook::{self, AgentHookCall, AgentHookMessage, EndedAgentCall},
@@ -15,9 +20,9 @@ use openoxide_adapters::{
 };
 use openoxide_engine::{
     AgentCall, AgentDecision, CheckHost, Engine, EngineOptions, EngineWarning, InterruptWatch,
-    InterruptedError, record_ended_call,
+    InterruptedError, WaitOptions, record_ended_call,
 };
-use openoxide_store::UserEnvironment;
+use openoxide_store::{ClientProcess, UserEnvironment};
 
 use crate::{
     error::{
@@ -29,7 +34,9 @@ use crate::{
     user_messages,
 };
 use answer_watchdog::AnswerWatchdog;
+use client_wait::WaitingClient;
 use hook_client::{BLOCK_STATUS, HookClient};
+pub(crate) use hook_timing::HookTiming;
 use unanswered_call::UnansweredCall;
 
 /// The maximum size of a payload. Scripts of ten megabytes fit.
@@ -44,13 +51,13 @@ const MAX_PAYLOAD_BYTES: u64 = 64 << 20;
 pub(crate) fn run_hook(
     agent: &str,
     untrusted: bool,
-    seconds: Option<u64>,
+    timing: HookTiming,
 ) -> Result<ProgramExit, HookArgsError> {
-    HookClient::from_name(agent, untrusted)
-        .map(|client| answer_call(client, seconds.unwrap_or_else(|| client.timeout_seconds())))
+    let client = HookClient::from_name(agent, untrusted)?;
+    Ok(answer_call(client, timing))
 }
 
-fn answer_call(client: HookClient, seconds: u64) -> ProgramExit {
+fn answer_call(client: HookClient, timing: HookTiming) -> ProgramExit {
     std::panic::set_hook(Box::new(|panic| {
         user_messages::print_line(&format!("OpenOxide failed, so the call is blocked: {panic}"));
         #[expect(
@@ -61,7 +68,8 @@ fn answer_call(client: HookClient, seconds: u64) -> ProgramExit {
     }));
     let environment = UserEnvironment::from_process();
     let unanswered = UnansweredCall::new(client, environment.clone());
-    let Ok(watchdog) = AnswerWatchdog::start(unanswered.clone(), seconds) else {
+    let Ok(watchdog) = AnswerWatchdog::start(unanswered.clone(), timing.client_timeout(client))
+    else {
         user_messages::print_line("OpenOxide cannot start a thread, so the call is blocked");
         return ProgramExit::Usage;
     };
@@ -76,7 +84,8 @@ fn answer_call(client: HookClient, seconds: u64) -> ProgramExit {
     let answer = message.and_then(|call| {
         let call = unanswered.set_call(call);
         let environment = UserEnvironment { task: call.task_name(), ..environment };
-        decide_call(client, &call, environment, &watchdog).map_err(|error| error.to_string())
+        let caller = HookCaller { client, timing, watchdog: &watchdog };
+        caller.decide_call(&call, &environment).map_err(|error| error.to_string())
     });
     let answer = answer.unwrap_or_else(|why| {
         watchdog.on_record_started();
@@ -114,48 +123,88 @@ fn read_message() -> Result<AgentHookMessage, HookPayloadError> {
     Ok(agent_hook::parse_message(&bytes)?)
 }
 
-/// Decides one call in its project, and returns the line that the client reads.
-fn decide_call(
+/// The client that waits for an answer, and the time that it leaves.
+struct HookCaller<'a> {
     client: HookClient,
-    call: &AgentHookCall,
-    environment: UserEnvironment,
-    watchdog: &AnswerWatchdog,
-) -> Result<Option<String>, CliError> {
-    let project = client.project_directory(call, environment.home.as_ref())?;
-    if client == HookClient::Claude && confined_call::is_permitted_run(call, &environment) {
-        return Ok(Some(claude_code::render_permitted_request()));
+    timing: HookTiming,
+    watchdog: &'a AnswerWatchdog,
+}
+
+impl HookCaller<'_> {
+    /// Decides one call in its project, and returns the line that the client reads.
+    fn decide_call(
+        &self,
+        call: &AgentHookCall,
+        environment: &UserEnvironment,
+    ) -> Result<Option<String>, CliError> {
+        let client = self.client;
+        let project = client.project_directory(call, environment.home.as_ref())?;
+        if client == HookClient::Claude && confined_call::is_permitted_run(call, environment) {
+            return Ok(Some(claude_code::render_permitted_request()));
+        }
+        let engine = Engine::open(EngineOptions {
+            project: Some(project),
+            confines_commands: true,
+            // The mode that the person chose in the client applies, unless it is the client's
+            // default and the policy sets one.
+            mode: client.selected_mode(call),
+            ..EngineOptions::new(environment.clone(), call.cwd.clone())
+        })?;
+        let engine = confined_call::engine_for_call(engine, client, call);
+        let process = client_process::find_client_process();
+        let wait = self.wait_limit(call, process.as_ref());
+        let waiting = wait.map(|_| WaitingClient::new(client, call, process.as_ref(), environment));
+        let is_gone = || waiting.as_ref().is_none_or(WaitingClient::is_gone);
+        let agent = AgentCall {
+            agent: client.name(),
+            call,
+            client: process,
+            extra_actions: client.extra_action(call),
+            extra_accesses: client.extra_access(call).into_iter().collect(),
+            wait: wait.map(|limit| WaitOptions {
+                requester: client.display_name(),
+                timeout: Some(limit),
+                is_abandoned: Some(&is_gone),
+            }),
+        };
+        Ok(match engine.decide_for_agent(&agent, self.watchdog) {
+            Ok(decided) => self.render_decision(&engine, call, &decided),
+            Err(InterruptedError) => exit_interrupted(),
+        })
     }
-    let engine = Engine::open(EngineOptions {
-        project: Some(project),
-        confines_commands: true,
-        // The mode that the person chose in the client applies, unless it is the client's default
-        // and the policy sets one.
-        mode: client.selected_mode(call),
-        ..EngineOptions::new(environment, call.cwd.clone())
-    })?;
-    let engine = confined_call::engine_for_call(engine, client, call);
-    let agent = AgentCall {
-        agent: client.name(),
-        call,
-        client: client_process::find_client_process(),
-        extra_actions: client.extra_action(call),
-        extra_accesses: client.extra_access(call).into_iter().collect(),
-    };
-    Ok(match engine.decide_for_agent(&agent, watchdog) {
-        Ok(AgentDecision::Decided { decision, record_seq }) => {
-            let decided = (decision.as_ref(), record_seq);
-            match confined_call::confined_input(&engine, client, call, decided) {
-                Ok(None) => client.render_answer(call, &decision),
-                Ok(Some(input)) => Some(claude_code::render_confined_answer(&decision, &input)),
-                Err(why) => Some(client.render_undecided(&why)),
+
+    /// Returns how long a question about the call may wait for an answer in another terminal.
+    fn wait_limit(
+        &self,
+        call: &AgentHookCall,
+        process: Option<&ClientProcess>,
+    ) -> Option<Duration> {
+        let wait = Duration::from_secs(self.timing.wait?.into());
+        let limit = wait.min(self.watchdog.time_for_others());
+        let may_wait = client_wait::may_wait(self.client, call, process);
+        (may_wait && !limit.is_zero()).then_some(limit)
+    }
+
+    fn render_decision(
+        &self,
+        engine: &Engine,
+        call: &AgentHookCall,
+        decided: &AgentDecision,
+    ) -> Option<String> {
+        let client = self.client;
+        match decided {
+            AgentDecision::Decided { decision, record_seq } => {
+                match confined_call::confined_input(engine, client, call, (decision, *record_seq)) {
+                    Ok(None) => client.render_answer(call, decision),
+                    Ok(Some(input)) => Some(claude_code::render_confined_answer(decision, &input)),
+                    Err(why) => Some(client.render_undecided(&why)),
+                }
             }
+            AgentDecision::Answered(decision) => client.render_answer(call, decision),
+            AgentDecision::LeftToAgent => None,
+            AgentDecision::PolicyUnusable(why) => Some(agent_hook::render_blocked(call.event, why)),
         }
-        Ok(AgentDecision::LeftToAgent) => None,
-        Ok(AgentDecision::PolicyUnusable(why)) => {
-            Some(agent_hook::render_blocked(call.event, &why))
-        }
-        Err(InterruptedError) => exit_interrupted(),
-    })
+    }
 }
 
 impl CheckHost for AnswerWatchdog {
@@ -168,6 +217,14 @@ impl CheckHost for AnswerWatchdog {
     }
 
     fn on_hooks_ended(&self) {
+        self.resume_own_work();
+    }
+
+    fn on_wait_started(&self) {
+        self.extend_deadline();
+    }
+
+    fn on_wait_ended(&self) {
         self.resume_own_work();
     }
 

@@ -9,6 +9,8 @@ mod preset;
 mod preset_choice;
 mod settings_change;
 
+use openoxide_adapters::wiring::HookInvocation;
+
 use crate::{
     args::{AgentName, GlobalArgs, InitArgs},
     error::CliError,
@@ -34,7 +36,8 @@ use settings_change::SettingsChange;
 pub(crate) fn install_hooks(args: &InitArgs, global: GlobalArgs) -> Result<ProgramExit, CliError> {
     let agents = select_agents(args)?;
     let program = HookProgram::find(args, global)?;
-    let wiring = Wiring { program: &program.path, undo: args.undo, strict: args.strict };
+    let invocation = HookInvocation { program: &program.path, wait: args.wait };
+    let wiring = Wiring { invocation, undo: args.undo, strict: args.strict };
     // All of them are read before anything is written.
     let changes = agents.iter().map(|(agent, home)| agent_changes(*agent, home, wiring));
     let changes: Vec<Vec<SettingsChange>> = changes.collect::<Result<_, CliError>>()?;
@@ -59,7 +62,7 @@ pub(crate) fn install_hooks(args: &InitArgs, global: GlobalArgs) -> Result<Progr
     policy.as_ref().map_or(Ok(()), PolicyChange::apply)?;
     if !args.undo {
         let agents: Vec<AgentName> = agents.iter().map(|(agent, _)| *agent).collect();
-        print_next_steps(&agents, args.strict);
+        print_next_steps(&agents, args);
     }
     Ok(ProgramExit::Success)
 }
@@ -123,15 +126,20 @@ fn print_ask_rule(change: &SettingsChange, wiring: Wiring<'_>) {
 }
 
 /// Prints the effect of the hook, one thing to try, and how to undo it.
-fn print_next_steps(agents: &[AgentName], strict: bool) {
+fn print_next_steps(agents: &[AgentName], args: &InitArgs) {
     let has = |agent| agents.contains(&agent);
-    if has(AgentName::Claude) && strict {
+    if has(AgentName::Claude) && args.strict {
         user_messages::print_line(
             "  strict:  Claude Code asks you about every call that the policy does not allow, also about calls that\n           \
 its own rules allow, and hides the reason behind `Rule * from user settings`",
         );
     }
-    if has(AgentName::Codex) {
+    if args.wait.is_some_and(|seconds| seconds > 0) {
+        user_messages::print_line(
+            "  wait:    `openoxide pending` lists the questions that wait, and `openoxide approve ID` answers one",
+        );
+    }
+    if has(AgentName::Codex) && args.wait.is_none_or(|seconds| seconds == 0) {
         user_messages::print_line(
             "  codex:   its hook cannot ask, so a call that needs approval is blocked. To answer such questions,\n           \
 run `openoxide init --undo codex`, and `openoxide codex review` next to Codex",

@@ -62,7 +62,7 @@ fn describe_problem(problem: &AnswerProblem) -> String {
         AnswerProblem::ShortDigest { minimum } => {
             format!("`--digest` requires at least {minimum} digits")
         }
-        AnswerProblem::OtherDigest => problem.to_string(),
+        AnswerProblem::OtherDigest | AnswerProblem::SelfApproval => problem.to_string(),
         AnswerProblem::ExplicitOnce => {
             "this request needs explicit approval; `--scope` is not allowed".to_owned()
         }

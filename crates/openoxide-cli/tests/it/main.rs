@@ -45,6 +45,8 @@ mod hook_codex;
 #[cfg(test)]
 mod hook_sandboxed;
 #[cfg(test)]
+mod hook_wait;
+#[cfg(test)]
 mod hooks;
 #[cfg(test)]
 mod house;

@@ -85,9 +85,12 @@ fn a_hook_of_another_program_is_not_ours() {
         (json!({ "command": "openoxide", "args": ["hook", "codex"] }), true),
         (json!({ "command": "/x/openoxide hook claude" }), false),
         (json!({ "command": "/x/closedoxide hook codex" }), false),
-        (json!({ "command": blocking_command("/x/openoxide-0.2", "codex").unwrap() }), true),
-        (json!({ "command": blocking_command("/x/ox", "codex").unwrap() + "  # mine" }), true),
-        (json!({ "command": blocking_command("/x/ox", "claude").unwrap() }), false),
+        (json!({ "command": blocking_command("/x/openoxide-0.2".into(), "codex").unwrap() }), true),
+        (
+            json!({ "command": blocking_command("/x/ox".into(), "codex").unwrap() + "  # mine" }),
+            true,
+        ),
+        (json!({ "command": blocking_command("/x/ox".into(), "claude").unwrap() }), false),
         (json!({ "command": "openoxide check" }), false),
         (json!({ "url": "openoxide hook codex" }), false),
     ] {

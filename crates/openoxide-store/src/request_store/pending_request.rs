@@ -2,6 +2,7 @@
 
 use openoxide_protocol::{AbsPath, ApprovalRequest, OperationDigest};
 
+use super::process_identity::ProcessIdentity;
 use crate::audit::UtcTimestamp;
 
 /// A request that the requester registers.
@@ -29,6 +30,8 @@ pub struct PendingRequest {
     pub shown_digest: OperationDigest,
     /// The requester.
     pub requester: String,
+    /// The process that waits for the answer, if it is known.
+    pub process: Option<ProcessIdentity>,
     /// The project that an approval for the project is saved in.
     pub project: Option<AbsPath>,
     /// The time at which the request was registered.

@@ -3,6 +3,9 @@
 
 use std::{fmt, fs, process};
 
+/// The maximum number of ancestors of a process that are examined.
+const MAX_ANCESTORS: usize = 256;
+
 /// The identity of a process on one boot of the machine. A process id alone is reused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessIdentity {
@@ -56,6 +59,18 @@ impl ProcessIdentity {
                 ProcessState::Unknown => false,
             },
         }
+    }
+
+    /// Returns whether the current process was started by the program that started this one, or by
+    /// its parent: an agent starts its hook with a shell or directly. Returns false if the ancestors
+    /// are unknown.
+    #[must_use]
+    pub fn has_common_starter(&self) -> bool {
+        if read_boot_id() != self.boot_id || read_pid_namespace() != self.namespace {
+            return false;
+        }
+        let starters: Vec<u32> = ancestors(self.id).take(2).collect();
+        ancestors(process::id()).any(|ancestor| starters.contains(&ancestor))
     }
 
     /// Parses the text form of an identity.
@@ -120,6 +135,13 @@ fn stat_fields(text: &str) -> Option<impl Iterator<Item = &str>> {
     Some(text.get(text.rfind(')')? + 1..)?.split_whitespace())
 }
 
+/// Returns the ids of the processes that started a process, the nearest first, without the first
+/// process of the system.
+fn ancestors(id: u32) -> impl Iterator<Item = u32> {
+    let parent = |id: &u32| Some(read_parent_and_start(*id)?.0).filter(|parent| *parent > 1);
+    std::iter::successors(parent(&id), parent).take(MAX_ANCESTORS)
+}
+
 /// Returns the id of the parent of a process, and the start time of the process in clock ticks
 /// after the boot.
 pub(crate) fn read_parent_and_start(id: u32) -> Option<(u32, u64)> {
@@ -131,6 +153,15 @@ pub(crate) fn read_parent_and_start(id: u32) -> Option<(u32, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_nearest_ancestors_are_starters() {
+        assert!(ProcessIdentity::current().has_common_starter());
+        let first = ProcessIdentity::of_running(1).unwrap();
+        assert!(!first.has_common_starter(), "it has no ancestors");
+        let other = ProcessIdentity { namespace: String::new(), ..ProcessIdentity::current() };
+        assert!(!other.has_common_starter(), "its ids are of another namespace");
+    }
 
     #[test]
     fn a_process_is_gone_when_it_has_ended_and_not_before() {

@@ -35,6 +35,9 @@ pub(super) enum CallState {
     New,
     /// A later state of the call that this record is about.
     After(u64),
+    /// A later state of a call of a hook that has the first record, with the answer that the second
+    /// one contains.
+    AfterBoth(u64, u64),
     /// A record of the call with more details was already found.
     Known,
 }
@@ -85,7 +88,17 @@ impl CallTracker {
     /// Adds the next record with its number.
     pub(super) fn add(&mut self, seq: u64, names: &RecordNames<'_>) -> CallState {
         if !names.request.is_empty() {
-            return self.add_answered(seq, names);
+            let answered = self.add_answered(seq, names);
+            if names.via != "hook" {
+                return answered;
+            }
+            return match (self.add_hook(seq, names), answered) {
+                (CallState::After(call), CallState::After(answer)) => {
+                    CallState::AfterBoth(call, answer)
+                }
+                (CallState::New, answered) => answered,
+                (call, _) => call,
+            };
         }
         match names.via {
             "hook" if !names.tool.is_empty() => self.add_hook(seq, names),
@@ -202,5 +215,21 @@ mod tests {
             answered("run", ""),
         ];
         assert_eq!(states(&records), [New, After(1), New, Known, New, New, New]);
+    }
+
+    #[test]
+    fn a_hook_whose_question_is_answered_elsewhere_has_one_call() {
+        use CallState::{After, AfterBoth, Known, New};
+        let answered = |request| RecordNames { request, ..hook(ASKED, "a", "") };
+        let answering = |request| RecordNames { via: "approve", request, ..hook(None, "a", "") };
+        let records = [
+            hook(BEFORE, "a", "1"),
+            answering("1"),
+            answered("1"),
+            hook(BEFORE, "a", "2"),
+            answered("2"),
+            answering("2"),
+        ];
+        assert_eq!(states(&records), [New, New, AfterBoth(1, 2), New, After(4), Known]);
     }
 }

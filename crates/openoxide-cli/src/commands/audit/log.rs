@@ -182,14 +182,20 @@ impl<'a> LogReader<'a> {
         match self.calls.add(record.seq, &RecordNames::from_record(decided)) {
             CallState::New => true,
             CallState::Known => false,
-            CallState::After(earlier) => {
-                self.later_records.insert(earlier, record.seq);
-                let before = self.shown.remove(&earlier);
-                // If an earlier entry was already printed, it is printed again only if its state
-                // changed.
-                self.entries.remove(&earlier).is_some() || before != Some(shown_state(decided))
+            CallState::After(earlier) => self.replace_entry(earlier, record.seq, decided),
+            CallState::AfterBoth(call, answer) => {
+                let changes_call = self.replace_entry(call, record.seq, decided);
+                self.replace_entry(answer, record.seq, decided) || changes_call
             }
         }
+    }
+
+    /// Removes an earlier entry of a call. If it was already printed, the later one is printed only
+    /// if the state changed.
+    fn replace_entry(&mut self, earlier: u64, later: u64, decided: &DecisionRecord) -> bool {
+        self.later_records.insert(earlier, later);
+        let before = self.shown.remove(&earlier);
+        self.entries.remove(&earlier).is_some() || before != Some(shown_state(decided))
     }
 
     fn is_selected(&mut self, record: &AuditRecord) -> bool {

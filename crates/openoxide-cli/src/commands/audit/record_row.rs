@@ -32,6 +32,7 @@ pub(super) fn render_row(
     let (what, grounds) = (rest.0.trim_end(), paint_text(colored, "2", &rest.1));
     let hooks: String = hook_decision_lines(&record.entry)
         .chain(saved_grant_line(&record.entry))
+        .chain(answer_line(&record.entry))
         .map(|hook| format!("{:29}{}\n", "", paint_text(colored, "2", &hook)))
         .collect();
     match rest.1.is_empty() {
@@ -67,6 +68,15 @@ fn hook_decision_lines(entry: &AuditEvent) -> impl Iterator<Item = String> {
             escape_text(&format!("{}: {}{why}", hook.text, decision.as_str()), LineMode::SingleLine)
         },
     )
+}
+
+/// Returns who answered a question that waited in the request queue, and after which time.
+fn answer_line(entry: &AuditEvent) -> Option<String> {
+    let AuditEvent::Decision(decided) = entry else { return None };
+    let answer = decided.answer.as_ref()?;
+    let (by, waited) = (answer.answered_by.as_deref()?, answer.waited_ms?);
+    let by = escape_text(by, LineMode::SingleLine);
+    Some(format!("answered by {by}, after {}", format_seconds(waited)))
 }
 
 /// Returns the duration and the limits of an approval that applies more than once.

@@ -108,6 +108,9 @@ pub(super) fn send_test_calls(agent: AgentName, hooks: &[WiredHook]) -> Vec<Prob
     problems
 }
 
+/// The id of the calls that `doctor` makes. Their questions do not wait for an answer.
+pub(crate) const TEST_CALL_ID: &str = "openoxide-doctor";
+
 impl TestCall {
     fn check(self, agent: AgentName, hook: &WiredHook) -> Option<Problem> {
         let action = self
@@ -177,7 +180,7 @@ impl TestCall {
             "hook_event_name": event,
             "tool_name": "Bash",
             "tool_input": { "command": self.command },
-            "tool_use_id": "openoxide-doctor",
+            "tool_use_id": TEST_CALL_ID,
         })
     }
 }

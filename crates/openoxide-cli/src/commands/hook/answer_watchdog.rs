@@ -71,6 +71,13 @@ impl AnswerWatchdog {
         self.set_deadline((Instant::now() + self.own_work_limit).min(self.answer_deadline));
     }
 
+    /// Returns the time that is left for a person or for other programs, before this program needs
+    /// the rest for its own work.
+    pub(super) fn time_for_others(&self) -> Duration {
+        let end = self.answer_deadline.checked_sub(self.own_work_limit);
+        end.map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()))
+    }
+
     /// Takes the right to answer. If the watchdog has it, this does not return: the process ends with its answer.
     pub(super) fn claim_answer(&self) {
         while !self.try_claim_answer() {

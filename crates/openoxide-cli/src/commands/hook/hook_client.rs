@@ -67,6 +67,14 @@ impl HookClient {
         }
     }
 
+    /// Returns the name of the client for people.
+    pub(super) const fn display_name(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex(_) => "Codex",
+        }
+    }
+
     /// Returns how long the client waits for its hook, in seconds, as `init` wires it.
     pub(super) const fn timeout_seconds(self) -> u64 {
         match self {

@@ -5,9 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use openoxide_adapters::wiring::{HookInvocation, wired_wait};
 use openoxide_codex as codex;
+use serde_json::Value;
 
-use super::{claude_ask_rule::change_claude_settings, settings_change::SettingsChange};
+use super::{
+    claude_ask_rule::{change_claude_settings, parse_settings},
+    settings_change::SettingsChange,
+};
 use crate::{
     args::{AgentName, InitArgs},
     error::{CliError, file_error::FileError, init_error::InitError},
@@ -16,12 +21,21 @@ use crate::{
 /// The wiring that `init` makes or removes.
 #[derive(Clone, Copy)]
 pub(super) struct Wiring<'a> {
-    /// The absolute path of the program.
-    pub(super) program: &'a str,
+    /// The program that the hook starts.
+    pub(super) invocation: HookInvocation<'a>,
     /// True to remove the hook.
     pub(super) undo: bool,
     /// True if Claude Code asks about every tool, in addition to the hook.
     pub(super) strict: bool,
+}
+
+impl<'a> Wiring<'a> {
+    /// Returns the program with its options. Without the option `--wait`, the wait that the settings
+    /// contain is kept; `--wait=0` removes it.
+    pub(super) fn invocation_for(self, settings: &Value, agent: &str) -> HookInvocation<'a> {
+        let wait = self.invocation.wait.or_else(|| wired_wait(settings, agent));
+        HookInvocation { wait: wait.filter(|seconds| *seconds > 0), ..self.invocation }
+    }
 }
 
 /// Returns the agents with the directories of their settings.
@@ -72,18 +86,19 @@ fn claude_change(home: &Path, wiring: Wiring<'_>) -> Result<SettingsChange, File
 
 fn codex_changes(home: &Path, wiring: Wiring<'_>) -> Result<Vec<SettingsChange>, CliError> {
     use codex::wiring::{hook_wiring, trust_hook, untrust_hook};
-    let Wiring { program, undo, .. } = wiring;
+    let Wiring { mut invocation, undo, .. } = wiring;
     let (file, mut places) = (home.join("hooks.json"), Vec::new());
     let name = file.to_str().ok_or(InitError::SettingsNotUtf8)?.to_owned();
     let hooks = SettingsChange::from_file(file, |before| {
-        let wiring = hook_wiring(program)?;
+        invocation = wiring.invocation_for(&parse_settings(before), "codex");
+        let wiring = hook_wiring(invocation)?;
         let wired = if undo { wiring.uninstall(before)? } else { wiring.install(before)? };
         places = wired.hook_locations;
         Ok(wired.text)
     })?;
     let config = SettingsChange::from_file(home.join("config.toml"), |before| {
         Ok(match undo {
-            false => trust_hook(before, &name, &places, program)?,
+            false => trust_hook(before, &name, &places, invocation)?,
             true => untrust_hook(before, &name, &places)?,
         })
     })?;

@@ -23,11 +23,12 @@ pub(super) fn change_claude_settings(
     let settings = parse_settings(before);
     let is_marked = has_marked_ask_rule(&settings);
     if wiring.undo {
-        let text = hook_wiring(wiring.program, false)?.uninstall(before)?.text;
+        let text = hook_wiring(wiring.invocation, false)?.uninstall(before)?.text;
         return if is_marked { without_ask_rule(&text) } else { Ok(text) };
     }
     let is_added = wiring.strict && !has_ask_rule(&settings);
-    let text = hook_wiring(wiring.program, is_marked || is_added)?.install(before)?.text;
+    let invocation = wiring.invocation_for(&settings, "claude");
+    let text = hook_wiring(invocation, is_marked || is_added)?.install(before)?.text;
     if wiring.strict { with_ask_rule(&text) } else { Ok(text) }
 }
 
@@ -53,6 +54,6 @@ pub(super) fn describe_ask_rule(change: &SettingsChange, wiring: Wiring<'_>) -> 
 }
 
 /// Parses settings. Errors are reported when they are changed.
-fn parse_settings(text: &str) -> Value {
+pub(super) fn parse_settings(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }

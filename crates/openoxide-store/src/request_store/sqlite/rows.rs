@@ -10,6 +10,7 @@ use super::{
         error::RequestStoreError,
         interface::IdLookup,
         pending_request::{NewRequest, PendingRequest},
+        process_identity::ProcessIdentity,
         request_resolution::{RequestResolution, RequestResolutionKind},
     },
     transaction_error::TransactionError,
@@ -22,7 +23,7 @@ const MIN_PREFIX_LENGTH: usize = 13;
 const MAX_AMBIGUOUS_IDS: usize = 5;
 
 const COLUMNS: &str = "request.id, request.request, request.shown, session.who, session.project,
-    request.asked_at, request.expires_at
+    request.asked_at, request.expires_at, request.process
     FROM request JOIN session ON session.id = request.session AND session.process = request.process
     WHERE request.answer IS NULL";
 
@@ -128,6 +129,7 @@ struct StoredRow {
     project: Option<String>,
     asked_at: i64,
     expires_at: Option<i64>,
+    process: String,
 }
 
 fn read_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredRow> {
@@ -139,6 +141,7 @@ fn read_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredRow> {
         project: row.get(4)?,
         asked_at: row.get(5)?,
         expires_at: row.get(6)?,
+        process: row.get(7)?,
     })
 }
 
@@ -162,6 +165,7 @@ fn parse_row(found: StoredRow, prefix: usize) -> Option<PendingRequest> {
         request,
         shown_digest: shown,
         requester: found.who,
+        process: ProcessIdentity::parse(&found.process),
         project: found.project.as_deref().map(AbsPath::new).transpose().ok()?,
         asked_at: from_millis(found.asked_at),
         expires_at: found.expires_at.map(from_millis),

@@ -1,0 +1,162 @@
+//! The wait for an answer in another terminal, and the signs that the client no longer needs one.
+//!
+//! Claude Code shows its dialog while its hook runs, and does not stop the hook when the person
+//! answers there (observed on 2.1.330). The end of the question is therefore read from the client's
+//! transcript, which then contains the result of the call.
+
+use std::{
+    cell::RefCell,
+    fs::{self, File},
+    io::{Read as _, Seek as _, SeekFrom},
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use openoxide_adapters::agent_hook::{AgentHookCall, AgentHookEvent, is_user_prompt_tool};
+use openoxide_engine::find_announced_call;
+use openoxide_store::{ClientProcess, UserEnvironment};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::hook_client::HookClient;
+use crate::commands::doctor::TEST_CALL_ID;
+
+/// The interval between two looks at the transcript.
+const TRANSCRIPT_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The maximum number of bytes that are read from the transcript at once.
+const MAX_TRANSCRIPT_BYTES: u64 = 4 << 20;
+
+/// The variable with which Claude Code reports that no person sits in front of it.
+const ATTENDED_VARIABLE: &str = "CLAUDE_CODE_SESSION_ATTENDED";
+
+/// Returns whether a question about the call may wait. It never delays the dialog of the client:
+/// Claude Code shows it while the hook runs, and shows none if it is not attended. A question that
+/// the hook of Codex does not answer is a denial.
+///
+/// A payload that does not come from Claude Code itself registers no question, so that a program
+/// which the agent started cannot show a false one.
+pub(super) fn may_wait(
+    client: HookClient,
+    call: &AgentHookCall,
+    process: Option<&ClientProcess>,
+) -> bool {
+    if is_user_prompt_tool(&call.tool) || call.call_id == TEST_CALL_ID {
+        return false;
+    }
+    let is_attended = std::env::var_os(ATTENDED_VARIABLE).is_none_or(|value| value != "0");
+    match client {
+        HookClient::Claude => {
+            process.is_some() && (call.event == AgentHookEvent::PermissionRequest || !is_attended)
+        }
+        HookClient::Codex(_) => call.event == AgentHookEvent::PreToolUse,
+    }
+}
+
+/// The client of a question that waits.
+pub(super) struct WaitingClient {
+    transcript: Option<RefCell<Transcript>>,
+}
+
+impl WaitingClient {
+    /// Begins to watch the client of a call.
+    pub(super) fn new(
+        client: HookClient,
+        call: &AgentHookCall,
+        process: Option<&ClientProcess>,
+        environment: &UserEnvironment,
+    ) -> Self {
+        let id = match call.call_id.is_empty() {
+            false => Some(call.call_id.clone()),
+            true => find_announced_call(environment, client.name(), call, process),
+        };
+        let path = call.transcript.clone().map(PathBuf::from);
+        let transcript = id.zip(path).and_then(|(id, path)| Transcript::open(path, &id));
+        Self { transcript: transcript.map(RefCell::new) }
+    }
+
+    /// Returns whether the client has ended or has the result of the call.
+    pub(super) fn is_gone(&self) -> bool {
+        is_output_closed()
+            || self.transcript.as_ref().is_some_and(|file| file.borrow_mut().has_result())
+    }
+}
+
+/// Returns whether the client has closed its end of the standard output.
+fn is_output_closed() -> bool {
+    let output = std::io::stdout();
+    let mut watched = [PollFd::new(&output, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut watched, Some(&now)).is_ok()
+        && watched.iter().any(|fd| fd.revents().intersects(PollFlags::ERR | PollFlags::HUP))
+}
+
+/// The part of a transcript that was written after the question.
+struct Transcript {
+    path: PathBuf,
+    /// The id of the call, as JSON contains it.
+    id: String,
+    position: u64,
+    next_look: Instant,
+}
+
+impl Transcript {
+    fn open(path: PathBuf, call_id: &str) -> Option<Self> {
+        let meta = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+        let id = serde_json::to_string(call_id).ok()?;
+        Some(Self { path, id, position: meta.len(), next_look: Instant::now() })
+    }
+
+    /// Returns whether a line that was added contains the result of the call.
+    fn has_result(&mut self) -> bool {
+        if Instant::now() < self.next_look {
+            return false;
+        }
+        self.next_look = Instant::now() + TRANSCRIPT_INTERVAL;
+        let added = self.read_added().unwrap_or_default();
+        let lines = added.rsplit_once('\n').map_or("", |(lines, _)| lines);
+        self.position += if lines.is_empty() { 0 } else { lines.len() as u64 + 1 };
+        lines.lines().any(|line| line.contains("\"tool_result\"") && line.contains(&self.id))
+    }
+
+    fn read_added(&self) -> std::io::Result<String> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(self.position))?;
+        let mut bytes = Vec::new();
+        file.take(MAX_TRANSCRIPT_BYTES).read_to_end(&mut bytes)?;
+        // The client writes UTF-8. Other bytes keep their number of characters out of the position.
+        String::from_utf8(bytes).map_err(std::io::Error::other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn only_a_new_result_of_the_call_ends_the_question() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("transcript.jsonl");
+        let line = |kind: &str, id: &str| format!("{{\"type\":\"{kind}\",\"id\":\"{id}\"}}\n");
+        fs::write(&path, line("tool_result", "toolu_1")).unwrap();
+        let mut transcript = Transcript::open(path.clone(), "toolu_1").unwrap();
+        let mut append = |text: &str| {
+            let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            transcript.next_look = Instant::now();
+            transcript.has_result()
+        };
+        assert!(!append(""), "the result of an earlier call with the same id");
+        assert!(!append(&line("tool_use", "toolu_1")));
+        assert!(!append(&line("tool_result", "toolu_12")));
+        assert!(!append(line("tool_result", "toolu_1").trim_end()), "an incomplete line");
+        assert!(append("\n"));
+    }
+
+    #[test]
+    fn a_transcript_that_is_no_file_is_not_watched() {
+        assert!(Transcript::open(PathBuf::from("/"), "toolu_1").is_none());
+        assert!(Transcript::open(PathBuf::from("/x.jsonl"), "toolu_1").is_none());
+    }
+}
