@@ -10,7 +10,7 @@ use openoxide_shell::{AnalysisContext, analyze_script, findings};
 use serde_json::Value;
 
 use crate::{
-    branch_switch, build_outputs, command_input, copied_files, directory_changes,
+    branch_switch, build_outputs, command_input, copied_files, database_files, directory_changes,
     entered_places::{MAX_CD_TARGETS, collect_cd_targets},
     git_credentials, git_grep_objects, git_repository, git_ssh, hard_links, locale, patches,
     path_resolution::resolve_path,
@@ -194,6 +194,7 @@ fn distrust_edited_programs(
     version_control::distrust_version_control(&mut facts.accesses, &edits, place.cwd, place.home);
     version_control::check_remotes(&mut facts.accesses, place.cwd);
     sqlite_databases::check_sqlite_commands(&mut facts.accesses, &edits, place.cwd, steps);
+    database_files::check(&mut facts.accesses);
     subversion::check_working_copies(&mut facts.accesses, &edits, place.cwd, steps);
     project_settings::distrust_configured_programs(
         &mut facts.accesses,

@@ -322,6 +322,35 @@ fn auto_allow_removes_only_build_output_that_git_ignores() {
 
 /// Guards I39.
 #[test]
+fn auto_allow_confines_statements_in_a_database_file() {
+    let sqlite = |file: std::path::PathBuf, sql: &str| {
+        let done = std::process::Command::new("sqlite3").arg(file).arg(sql).output();
+        done.ok().map(|done| stdout(&done))
+    };
+    let place = Place::new("[sandbox]\nauto_allow = \"project\"\n");
+    let create = "create table t(a); insert into t values (1)";
+    let (inside, outside) = (place.arena.path("w/a.db"), place.arena.path("home/b.db"));
+    if sqlite(inside.clone(), create).is_none() || sqlite(outside.clone(), create).is_none() {
+        return; // SQLite is not installed.
+    }
+    let run = |sql: &str| place.openoxide(&["run", "--", "sqlite3", "a.db", sql]);
+    let (exit, printed, told) = run("insert into t values (2); select count(*) from t");
+    assert_eq!((exit, printed.as_str()), (0, "2\n"), "{told}");
+    assert!(told.contains("sandboxed: `sqlite3"), "{told}");
+    for sql in ["drop table t", "delete from t", "attach '../home/b.db' as b; drop table b.t"] {
+        let (exit, _, told) = run(sql);
+        assert_eq!(exit, 4, "{sql}: {told}");
+    }
+    let (exit, _, told) =
+        place.openoxide(&["run", "--", "sqlite3", "../home/b.db", "insert into t values (2)"]);
+    assert_eq!(exit, 4, "{told}");
+    let count = "select count(*) from t";
+    assert_eq!(sqlite(inside, count).as_deref(), Some("2\n"));
+    assert_eq!(sqlite(outside, count).as_deref(), Some("1\n"));
+}
+
+/// Guards I39.
+#[test]
 fn what_auto_allow_allows_runs_only_in_the_sandbox() {
     let place = Place::new("[sandbox]\nauto_allow = \"project\"\n");
     let script = "echo in > made; echo out > ~/escaped; true";

@@ -1,6 +1,6 @@
 //! The cause of a command: the effect that is named when approval is required.
 
-use openoxide_protocol::{CauseCode, CommandCause, CommandClass};
+use openoxide_protocol::{CauseCode, CommandCause, CommandClass, CommandWords};
 
 use super::{ScriptWalk, command_call::CommandCall};
 use crate::{
@@ -40,8 +40,35 @@ impl ScriptWalk<'_> {
                 return stated(CauseCode::ReadsSecret, phrase);
             }
         }
+        if asks_for_help(argv.words, meaning) {
+            return stated(
+                CauseCode::RunsProjectCode,
+                "prints its version or help, which was not verified",
+            );
+        }
         let words = meaning.canonical_words.as_ref().unwrap_or(argv.words);
         effect_phrases::find_stated_cause(words).or_else(|| Some(derive_cause(name, meaning)))
+    }
+}
+
+/// Returns whether a command has no words but a program, perhaps a subcommand, and an option for a
+/// version or help. Only programs that were run are known to do nothing else then.
+fn asks_for_help(words: &CommandWords, meaning: &CommandMeaning) -> bool {
+    const VERSION: [&str; 2] = ["--version", "-version"];
+    const HELP: [&str; 2] = ["--help", "-help"];
+    let is_subcommand = |word: &str| {
+        word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') && !word.starts_with('-')
+    };
+    let known = |at| words.known_word(at);
+    match (known(1), words.len()) {
+        (Some(option), 2) => VERSION.contains(&option) || HELP.contains(&option),
+        (Some(subcommand), 3) => {
+            // The word can also be a host, or another program.
+            is_subcommand(subcommand)
+                && meaning.effects.is_empty()
+                && known(2).is_some_and(|word| HELP.contains(&word))
+        }
+        _ => false,
     }
 }
 

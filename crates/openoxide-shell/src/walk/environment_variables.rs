@@ -2,6 +2,34 @@
 
 /// Returns whether assigning `name` changes which programs run, or what they do.
 pub(crate) fn is_program_variable(name: &str) -> bool {
+    affects_programs(name) && !is_build_variable(name)
+}
+
+/// Returns whether a variable only selects the target, the number of jobs or the buffering of a
+/// build or an interpreter. Its value is a word or a number, and is never the name of a file.
+///
+/// Sources: `go help environment`, the Cargo Book, `python3 --help-env`. A value that the tool does
+/// not know is an error, or has no effect.
+fn is_build_variable(name: &str) -> bool {
+    matches!(
+        name,
+        "GOOS"
+            | "GOARCH"
+            | "GOARM"
+            | "GOAMD64"
+            | "GO111MODULE"
+            | "CGO_ENABLED"
+            | "GOMAXPROCS"
+            | "CARGO_BUILD_JOBS"
+            | "CARGO_INCREMENTAL"
+            | "PYTHONDONTWRITEBYTECODE"
+            | "PYTHONHASHSEED"
+            | "PYTHONUNBUFFERED"
+            | "PYTHONUTF8"
+    )
+}
+
+fn affects_programs(name: &str) -> bool {
     const PREFIXES: &[&str] = &[
         "LD_",
         "DYLD_",
@@ -204,34 +232,35 @@ pub fn is_ascii_compatible_locale(locale: &str) -> bool {
 /// Returns whether a program does the same with and without `name` in its environment, as far as it
 /// matters to rules.
 pub(crate) fn is_harmless_variable(name: &str) -> bool {
-    matches!(
-        name,
-        "CI" | "NODE_ENV"
-            | "RUST_LOG"
-            | "RUST_BACKTRACE"
-            | "RUST_TEST_THREADS"
-            | "LANG"
-            | "LANGUAGE"
-            | "LC_ALL"
-            | "LC_CTYPE"
-            | "LC_COLLATE"
-            | "LC_MESSAGES"
-            | "LC_NUMERIC"
-            | "LC_TIME"
-            | "TZ"
-            | "NO_COLOR"
-            | "FORCE_COLOR"
-            | "CLICOLOR"
-            | "CLICOLOR_FORCE"
-            | "TERM"
-            | "COLUMNS"
-            | "LINES"
-            | "DEBIAN_FRONTEND"
-            | "DEBUG"
-            | "VERBOSE"
-            | "CARGO_TERM_COLOR"
-            | "COLORTERM"
-    )
+    is_build_variable(name)
+        || matches!(
+            name,
+            "CI" | "NODE_ENV"
+                | "RUST_LOG"
+                | "RUST_BACKTRACE"
+                | "RUST_TEST_THREADS"
+                | "LANG"
+                | "LANGUAGE"
+                | "LC_ALL"
+                | "LC_CTYPE"
+                | "LC_COLLATE"
+                | "LC_MESSAGES"
+                | "LC_NUMERIC"
+                | "LC_TIME"
+                | "TZ"
+                | "NO_COLOR"
+                | "FORCE_COLOR"
+                | "CLICOLOR"
+                | "CLICOLOR_FORCE"
+                | "TERM"
+                | "COLUMNS"
+                | "LINES"
+                | "DEBIAN_FRONTEND"
+                | "DEBUG"
+                | "VERBOSE"
+                | "CARGO_TERM_COLOR"
+                | "COLORTERM"
+        )
 }
 
 /// Returns whether an assignment only disables a pager or a prompt.

@@ -1,7 +1,9 @@
 //! Builtins, redirections and programs that run other programs, with one row for each case that the
 //! analysis distinguishes.
 
-use openoxide_protocol::{Access, CommandClass, OperationFacts};
+use openoxide_protocol::{
+    Access, CauseCode, CommandCause, CommandClass, ExecAccess, OperationFacts,
+};
 
 use crate::support::{codes, facts, is_opaque, lines};
 
@@ -386,6 +388,42 @@ fn a_program_that_starts_another_is_harmless_where_it_only_does_that() {
     }
 }
 
+/// Only the real program shows what it does with such words. A host or a program can be named like
+/// a subcommand.
+#[test]
+fn help_that_was_not_verified_has_its_own_cause() {
+    let states_help = |script: &str| {
+        facts(script).accesses.iter().any(|access| {
+            matches!(
+                access,
+                Access::Exec(ExecAccess {
+                    class: CommandClass::Unknown,
+                    cause: Some(CommandCause::Stated { code: CauseCode::RunsProjectCode, phrase }),
+                    ..
+                }) if phrase.contains("not verified")
+            )
+        })
+    };
+    for script in ["ansible --version", "kotlin -version", "terraform plan -help"] {
+        assert!(states_help(script), "{script}");
+    }
+    for script in [
+        "ansible all --version",
+        "cargo yank --version",
+        "docker compose down -v",
+        "ssh host --help",
+        "npx evil --help",
+        "sudo rm --help",
+        "terraform -chdir=x --help",
+        "terraform plan -help x",
+        "terraform plan -help -out=x",
+        "./ansible --version",
+        "ansible() { :; }; ansible --version",
+    ] {
+        assert!(!states_help(script), "{script}");
+    }
+}
+
 #[test]
 fn findings_have_the_expected_codes() {
     let rows: &[(&str, &[&str])] = &[
@@ -398,6 +436,18 @@ fn findings_have_the_expected_codes() {
         ("CI=1 ls", &[]),
         ("IFS=: ls", &["OX103"]),
         ("IFS=: read a", &[]),
+        ("GOOS=linux GOARCH=arm64 go build", &[]),
+        ("env CGO_ENABLED=0 go build", &[]),
+        ("PYTHONUNBUFFERED=1 python3 x.py", &[]),
+        ("PYTHONDONTWRITEBYTECODE=1 ls", &[]),
+        ("CARGO_BUILD_JOBS=2 CARGO_INCREMENTAL=0 ls", &[]),
+        ("GOFLAGS=-toolexec=./x ls", &["OX103"]),
+        ("GOROOT=. ls", &["OX103"]),
+        ("GOOS=linux PATH=. ls", &["OX103"]),
+        ("PYTHONPATH=. ls", &["OX103"]),
+        ("PYTHONWARNINGS=x ls", &["OX103"]),
+        ("CARGO_BUILD_RUSTC=./x ls", &["OX103"]),
+        ("CARGO_TARGET_DIR=src ls", &["OX103"]),
         ("FOO=1", &[]),
         ("MY_PAGER=x", &["OX103"]),
         ("MY_EDITOR=x", &["OX103"]),
