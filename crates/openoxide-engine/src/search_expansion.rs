@@ -261,7 +261,7 @@ impl<'a> SearchWalk<'a> {
     fn is_searched(&self, path: &AbsPath, search: &FileSearch) -> bool {
         let name = path.file_name().unwrap_or_default();
         if is_excluded(name, &search.exclude_patterns)
-            || search.tracked_only && self.is_real && self.tracked.is_untracked(path)
+            || search.tracked_only && self.is_real && self.tracked.is_untracked(path, self.root)
         {
             return false;
         }

@@ -23,11 +23,16 @@ impl TrackedFiles {
         self.is_listed(path, |names, below| names.contains(below)).unwrap_or(false)
     }
 
-    /// Returns whether a file is in a repository and certainly not in its index. Some file systems
-    /// do not distinguish upper and lower case.
-    pub(crate) fn is_untracked(&self, path: &AbsPath) -> bool {
+    /// Returns whether a file is in a repository and certainly not in its index, under the name
+    /// that it has below its working tree or below `root`. Some commands of git print names that
+    /// are relative to the working tree. Some file systems do not distinguish upper and lower case.
+    pub(crate) fn is_untracked(&self, path: &AbsPath, root: &AbsPath) -> bool {
+        let from_root = path.strip_prefix(root).unwrap_or_default();
         let is_name = |names: &HashSet<String>, below: &str| {
-            names.contains(below) || names.iter().any(|name| name.eq_ignore_ascii_case(below))
+            names.contains(below)
+                || names
+                    .iter()
+                    .any(|name| [below, from_root].iter().any(|it| name.eq_ignore_ascii_case(it)))
         };
         self.is_listed(path, is_name) == Some(false)
     }
@@ -76,5 +81,97 @@ impl TrackedFiles {
         names.as_ref().is_none_or(|(tree, names)| {
             path.strip_prefix(tree).is_none_or(|below| has(names, below))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use openoxide_permission::safety_floor::is_secret;
+    use openoxide_protocol::{Access, Action, CommandClass};
+
+    use super::*;
+    use crate::operation_facts::{CallLocation, collect_action_facts};
+
+    fn bash(place: &AbsPath, script: &str) -> String {
+        let done = Command::new("bash").args(["-c", script]).current_dir(place.as_str()).output();
+        String::from_utf8(done.unwrap().stdout).unwrap()
+    }
+
+    /// A repository with a secret that git does not track, and one that it tracks.
+    fn repository() -> (tempfile::TempDir, AbsPath) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let place = AbsPath::new(root.to_str().unwrap()).unwrap();
+        bash(
+            &place,
+            "git init -q . && git config user.email a@b.c && git config user.name a && \
+             mkdir sub && echo 1 > sub/a.rs && echo KEY > .env && git add . && git commit -qm 1 && \
+             git rm -q --cached .env && git commit -qm 2 && \
+             echo KEY > sub/x.pem && git add sub && git commit -qm 3 && echo 2 > sub/a.rs",
+        );
+        (dir, place)
+    }
+
+    /// Returns whether a script needs no approval because of a secret or an unknown command.
+    fn is_harmless(place: &AbsPath, script: &str) -> bool {
+        let action = Action::Command { script: script.to_owned() };
+        let facts = collect_action_facts(&action, "Bash", CallLocation { cwd: place, home: None });
+        facts.accesses.iter().all(|access| match access {
+            Access::Exec(exec) => exec.class == CommandClass::Harmless,
+            Access::Read(path) => !is_secret(&path.path),
+            Access::Opaque { .. } => false,
+            _ => true,
+        })
+    }
+
+    #[test]
+    fn printed_names_of_tracked_files_are_no_untracked_secrets() {
+        let (_dir, project) = repository();
+        for script in [
+            "git ls-files '*.rs' | xargs cat",
+            "cat $(git ls-files -m -- 'sub/*.rs' '*.go')",
+            "git rm -q --cached sub/x.pem; true; git ls-files | xargs cat",
+        ] {
+            let printed = bash(&project, script);
+            assert!(printed.contains('2') && !printed.contains("KEY"), "{script}: {printed}");
+        }
+        bash(&project, "git commit -qm 4");
+        for script in [
+            "git ls-files | xargs cat",
+            "git ls-files '*.rs' | xargs cat",
+            "cat $(git ls-files -m -- 'sub/*.rs' '*.go')",
+            "git diff --name-only | xargs cat",
+            "git diff --name-only | while read f; do cat \"$f\"; done",
+        ] {
+            assert!(!bash(&project, script).contains("KEY"), "{script}");
+            assert!(is_harmless(&project, script), "{script}");
+        }
+    }
+
+    #[test]
+    fn other_printed_names_can_be_secrets() {
+        let (_dir, project) = repository();
+        for script in [
+            "git ls-files | xargs cat",
+            "git ls-files '*.rs' '*.pem' | xargs cat",
+            "git ls-files '*.rs' sub | xargs cat",
+            "git ls-files -o | xargs cat",
+            "git ls-files --with-tree=HEAD~2 | xargs cat",
+            "git diff --name-only HEAD~2 | xargs cat",
+            "git diff --name-only HEAD~2 HEAD~1 | xargs cat",
+            "git add -f .env; git ls-files '.e*' | xargs cat; git rm -q --cached .env",
+            "git rm -q --cached sub/x.pem; git diff --name-only --cached | xargs cat; git add sub",
+        ] {
+            assert!(bash(&project, script).contains("KEY"), "{script}");
+            assert!(!is_harmless(&project, script), "{script}");
+        }
+        // The name is relative to the working tree, and another file has it below `sub`.
+        bash(&project, "mkdir -p sub/sub && echo KEY > sub/sub/x.pem && echo 2 > sub/x.pem");
+        let sub = project.join("sub");
+        let script = "git diff --name-only | xargs cat";
+        assert!(bash(&sub, script).contains("KEY"));
+        assert!(!is_harmless(&sub, script));
     }
 }

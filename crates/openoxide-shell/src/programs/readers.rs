@@ -20,6 +20,7 @@ mod formatter_settings;
 mod git;
 mod git_config;
 mod git_grep;
+mod git_names;
 mod git_operands;
 mod go_doc;
 mod harmless_reads;
@@ -82,6 +83,7 @@ pub(super) use self::{
     git::{add_line_range, add_remote_option, git_clone, is_harmless_log_option, merge_strategy},
     git_config::{add_git_setting, read_git_config},
     git_grep::read_git_grep,
+    git_names::{read_git_diff, read_git_ls_files},
     git_operands::{add_pathspec, add_peg_revision, add_remote, add_revision},
     go_doc::read_go_doc,
     jq::{read_jq, read_yq},
