@@ -180,6 +180,7 @@ mod queue_reviewer;
 mod queued_request;
 mod real_path;
 mod recorded_question;
+mod registry_retries;
 mod remedy;
 mod removal_command;
 mod repetition;
@@ -277,6 +278,7 @@ pub use private_temp::{discarded_temporary_paths, visible_temporary_paths};
 pub use queue_reviewer::QueueReviewer;
 pub use queued_request::{QueuedRequest, WaitOptions};
 pub use recorded_question::{QuestionSelection, RecordedQuestion, RuleOffer};
+pub use registry_retries::set_retry_variables;
 pub use remedy::{ProfileContext, Remedy};
 pub use request_queue::{
     AnswerError, AnswerProblem, AnswerReceipt, GrantOutcome, RequestAnswer, RequestQueue,

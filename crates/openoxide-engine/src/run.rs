@@ -31,6 +31,7 @@ use crate::{
     private_temp::{
         edited_paths, explicitly_granted, saved_temporary_files, visible_temporary_paths,
     },
+    registry_retries::set_retry_variables,
     retry::{Attempt, Retries},
     run_host::{RunHost, RunOptions},
     sandbox_directories::registry_directory,
@@ -219,6 +220,7 @@ impl Launcher<'_> {
         let ssh = SshAccess::new(self.engine);
         let mut environment = options.environment.clone();
         ssh.set_agent_variable(&mut environment);
+        set_retry_variables(&mut environment, &held.network);
         let launch = LaunchConfig {
             staging_directory: stage.as_ref().map(StagingArea::directory).transpose()?,
             private_directories: private_directories(

@@ -28,6 +28,7 @@ mod operation;
 mod path;
 mod permission_mode;
 mod profile;
+pub mod registries;
 mod rule_choice;
 mod sandbox_auto_allow;
 mod session_event;

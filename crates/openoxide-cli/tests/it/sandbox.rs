@@ -24,6 +24,7 @@ mod private_caches;
 mod proc_files;
 mod publish_setting;
 mod reached_limits;
+mod registries;
 mod replaced;
 mod secrets;
 mod sockets;

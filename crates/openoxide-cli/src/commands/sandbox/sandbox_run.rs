@@ -9,7 +9,7 @@ use std::{
 use openoxide_adapters::quote_words;
 use openoxide_engine::{
     canonicalize_existing, create_state_directory, private_directories, project_directory,
-    registry_directory, sandbox_env, visible_temporary_paths,
+    registry_directory, sandbox_env, set_retry_variables, visible_temporary_paths,
 };
 use openoxide_permission::{HomeDirectories, PROTECTED_ROOT_NAMES, hidden_secret_paths};
 use openoxide_protocol::{AbsPath, HostPort, NetworkAccess, SandboxRestrictions, TempDirectories};
@@ -103,6 +103,8 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
     let environment = UserEnvironment::from_process();
     let home = environment.home.as_ref();
     let registry = registry_directory(&environment)?;
+    let mut variables = with_added_variables(sandbox_env().collect(), &args.env);
+    set_retry_variables(&mut variables, &profile.network);
     Ok(LaunchConfig {
         private_directories: match args.read_only {
             true => Vec::new(),
@@ -117,7 +119,7 @@ fn new_launch_config(args: &SandboxRunArgs) -> Result<LaunchConfig, SandboxRunEr
         changeable_paths: BTreeSet::new(),
         staging_directory: None,
         argv: args.command.clone(),
-        environment: with_added_variables(sandbox_env().collect(), &args.env),
+        environment: variables,
         terminal: has_terminal(),
         has_reviewer: false,
         granted_sockets: BTreeSet::new(),
