@@ -5,27 +5,21 @@ pub(crate) fn is_program_variable(name: &str) -> bool {
     affects_programs(name) && !is_build_variable(name)
 }
 
-/// Returns whether a variable only selects the target, the number of jobs or the buffering of a
-/// build or an interpreter. Its value is a word or a number, and is never the name of a file.
+/// Returns whether a variable only selects the target of a build, or the buffering and plug-ins of
+/// an interpreter. Its value is a word or a number, and is never the name of a file.
 ///
-/// Sources: `go help environment`, the Cargo Book, `python3 --help-env`. A value that the tool does
-/// not know is an error, or has no effect.
+/// Sources: `go help environment`, `python3 --help-env`, the manual of pytest. A value that the tool
+/// does not know is an error, or has no effect.
 fn is_build_variable(name: &str) -> bool {
     matches!(
         name,
         "GOOS"
             | "GOARCH"
-            | "GOARM"
-            | "GOAMD64"
             | "GO111MODULE"
             | "CGO_ENABLED"
-            | "GOMAXPROCS"
-            | "CARGO_BUILD_JOBS"
-            | "CARGO_INCREMENTAL"
             | "PYTHONDONTWRITEBYTECODE"
-            | "PYTHONHASHSEED"
             | "PYTHONUNBUFFERED"
-            | "PYTHONUTF8"
+            | "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
     )
 }
 
