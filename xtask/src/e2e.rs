@@ -4,6 +4,7 @@
 //! this machine permits that.
 
 pub(crate) mod mock_model;
+mod other_terminal;
 mod person;
 mod scenarios;
 pub(crate) mod session;

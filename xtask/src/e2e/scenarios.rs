@@ -5,6 +5,7 @@ mod calls;
 mod dead_hook;
 mod own_tools;
 mod sandboxed;
+mod waiting;
 
 use serde_json::{Value, json};
 
@@ -54,9 +55,8 @@ use scenarios;
 
 /// Returns all scenarios in their order.
 pub(crate) fn all() -> impl Iterator<Item = &'static Scenario> {
-    [calls::ALL, own_tools::ALL, sandboxed::ALL, broken_policy::ALL, dead_hook::ALL]
-        .into_iter()
-        .flatten()
+    let files = [calls::ALL, own_tools::ALL, sandboxed::ALL, waiting::ALL];
+    files.into_iter().chain([broken_policy::ALL, dead_hook::ALL]).flatten()
 }
 
 /// Returns a call that runs `command` in a shell.

@@ -41,6 +41,8 @@ pub(crate) struct World<'a> {
     init: bool,
     /// The preset for `init`.
     preset: Option<&'static str>,
+    /// The wait for `init`.
+    wait: Option<&'static str>,
     /// The state of the program that `init` installed: it is missing, or replaced by this script.
     broken: Option<Broken>,
 }
@@ -61,8 +63,8 @@ impl<'a> World<'a> {
         let folder = folder.map_err(|error| format!("cannot make a world: {error}"))?;
         let hook = Some(Hook::product(&agent.openoxide));
         let (permissions, mode) = (bare(), None);
-        let (init, preset, broken) = (false, None, None);
-        let world = Self { agent, folder, hook, permissions, mode, init, preset, broken };
+        let (init, preset, wait, broken) = (false, None, None, None);
+        let world = Self { agent, folder, hook, permissions, mode, init, preset, wait, broken };
         for part in ["home/.claude", "project", "config/openoxide", "tmp"] {
             make_folder(&world.path(part))?;
         }
@@ -92,6 +94,12 @@ impl<'a> World<'a> {
     /// Lets `openoxide init` install the hook and this preset.
     pub(crate) fn wired_with_preset(mut self, preset: &'static str) -> Self {
         self.preset = Some(preset);
+        self.wired_by_init()
+    }
+
+    /// Lets `openoxide init` install a hook whose questions wait, with this option.
+    pub(crate) fn wired_with_wait(mut self, wait: &'static str) -> Self {
+        self.wait = Some(wait);
         self.wired_by_init()
     }
 
@@ -201,6 +209,7 @@ impl<'a> World<'a> {
         let world = self.file(SETTINGS, &settings)?;
         let mut init = Command::new(world.openoxide());
         init.args(["init", "claude"]).stdin(Stdio::null()).env_clear();
+        init.args(world.wait);
         init.args(world.preset.iter().flat_map(|preset| ["--preset", preset]));
         init.env("HOME", world.path("home")).env("XDG_CONFIG_HOME", world.path("config"));
         succeed(&mut init)?;
