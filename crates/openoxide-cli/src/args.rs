@@ -489,7 +489,8 @@ pub(crate) enum AuditCommand {
     },
     /// Decide recorded calls again under the current or another policy; exits with 1 if a decision differs.
     Replay(ReplayArgs),
-    /// Print statistics: questions per day, most frequent questions, rules by use, unused rules.
+    /// Print statistics: questions per day and their answers, most frequent questions, rules by
+    /// use, unused rules.
     Stats {
         /// Print JSON.
         #[arg(long)]
@@ -497,6 +498,9 @@ pub(crate) enum AuditCommand {
         /// The number of days, including today.
         #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u16).range(1..=3650))]
         days: u16,
+        /// Only records newer than this: `12h`, `7d`, `2w`, `2026-11-22`.
+        #[arg(long, value_name = "DURATION|DATE", value_parser = parse_since, conflicts_with = "days")]
+        since: Option<UtcTimestamp>,
     },
 }
 

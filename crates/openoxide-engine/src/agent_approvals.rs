@@ -32,6 +32,9 @@ use crate::{
     engine::Engine,
 };
 
+/// The reason of a call that was approved earlier in the session.
+pub const APPROVED_EARLIER: &str = "you approved the same call earlier in this session";
+
 /// The prefix of Claude Code's message about a command that failed.
 const EXIT_CODE_PREFIX: &str = "Exit code ";
 
@@ -58,7 +61,7 @@ impl Engine {
         if !calls.is_approved(&ApprovedCall { client, operation: operation_digest(call, facts) }) {
             return decision;
         }
-        let reason = "you approved the same call earlier in this session".to_owned();
+        let reason = APPROVED_EARLIER.to_owned();
         let (effect, rule, suggested_rules) = (Effect::Allow, None, Vec::new());
         Decision { effect, reason, rule, suggested_rules, ..decision }
     }

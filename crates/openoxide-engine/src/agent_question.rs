@@ -1,8 +1,6 @@
 //! Questions about calls of an agent that wait in the request queue, so that a person can answer
 //! them in another terminal.
 
-use std::time::Instant;
-
 use openoxide_adapters::{agent_hook::AgentHookCall, tool_action};
 use openoxide_protocol::{
     ApprovalResponse, CallId, Decision, Effect, GrantScope, HookAnswer, Operation, OperationFacts,
@@ -79,14 +77,12 @@ impl Engine {
         let Some(pending) = engine.pending_agent_call(agent, facts, hooks) else {
             return Ok(None);
         };
-        let started = Instant::now();
         host.on_wait_started();
         let queued = pending.register(options, host);
         let review = queued.map(QueuedRequest::wait);
         host.on_wait_ended();
         let Ok(review) = review else { return Ok(None) };
-        let waited_ms = u64::try_from(started.elapsed().as_millis()).ok();
-        let answer = review.to_answer_record().map(|answer| AnswerRecord { waited_ms, ..answer });
+        let answer = review.to_answer_record();
         let decision = answered_decision(&review, decision)?;
         if is_session_approval(&review) {
             self.remember_session_approval(agent, facts, hooks, &review);

@@ -226,7 +226,7 @@ mod user_git_config;
 mod version_control;
 mod watched_reviewer;
 
-pub use agent_approvals::record_ended_call;
+pub use agent_approvals::{APPROVED_EARLIER, record_ended_call};
 pub use agent_check::{AgentCall, AgentDecision};
 pub use agent_question::find_announced_call;
 pub use agent_session::AgentSession;

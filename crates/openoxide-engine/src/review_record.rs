@@ -3,7 +3,7 @@
 use openoxide_protocol::{ApprovalRequest, ApprovalResponse, Decision};
 use openoxide_store::{
     RequestStoreError,
-    audit::{AnswerChannel, AnswerRecord},
+    audit::{AnswerChannel, AnswerRecord, UtcTimestamp},
 };
 use thiserror::Error;
 
@@ -92,6 +92,9 @@ impl ReviewRecord {
             return None;
         };
         let answer = AnswerRecord::new(&self.request, response, *channel, by.clone());
+        let waited = |asked| UtcTimestamp::now().0.saturating_sub(asked);
+        let answer =
+            AnswerRecord { waited_ms: self.request.id.unix_millis().map(waited), ..answer };
         Some(if self.can_save_grant { answer } else { AnswerRecord { grant: None, ..answer } })
     }
 }

@@ -24,6 +24,14 @@ macro_rules! id {
             pub fn from_parts(unix_millis: u64, random: [u8; 10]) -> Self {
                 Self(uuid::Builder::from_unix_timestamp_millis(unix_millis, &random).into_uuid())
             }
+
+            /// Returns the time of the id in milliseconds since 1970, or `None` if the id contains
+            /// no time.
+            #[must_use]
+            pub fn unix_millis(&self) -> Option<u64> {
+                let (seconds, nanos) = self.0.get_timestamp()?.to_unix();
+                seconds.checked_mul(1_000)?.checked_add(u64::from(nanos) / 1_000_000)
+            }
         }
 
         impl fmt::Display for $name {
@@ -66,6 +74,10 @@ mod tests {
         let late = ApprovalId::from_parts(2, [0; 10]);
         assert!(early < late);
         assert_eq!(early.0.get_version_num(), 7);
+        assert_eq!(
+            ApprovalId::from_parts(1_764_241_445_123, [7; 10]).unix_millis(),
+            Some(1_764_241_445_123)
+        );
         assert_eq!(early.to_string().parse::<ApprovalId>(), Ok(early));
     }
 }

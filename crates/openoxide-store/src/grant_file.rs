@@ -375,10 +375,13 @@ impl GrantFile {
     }
 }
 
+/// The end of the path of a file with grants.
+pub const GRANT_FILE_ENDING: &str = "/.openoxide/approvals.toml";
+
 /// Returns whether this is the layer of the grants.
 pub(crate) fn is_grant_layer(layer: &Layer) -> bool {
     layer.kind == LayerKind::Local
-        && layer.file.as_deref().is_some_and(|file| file.ends_with("/.openoxide/approvals.toml"))
+        && layer.file.as_deref().is_some_and(|file| file.ends_with(GRANT_FILE_ENDING))
 }
 
 /// The layer of the grants, with additional information about them.

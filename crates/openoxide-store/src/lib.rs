@@ -38,7 +38,7 @@ pub use client_process::ClientProcess;
 pub use directory_identity::directory_identity;
 pub use file_access::{FileReadError, read_regular_file, read_text};
 pub use file_lock::{FileLock, FileLockError};
-pub use grant_file::{GrantEntry, GrantFile, GrantFileError, GrantLimits};
+pub use grant_file::{GRANT_FILE_ENDING, GrantEntry, GrantFile, GrantFileError, GrantLimits};
 pub use grant_key::GrantKeyError;
 pub use loaded_policy::{BrokenFile, LoadedPolicy, UntrustedProject};
 pub use policy_file::{

@@ -32,8 +32,9 @@ pub(crate) fn run_audit_command(
         AuditCommand::Verify { json } => {
             journal.and_then(|journal| verify::verify_journal(*json, &journal))
         }
-        AuditCommand::Stats { json, days } => {
-            journal.and_then(|journal| stats::show_stats(*json, *days, &journal))
+        AuditCommand::Stats { json, days, since } => {
+            let from = since.unwrap_or_else(|| stats::first_moment(*days));
+            journal.and_then(|journal| stats::show_stats(*json, from, &journal))
         }
         AuditCommand::Replay(args) => return replay::replay_history(args, global),
     };

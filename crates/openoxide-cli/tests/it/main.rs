@@ -9,6 +9,8 @@ mod allow;
 #[cfg(test)]
 mod audit;
 #[cfg(test)]
+mod audit_answers;
+#[cfg(test)]
 mod batch;
 #[cfg(test)]
 mod broken;

@@ -190,8 +190,10 @@ fn the_answer_of_the_person_is_recorded() {
         let decision = records.lines().rfind(|line| line.contains(r#""record":"decision""#));
         let expected = format!(r#"{{"channel":"terminal","decision":"{choice}"}}"#);
         let mut decision: Value = serde_json::from_str(decision.unwrap()).unwrap();
-        let request = decision["answer"].as_object_mut().unwrap().remove("request");
+        let answer = decision["answer"].as_object_mut().unwrap();
+        let (request, waited) = (answer.remove("request"), answer.remove("waited_ms"));
         assert!(request.is_some_and(|id| id.is_string()), "{key}: {records}");
+        assert!(waited.is_some_and(|millis| millis.is_u64()), "{key}: {records}");
         let expected: Value = serde_json::from_str(&expected).unwrap();
         assert_eq!(decision["answer"], expected, "{key}");
         let ended = records.lines().last().unwrap().contains(r#""record":"outcome""#);

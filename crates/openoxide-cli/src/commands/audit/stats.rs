@@ -1,6 +1,7 @@
 //! `audit stats`: the most frequent questions, and the rules that decide.
 
 mod decision_counts;
+mod question_counts;
 mod stats_chart;
 
 use openoxide_permission::LayerKind;
@@ -12,15 +13,27 @@ use super::journal_text::{NO_RECORDS, print_fault_note};
 use crate::{args::PolicyArgs, policy_args, program_exit::ProgramExit, user_messages};
 pub(crate) use decision_counts::DecisionCounts;
 
-/// Counts the decisions of the last days, today included.
+/// The maximum number of calls that are listed as the most asked ones.
+const MAX_TITLES: usize = 10;
+
+/// The maximum number of days that are listed.
+const MAX_DAYS: u64 = 3650;
+
+/// Returns the first moment of the last days, today included.
+pub(super) fn first_moment(days: u16) -> UtcTimestamp {
+    let today = UtcTimestamp::now().day_number();
+    UtcTimestamp((today + 1).saturating_sub(u64::from(days)) * MILLIS_PER_DAY)
+}
+
+/// Counts the decisions since a moment.
 pub(super) fn show_stats(
     as_json: bool,
-    days: u16,
+    from: UtcTimestamp,
     journal: &Journal,
 ) -> Result<ProgramExit, AuditError> {
     let today = UtcTimestamp::now().day_number();
-    let first = (today + 1).saturating_sub(u64::from(days));
-    let counts = DecisionCounts::from_journal(journal, UtcTimestamp(first * MILLIS_PER_DAY))?;
+    let first = from.day_number().max((today + 1).saturating_sub(MAX_DAYS));
+    let counts = DecisionCounts::from_journal(journal, from)?;
     let is_intact = print_fault_note(journal)?;
     if counts.total_records == 0 && is_intact && !as_json {
         return Ok(user_messages::print_data(
@@ -83,10 +96,18 @@ fn render_json(
         prefixes.iter().map(|(prefix, count)| json!({ "prefix": prefix, "count": count }));
     let rules = counts.rules_by_count();
     let rules = rules.iter().map(|(rule, count)| json!({ "rule": rule, "count": count }));
+    let titles = counts.questions.titles_by_count();
+    let titles = titles
+        .iter()
+        .take(MAX_TITLES)
+        .map(|(title, count)| json!({ "title": title, "count": count }));
     json!({
         "schema": SCHEMA,
         "days": questions.len(),
         "decisions": { "allow": counts.allow, "ask": counts.ask, "deny": counts.deny },
+        "allowed": counts.allowed.to_json(),
+        "answers": counts.questions.answers().to_json(),
+        "most_asked": titles.collect::<Vec<_>>(),
         "questions": questions.collect::<Vec<_>>(),
         "prefixes": prefixes.collect::<Vec<_>>(),
         "rules": rules.collect::<Vec<_>>(),

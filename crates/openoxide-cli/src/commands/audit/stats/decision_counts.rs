@@ -2,14 +2,21 @@
 
 use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
 
+use openoxide_engine::APPROVED_EARLIER;
+use openoxide_permission::LayerKind;
 use openoxide_protocol::{Effect, RuleRef};
+use openoxide_store::GRANT_FILE_ENDING;
 use openoxide_store::audit::{
     AnsweredEvent, AuditError, Journal, JournalSegment, RecordHeader, RequestedConfinement,
     UtcTimestamp, split_lines,
 };
 use serde::Deserialize;
 
+use super::question_counts::{AllowCause, AllowedCounts, CountedAnswer, QuestionCounts};
 use crate::commands::audit::call_tracker::{CallState, CallTracker, RecordNames};
+
+/// The beginning of the reason of a call that is allowed because the sandbox confines it.
+const SANDBOXED_PREFIX: &str = "sandboxed: ";
 
 /// The bytes at the end of a segment in which its last record is searched for.
 const TAIL_BYTES: u64 = 64 << 10;
@@ -39,6 +46,10 @@ struct CountedDecision<'a> {
     always: Vec<BorrowedText<'a>>,
     #[serde(default, alias = "enforced")]
     confinement: RequestedConfinement,
+    #[serde(borrow, default)]
+    reason: Option<BorrowedText<'a>>,
+    #[serde(default)]
+    answer: Option<CountedAnswer>,
 }
 
 impl CountedDecision<'_> {
@@ -51,6 +62,23 @@ impl CountedDecision<'_> {
             call: text_or_empty(self.call.as_ref()),
             event: self.event,
             request: "",
+        }
+    }
+}
+
+impl CountedDecision<'_> {
+    /// Returns what allowed a call without a question.
+    fn allow_cause(&self) -> AllowCause {
+        let rules = || self.rule.iter().chain(self.accesses.iter().filter_map(|a| a.rule.as_ref()));
+        let is_grant = |rule: &CountedRule<'_>| {
+            rule.file.as_ref().is_some_and(|file| file.0.ends_with(GRANT_FILE_ENDING))
+        };
+        match text_or_empty(self.reason.as_ref()) {
+            reason if reason.starts_with(SANDBOXED_PREFIX) => AllowCause::Sandbox,
+            APPROVED_EARLIER => AllowCause::EarlierApproval,
+            _ if rules().any(is_grant) => AllowCause::Grant,
+            _ if rules().any(|rule| rule.layer != LayerKind::Default.as_str()) => AllowCause::Rule,
+            _ => AllowCause::BuiltIn,
         }
     }
 }
@@ -98,6 +126,10 @@ pub(crate) struct DecisionCounts {
     /// Each rule by its key, with its line when it decided last, and how often it decided.
     rule_counts: BTreeMap<String, (RuleRef, u64)>,
     calls: CallTracker,
+    /// The allowed calls by what allowed them.
+    pub(super) allowed: AllowedCounts,
+    /// The questions with their answers.
+    pub(super) questions: QuestionCounts,
 }
 
 /// Returns a key of a rule from its layer, file and text. The line in the file is not part of it.
@@ -117,10 +149,12 @@ impl DecisionCounts {
             for line in split_lines(&segment.read_all()?).0 {
                 let Some(head) = RecordHeader::parse(line) else { continue };
                 counts.total_records += 1;
-                if !head.is_decision || head.time < from {
+                if head.time < from {
                     continue;
                 }
-                if let Ok(decided) = serde_json::from_slice(line) {
+                if !head.is_decision {
+                    counts.questions.add_outcome(line);
+                } else if let Ok(decided) = serde_json::from_slice(line) {
                     counts.count_decision(&head, &decided);
                 }
             }
@@ -132,20 +166,30 @@ impl DecisionCounts {
         let RecordHeader { seq, time, .. } = *head;
         let names = decided.names();
         // The program that asked has recorded the same question.
-        if names.is_answer() || self.calls.add(seq, &names) != CallState::New {
+        if names.is_answer() {
             return;
+        }
+        match self.calls.add(seq, &names) {
+            CallState::New => {}
+            CallState::After(earlier) | CallState::AfterBoth(earlier, _) => {
+                return self.questions.add_later_record(earlier, seq, decided.answer.as_ref());
+            }
+            CallState::Known => return,
         }
         match decided.decision {
             Some(Effect::Allow) => {
                 self.allow += 1;
                 let is_confined = decided.confinement == RequestedConfinement::Confined;
                 self.sandboxed += u64::from(is_confined);
+                self.allowed.add(decided.allow_cause());
             }
             Some(Effect::Deny) => self.deny += 1,
             Some(Effect::Ask) => {
                 self.ask += 1;
                 *self.questions_per_day.entry(time.day_number()).or_default() += 1;
                 self.count_question(decided);
+                let title = text_or_empty(decided.title.as_ref());
+                self.questions.add_question(seq, title, decided.answer.as_ref());
             }
             None => {}
         }
@@ -221,7 +265,7 @@ fn text_or_empty<'a>(text: Option<&'a BorrowedText<'_>>) -> &'a str {
     text.map_or("", |text| &text.0)
 }
 
-fn sort_by_count<T>(mut rows: Vec<(T, u64)>) -> Vec<(T, u64)> {
+pub(super) fn sort_by_count<T>(mut rows: Vec<(T, u64)>) -> Vec<(T, u64)> {
     rows.sort_by_key(|(_, count)| Reverse(*count));
     rows
 }

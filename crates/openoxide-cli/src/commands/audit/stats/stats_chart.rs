@@ -3,7 +3,10 @@
 use openoxide_protocol::RuleRef;
 use openoxide_tui::{LineMode, escape_text};
 
-use super::{super::record_row::render_rule, decision_counts::DecisionCounts};
+use super::{super::record_row::render_rule, MAX_TITLES, decision_counts::DecisionCounts};
+
+const RULES_HINT: &str =
+    "`openoxide rules suggest` shows the rules that would have answered these questions";
 
 /// The maximum length of a bar.
 const MAX_BAR_WIDTH: u64 = 40;
@@ -20,11 +23,21 @@ pub(super) fn render_text(
     let (allow, ask, deny) = (counts.allow, counts.ask, counts.deny);
     let days = questions.len();
     let mut lines = vec![format!("{days} days: {allow} allowed, {ask} asked, {deny} denied")];
+    let rows = |rows: Vec<(u64, &str)>| -> Vec<(String, Option<u64>)> {
+        rows.into_iter().map(|(count, what)| (what.to_owned(), Some(count))).collect()
+    };
+    let answers = counts.questions.answers();
+    append_list("allowed without a question", &rows(counts.allowed.rows()), &mut lines);
+    append_list("questions by their answer", &rows(answers.rows()), &mut lines);
+    lines.extend(answers.median_wait_ms().map(|wait| {
+        format!("         half of the answers came within {}.{} s", wait / 1000, wait % 1000 / 100)
+    }));
     lines.push("\nquestions per day (UTC)".to_owned());
     let most = questions.iter().map(|(_, count)| *count).max().unwrap_or_default();
     lines.extend(questions.iter().map(|(day, count)| {
         format!("  {day}  {count:>5} {}", render_bar(*count, most)).trim_end().to_owned()
     }));
+    append_most_asked(counts, &mut lines);
     let prefixes = counts.prefixes_by_count().into_iter();
     let prefixes =
         prefixes.map(|(prefix, count)| (escape_text(prefix, LineMode::SingleLine), Some(count)));
@@ -35,6 +48,19 @@ pub(super) fn render_text(
     let idle = idle.unwrap_or_default().iter().map(|of| (render_rule(of), None));
     append_list(UNUSED_RULES_TITLE, &idle.collect::<Vec<_>>(), &mut lines);
     lines.join("\n") + "\n"
+}
+
+/// Appends the calls that were asked about more than once, and what would answer them.
+fn append_most_asked(counts: &DecisionCounts, lines: &mut Vec<String>) {
+    let titles = counts.questions.titles_by_count().into_iter().filter(|(_, count)| *count > 1);
+    let titles: Vec<_> = titles
+        .take(MAX_TITLES)
+        .map(|(title, count)| (escape_text(title, LineMode::SingleLine), Some(count)))
+        .collect();
+    append_list("calls that were asked about more than once", &titles, lines);
+    if !titles.is_empty() {
+        lines.push(format!("         {RULES_HINT}"));
+    }
 }
 
 /// Returns a bar. It has at least one character for a count above zero.
