@@ -335,6 +335,13 @@ pub(crate) enum GrantsCommand {
         #[arg(value_name = "RULE|NUMBER")]
         which: String,
     },
+    /// Print the valid grants as the rules of a policy file, for example to add them to your own
+    /// policy for all projects. Limited grants are left out.
+    Export {
+        /// Print rules. This is the only format.
+        #[arg(long)]
+        as_rules: bool,
+    },
     /// Remove invalid entries: those of other users and directories, and those that were edited by
     /// hand.
     Prune,

@@ -35,6 +35,9 @@ use crate::{
 /// The reason of a call that was approved earlier in the session.
 pub const APPROVED_EARLIER: &str = "you approved the same call earlier in this session";
 
+/// The end of the first question of a session that a rule can answer.
+const RULE_HINT: &str = "; if you approve it, `openoxide allow last` offers a rule for such calls";
+
 /// The prefix of Claude Code's message about a command that failed.
 const EXIT_CODE_PREFIX: &str = "Exit code ";
 
@@ -64,6 +67,30 @@ impl Engine {
         let reason = APPROVED_EARLIER.to_owned();
         let (effect, rule, suggested_rules) = (Effect::Allow, None, Vec::new());
         Decision { effect, reason, rule, suggested_rules, ..decision }
+    }
+
+    /// Returns a question with a hint how to save a rule for such calls, once in a session of an
+    /// agent with a dialog. A question that no rule can answer has no hint.
+    pub fn with_rule_hint(
+        &self,
+        agent: &str,
+        call: &AgentHookCall,
+        decision: Decision,
+    ) -> Decision {
+        let applies = call.event == AgentHookEvent::PreToolUse
+            && decision.effect == Effect::Ask
+            && decision.rule.is_none()
+            && !decision.suggested_rules.is_empty()
+            && has_dialog(call.mode);
+        let is_first = || {
+            let calls = SessionCalls::for_session(self.environment(), agent, &call.session_id);
+            calls.and_then(|calls| calls.take_rule_hint()).unwrap_or(false)
+        };
+        if !applies || !is_first() {
+            return decision;
+        }
+        let reason = format!("{}{RULE_HINT}", decision.reason);
+        Decision { reason, ..decision }
     }
 
     /// Stores a call that the agent executes or asks a person about, until the agent reports its

@@ -104,6 +104,7 @@ impl Engine {
             return Ok(AgentDecision::LeftToAgent);
         }
         let decision = self.apply_agent_approval(agent, &facts, &answers, decision);
+        let decision = self.with_ended_grant(decision, &context);
         let decided =
             DecisionRecord { hooks: answers.clone(), ..DecisionRecord::new(&decision, self.mode) };
         let review = match self.wait_for_answer(agent, (&facts, &answers), &decision, host) {

@@ -136,6 +136,7 @@ mod database_files;
 mod digest;
 mod directory_changes;
 mod dispatcher;
+mod ended_grants;
 mod engine;
 mod engine_call;
 mod engine_warning;

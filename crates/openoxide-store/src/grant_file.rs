@@ -16,8 +16,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use grant_entry::{EXPIRED_REASON, OTHER_TASK_REASON, ProjectDirectory, USED_UP_REASON};
 pub use grant_entry::{GrantEntry, GrantLimits};
-use grant_entry::{OTHER_TASK_REASON, ProjectDirectory};
 use grant_usage::{GrantState, GrantUsage};
 use openoxide_permission::{
     CombiningAlgorithm, Layer, LayerKind, PathAnchors, Rule, SubjectKind, parse_rule,
@@ -291,9 +291,9 @@ impl GrantFile {
             .map_or(GrantState::Revoked, |path| GrantUsage(&path).read_state(&entry.id));
         match (fate, entry.limits.max_uses) {
             (GrantState::Revoked, _) => Some("revoked"),
-            (GrantState::Used(used), Some(times)) if used >= times => Some("use limit reached"),
+            (GrantState::Used(used), Some(times)) if used >= times => Some(USED_UP_REASON),
             _ if entry.limits.expires_at.is_some_and(|until| until <= UtcTimestamp::now()) => {
-                Some("expired")
+                Some(EXPIRED_REASON)
             }
             _ if entry.limits.granted_at.is_some_and(|since| since > UtcTimestamp::now()) => {
                 Some("the clock moved backwards since the grant")

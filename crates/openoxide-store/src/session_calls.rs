@@ -107,6 +107,9 @@ struct CallsFile {
 struct CallsContent {
     announced: Vec<AnnouncedCall>,
     approved: Vec<ApprovedCall>,
+    /// True once a question of the session has told how to save a rule.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    has_rule_hint: bool,
 }
 
 impl SessionCalls {
@@ -162,6 +165,14 @@ impl SessionCalls {
             let index = content.announced.iter().position(is_it)?;
             Some(content.announced.remove(index))
         })
+    }
+
+    /// Returns true for the first question of the session that can tell how to save a rule.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read or written.
+    pub fn take_rule_hint(&self) -> Result<bool, SessionCallsError> {
+        self.update(|content| !std::mem::replace(&mut content.has_rule_hint, true))
     }
 
     /// Returns the agent's id of a call with this input that has not ended, if there is exactly one

@@ -9,6 +9,7 @@ use openoxide_permission::{
 use openoxide_protocol::{AbsPath, Effect, GrantTerms, SCHEMA};
 use openoxide_store::{
     GrantEntry, GrantFile, GrantFileError, GrantLimits, UserEnvironment, find_project_root,
+    policy_edit::quote_toml,
 };
 use openoxide_tui::{LineMode, escape_text};
 use serde_json::json;
@@ -33,6 +34,7 @@ pub(crate) fn run_grants_command(verb: &GrantsCommand) -> Result<ProgramExit, Cl
     let entries = grants.read_entries()?;
     match verb {
         GrantsCommand::List { json } => Ok(list_grants(&entries, *json)),
+        GrantsCommand::Export { as_rules: _ } => Ok(export_rules(&entries)),
         GrantsCommand::Add(args) => add_grant(&grants, args, &cwd, environment.home.as_ref()),
         GrantsCommand::Revoke { which } => {
             let means =
@@ -144,6 +146,26 @@ fn list_grants(entries: &[GrantEntry], json: bool) -> ProgramExit {
         if json { render_json(entry) } else { render_text(at, entry) }
     };
     let text: String = entries.iter().enumerate().map(|each| line(each) + "\n").collect();
+    user_messages::print_data(text.as_bytes(), ProgramExit::Success)
+}
+
+/// Prints the valid grants without limits as a policy file. A policy file cannot express the limits.
+fn export_rules(entries: &[GrantEntry]) -> ProgramExit {
+    let valid = || entries.iter().filter(|entry| entry.ignored_reason.is_none());
+    let (limited, unlimited): (Vec<_>, Vec<_>) =
+        valid().partition(|entry| entry.limits.has_limits());
+    if !limited.is_empty() {
+        let rules: Vec<_> =
+            limited.iter().map(|entry| escape_text(&entry.rule, LineMode::SingleLine)).collect();
+        user_messages::print_note(&format!("left out, because limited: {}", rules.join(", ")));
+    }
+    if unlimited.is_empty() {
+        user_messages::print_line("openoxide: no grants without limits in this project");
+        return ProgramExit::Success;
+    }
+    let rule = |entry: &&GrantEntry| format!("    {},\n", quote_toml(&entry.rule));
+    let rules: String = unlimited.iter().map(rule).collect();
+    let text = format!("[permissions]\nallow = [\n{rules}]\n");
     user_messages::print_data(text.as_bytes(), ProgramExit::Success)
 }
 

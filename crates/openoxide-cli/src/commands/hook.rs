@@ -195,6 +195,12 @@ impl HookCaller<'_> {
         match decided {
             AgentDecision::Decided { decision, record_seq } => {
                 match confined_call::confined_input(engine, client, call, (decision, *record_seq)) {
+                    // The dialog of Claude Code shows the reason to a person.
+                    Ok(None) if client == HookClient::Claude && client_wait::is_attended() => {
+                        let decision = decision.as_ref().clone();
+                        let shown = engine.with_rule_hint(client.name(), call, decision);
+                        client.render_answer(call, &shown)
+                    }
                     Ok(None) => client.render_answer(call, decision),
                     Ok(Some(input)) => Some(claude_code::render_confined_answer(decision, &input)),
                     Err(why) => Some(client.render_undecided(&why)),

@@ -65,6 +65,8 @@ mod pending;
 #[cfg(test)]
 mod prompt;
 #[cfg(test)]
+mod question_hints;
+#[cfg(test)]
 mod repetition;
 #[cfg(test)]
 mod replay;

@@ -20,6 +20,12 @@ const MAC_PURPOSE_WITH_START: &str = "openoxide grant 5";
 /// The reason why a grant for one task is not valid in another task.
 pub(super) const OTHER_TASK_REASON: &str = "granted for another task, or its task has ended";
 
+/// The reason why a grant with a limited number of uses is no longer valid.
+pub(super) const USED_UP_REASON: &str = "use limit reached";
+
+/// The reason why a grant with a limited time is no longer valid.
+pub(super) const EXPIRED_REASON: &str = "expired";
+
 /// The directory that a grant is for: its path, and an identity that a later directory at the same
 /// path does not have.
 #[derive(Clone, Debug)]
@@ -99,6 +105,14 @@ impl GrantEntry {
     #[must_use]
     pub fn is_active_in_any_task(&self) -> bool {
         self.ignored_reason.is_none_or(|why| why == OTHER_TASK_REASON)
+    }
+
+    /// Returns the reason why a limit of the grant has ended it, or keeps it from this task. The
+    /// user has created the entry, which is not known of entries that are ignored for other reasons.
+    #[must_use]
+    pub fn limit_reason(&self) -> Option<&'static str> {
+        let reasons = [USED_UP_REASON, EXPIRED_REASON, OTHER_TASK_REASON];
+        self.ignored_reason.filter(|why| reasons.contains(why))
     }
 
     /// Reads an entry and its MAC from a table. An entry with an invalid limit or an unknown key is

@@ -43,13 +43,17 @@ pub(super) fn may_wait(
     if is_user_prompt_tool(&call.tool) || call.call_id == TEST_CALL_ID {
         return false;
     }
-    let is_attended = std::env::var_os(ATTENDED_VARIABLE).is_none_or(|value| value != "0");
     match client {
         HookClient::Claude => {
-            process.is_some() && (call.event == AgentHookEvent::PermissionRequest || !is_attended)
+            process.is_some() && (call.event == AgentHookEvent::PermissionRequest || !is_attended())
         }
         HookClient::Codex(_) => call.event == AgentHookEvent::PreToolUse,
     }
+}
+
+/// Returns whether a person sits in front of the client, as far as it reports that.
+pub(super) fn is_attended() -> bool {
+    std::env::var_os(ATTENDED_VARIABLE).is_none_or(|value| value != "0")
 }
 
 /// The client of a question that waits.
