@@ -23,7 +23,7 @@ pub(crate) use codex::{
 pub(crate) use policy::PolicyArgs;
 pub(crate) use rules::{
     ConvertArgs, DiffArgs, EditTargetArgs, ExportArgs, FmtArgs, ImportArgs, LintArgs,
-    LintThreshold, RuleAddArgs, RuleRemoveArgs, RulesCommand, SuggestArgs, TestArgs,
+    LintThreshold, RuleAddArgs, RuleRemoveArgs, RulesCommand, StarterArgs, SuggestArgs, TestArgs,
 };
 pub(crate) use sandbox::{CachesCommand, RunSandboxMode, SandboxCommand, SandboxRunArgs};
 pub(crate) use stage::{StageCommand, UndoArgs};

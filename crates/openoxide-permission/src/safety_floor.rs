@@ -90,6 +90,7 @@ mod tests {
             "openoxide rules import --write x",
             "openoxide rules fmt",
             "openoxide rules suggest --write",
+            "openoxide rules starter --yes",
             "openoxide allow last --yes",
             "openoxide run --mode bypass_permissions -c x",
             "openoxide run --allow=Bash -c x",

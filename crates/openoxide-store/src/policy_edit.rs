@@ -15,6 +15,9 @@ pub use policy_document::PolicyEditError;
 use policy_document::parse_document;
 pub use policy_setting::{PolicySetting, SettingKey, read_setting, with_setting, without_setting};
 
+/// The permissions of a new policy file.
+const NEW_FILE_MODE: u32 = 0o644;
+
 /// The lists of short rules.
 const RULE_LISTS: [Effect; 3] = [Effect::Deny, Effect::Ask, Effect::Allow];
 
@@ -197,15 +200,30 @@ pub fn is_equivalent_policy(before: &str, after: &str, anchors: PathAnchors<'_>)
 pub fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     // The file can be a symbolic link to a person's settings. The link is preserved.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mode = fs::metadata(&path).map_or(NEW_FILE_MODE, |meta| meta.permissions().mode() & 0o777);
+    write_next_to(&path, text, mode)?.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Creates a file with its content, and its directory if it does not exist.
+///
+/// # Errors
+/// Returns an error if the file exists, or if the operating system refuses.
+pub fn create_file(path: &Path, text: &str) -> io::Result<()> {
+    let file = write_next_to(path, text, NEW_FILE_MODE)?;
+    file.persist_noclobber(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Writes a text to a temporary file in the directory of `path`.
+fn write_next_to(path: &Path, text: &str, mode: u32) -> io::Result<tempfile::NamedTempFile> {
     let Some(directory) = path.parent() else { return Err(io::ErrorKind::InvalidInput.into()) };
     fs::create_dir_all(directory)?;
-    let mode = fs::metadata(&path).map_or(0o644, |meta| meta.permissions().mode() & 0o777);
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(text.as_bytes())?;
     file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
     file.as_file().sync_all()?;
-    file.persist(&path).map_err(|error| error.error)?;
-    Ok(())
+    Ok(file)
 }
 
 /// Returns a text as a quoted TOML string.

@@ -39,6 +39,8 @@ pub(crate) enum RulesCommand {
     Remove(RuleRemoveArgs),
     /// Suggest the fewest rules that would have answered the questions of the audit journal.
     Suggest(SuggestArgs),
+    /// Write a policy to start with: rules for the programs that this project is built with.
+    Starter(StarterArgs),
     /// Convert the policy of another program to OpenOxide rules.
     Import(ImportArgs),
     /// Convert an OpenOxide policy to the rules of another program.
@@ -176,6 +178,40 @@ pub(crate) struct SuggestArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct StarterArgs {
+    #[command(flatten)]
+    pub(crate) target: StarterTargetArgs,
+    /// Print the rules without writing them.
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+    /// Write the rules without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// The policy file to create. Without one, it is the project's shared file.
+#[derive(Clone, Copy, Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct StarterTargetArgs {
+    /// Write your own file for all projects, `~/.config/openoxide/policy.toml`, without rules for
+    /// tests and builds. An existing file is never changed.
+    #[arg(long)]
+    user: bool,
+    /// Write your own file for this project, `.openoxide/local.toml` [default: the project's shared
+    /// file, `.openoxide/policy.toml`].
+    #[arg(long)]
+    local: bool,
+}
+
+impl StarterTargetArgs {
+    /// Returns the file to create.
+    pub(crate) const fn edit_target(self) -> EditTargetArgs {
+        let Self { user, local } = self;
+        EditTargetArgs { user, project: !user && !local, local }
+    }
 }
 
 #[derive(Clone, Debug, Args)]

@@ -8,23 +8,26 @@ mod policy_change;
 mod preset;
 mod preset_choice;
 mod settings_change;
+mod wiring;
 
 use openoxide_adapters::wiring::HookInvocation;
 
 use crate::{
     args::{AgentName, GlobalArgs, InitArgs},
+    commands::rules::offer_starter,
     error::CliError,
     program_exit::ProgramExit,
     user_messages,
 };
 pub(crate) use agent_settings::settings_directory;
-use agent_settings::{Wiring, agent_changes, select_agents};
+use agent_settings::{agent_changes, select_agents};
 use claude_ask_rule::describe_ask_rule;
 use installed_program::HookProgram;
 pub(crate) use installed_program::{build_directory, init_command};
 use policy_change::PolicyChange;
 use preset_choice::choose_preset;
 use settings_change::SettingsChange;
+use wiring::Wiring;
 
 /// Installs the hook into the settings of each named agent, or of each agent that is found; or
 /// removes it. Sets or removes the preset in the user's policy.
@@ -60,9 +63,15 @@ pub(crate) fn install_hooks(args: &InitArgs, global: GlobalArgs) -> Result<Progr
         changes.iter().for_each(|change| print_ask_rule(change, wiring));
     }
     policy.as_ref().map_or(Ok(()), PolicyChange::apply)?;
+    let has_preset = policy.is_some();
+    // This unlocks the policy.
+    drop(policy);
     if !args.undo {
         let agents: Vec<AgentName> = agents.iter().map(|(agent, _)| *agent).collect();
         print_next_steps(&agents, args);
+        if has_preset {
+            offer_starter(global)?;
+        }
     }
     Ok(ProgramExit::Success)
 }

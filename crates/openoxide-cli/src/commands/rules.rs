@@ -11,11 +11,13 @@ mod policy_texts;
 mod rule_edit;
 mod rule_proposal;
 mod sandbox_difference;
+mod starter;
 mod suggest;
 mod test;
 
 pub(crate) use rule_edit::EditTarget;
 pub(crate) use rule_proposal::RuleProposal;
+pub(crate) use starter::offer_starter;
 
 use crate::{
     args::{GlobalArgs, RulesCommand},
@@ -39,6 +41,7 @@ pub(crate) fn run_rules_command(
         RulesCommand::Add(args) => rule_edit::add_rule(args, global),
         RulesCommand::Remove(args) => rule_edit::remove_rule(args, global),
         RulesCommand::Suggest(args) => suggest::suggest_rules(*args, global),
+        RulesCommand::Starter(args) => starter::write_starter(*args, global),
         RulesCommand::Import(args) => convert::import_policy(args, global),
         RulesCommand::Export(args) => convert::export_policy(args, global),
         RulesCommand::Convert(args) => convert::convert_policy(args, global),

@@ -43,6 +43,9 @@ pub(crate) enum FileProblem {
     /// The file has changed while a person was asked about its change.
     #[error("the file has changed in the meantime; nothing was written")]
     ChangedMeanwhile,
+    /// A new file would replace one that exists.
+    #[error("the file exists; nothing was written")]
+    Exists,
     /// The order of rules decides, so the rules of two files cannot be merged.
     #[error("the order of rules decides in one of the files, so they cannot be merged")]
     OrderedRules,
@@ -56,15 +59,20 @@ impl FileError {
 
     /// Returns what to do next, if that is known.
     pub(super) const fn hint(&self) -> Option<&'static str> {
-        if matches!(self.problem, FileProblem::OrderedRules) {
-            Some("print the rules without --write")
-        } else {
-            None
+        match self.problem {
+            FileProblem::OrderedRules => Some("print the rules without --write"),
+            FileProblem::Exists => Some(
+                "`openoxide rules starter --dry-run` prints the rules, so that you can copy them",
+            ),
+            _ => None,
         }
     }
 
     /// Returns whether the arguments are right, and the system refused.
     pub(super) const fn is_failure(&self) -> bool {
-        matches!(self.problem, FileProblem::Unwritable(_) | FileProblem::ChangedMeanwhile)
+        matches!(
+            self.problem,
+            FileProblem::Unwritable(_) | FileProblem::ChangedMeanwhile | FileProblem::Exists
+        )
     }
 }

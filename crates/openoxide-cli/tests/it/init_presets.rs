@@ -196,9 +196,13 @@ fn a_terminal_is_asked_once() {
     terminal.press("7\r");
     terminal.wait_for("type 1, 2 or 3");
     terminal.press("\r");
+    terminal.wait_for("write these rules to");
+    terminal.wait_for("[n]");
+    terminal.press("n");
     let (exit, text) = terminal.end();
     assert_eq!(exit, 0, "{text}");
     assert!(text.contains("preset balanced: asks about"), "{text}");
+    assert!(!world.project().join(".openoxide").exists(), "the rules were declined");
     assert_eq!(bash(&world, "make"), "allow");
     // The policy has the settings now, so there is no question.
     let (exit, text) = Terminal::run(&world, &["init", "--from-build", "claude"]).end();

@@ -20,6 +20,7 @@ mod choices;
 mod claude_hooks;
 #[cfg(test)]
 mod client_rules;
+#[cfg(test)]
 mod codex;
 #[cfg(test)]
 mod codex_review;
@@ -82,6 +83,8 @@ mod sandbox;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod sandbox_policy;
+#[cfg(test)]
+mod starter;
 #[cfg(test)]
 mod suggest;
 #[cfg(test)]

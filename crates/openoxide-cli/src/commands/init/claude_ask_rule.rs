@@ -9,7 +9,7 @@ use openoxide_adapters::{
 };
 use serde_json::Value;
 
-use super::{agent_settings::Wiring, settings_change::SettingsChange};
+use super::{settings_change::SettingsChange, wiring::Wiring};
 
 /// Returns the settings of Claude Code with the hook, or without it and the rule that belongs to it.
 ///

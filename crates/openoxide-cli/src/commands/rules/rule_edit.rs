@@ -1,6 +1,6 @@
 //! `rules add` and `rules remove`: changing one rule of a policy file.
 
-use std::{fs, path::PathBuf};
+use std::{fs, io, path::PathBuf};
 
 use openoxide_permission::{LayerKind, PathAnchors, lint::lint_layer, parse_rule};
 use openoxide_protocol::{AbsPath, Effect};
@@ -113,12 +113,27 @@ impl EditTarget {
     pub(super) fn write_text(&self, text: &str, loosens: bool) -> Result<(), FileError> {
         policy_edit::replace_file(&self.source.path, text)
             .map_err(|error| FileError::new(&self.source.path, FileProblem::Unwritable(error)))?;
+        self.print_trust_note(loosens);
+        Ok(())
+    }
+
+    /// Creates the file. An existing file is not changed.
+    pub(super) fn create(&self, text: &str) -> Result<(), FileError> {
+        let problem = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists => FileProblem::Exists,
+            _ => FileProblem::Unwritable(error),
+        };
+        policy_edit::create_file(&self.source.path, text)
+            .map_err(|error| FileError::new(&self.source.path, problem(error)))
+    }
+
+    /// Prints that allow rules of a project require trust.
+    pub(super) fn print_trust_note(&self, loosens: bool) {
         if loosens && !self.source.may_loosen {
             user_messages::print_note(
                 &"allow rules of a project take effect once you trust it: `openoxide trust`",
             );
         }
-        Ok(())
     }
 }
 
