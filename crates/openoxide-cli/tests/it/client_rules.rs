@@ -15,10 +15,12 @@ use crate::{
 
 /// Runs the hook in a mount namespace with these files of the administrator below `/etc`.
 fn hook_with_managed_files(world: &World, files: &[(&str, &str)], payload: &Value) -> Output {
-    let mut script = "mount -t tmpfs none /etc".to_owned();
-    for (file, text) in files {
-        script += &format!(" && mkdir -p $(dirname {file}) && echo '{text}' > {file}");
-    }
+    let writes = files
+        .iter()
+        .map(|(file, text)| format!("&& mkdir -p $(dirname {file}) && echo '{text}' > {file}"));
+    let words: Vec<String> =
+        ["mount -t tmpfs none /etc".to_owned()].into_iter().chain(writes).collect();
+    let script = words.join(" ");
     let mut shell = Command::new("unshare");
     shell.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
     shell.args([&format!("{script} && exec {OPENOXIDE} hook claude"), "sh"]);
