@@ -12,7 +12,8 @@ use serde_json::Value;
 use crate::{
     branch_switch, build_outputs, command_input, copied_files, database_files, directory_changes,
     entered_places::{MAX_CD_TARGETS, collect_cd_targets},
-    git_credentials, git_grep_objects, git_repository, git_ssh, hard_links, locale, patches,
+    file_modes, git_credentials, git_grep_objects, git_repository, git_ssh, hard_links,
+    index_commands, locale, patches,
     path_resolution::resolve_path,
     pathname_expansion, piped_paths, program_paths, project_hosts, project_settings,
     restorable_files,
@@ -195,6 +196,8 @@ fn distrust_edited_programs(
     version_control::check_remotes(&mut facts.accesses, place.cwd);
     sqlite_databases::check_sqlite_commands(&mut facts.accesses, &edits, place.cwd, steps);
     database_files::check(&mut facts.accesses);
+    index_commands::check(&mut facts.accesses);
+    file_modes::check(&mut facts.accesses, place.cwd);
     subversion::check_working_copies(&mut facts.accesses, &edits, place.cwd, steps);
     project_settings::distrust_configured_programs(
         &mut facts.accesses,

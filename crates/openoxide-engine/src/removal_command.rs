@@ -1,8 +1,8 @@
-//! The words of `rm`.
+//! The words of `rm` and `git rm`.
 
 use openoxide_protocol::{AbsPath, CauseCode, CommandCause, ExecAccess};
 
-/// An `rm` command whose words are all plain.
+/// An `rm` or `git rm` command whose words are all plain.
 pub(crate) struct RemovalCommand {
     /// The paths that it removes, without `.` and `..`.
     pub(crate) paths: Vec<AbsPath>,
@@ -18,10 +18,27 @@ impl RemovalCommand {
     /// Returns the parsed command, or `None` if it is another command, its directory is unknown, or
     /// one of its words is not plain.
     pub(crate) fn parse(exec: &ExecAccess, place: &AbsPath) -> Option<Self> {
+        let is_rm = matches!(exec.argv.known_word(0), Some("rm" | "/bin/rm" | "/usr/bin/rm"));
+        if is_rm { Self::parse_words(exec, place, 1) } else { None }
+    }
+
+    /// Returns the parsed `git rm` without options that force it, or `None` as [`Self::parse`]
+    /// does.
+    pub(crate) fn parse_git(exec: &ExecAccess, place: &AbsPath) -> Option<Self> {
+        let words = [exec.argv.known_word(0), exec.argv.known_word(1)];
+        let parsed = if words == [Some("git"), Some("rm")] {
+            Self::parse_words(exec, place, 2)
+        } else {
+            None
+        };
+        let has_magic = |at| exec.argv.known_word(at).is_none_or(|word| word.starts_with(':'));
+        parsed.filter(|parsed| !parsed.ignores_missing && !(2..exec.argv.len()).any(has_magic))
+    }
+
+    fn parse_words(exec: &ExecAccess, place: &AbsPath, start: usize) -> Option<Self> {
         let removes =
             matches!(exec.cause, Some(CommandCause::Stated { code: CauseCode::RemovesFiles, .. }));
-        let is_rm = matches!(exec.argv.known_word(0), Some("rm" | "/bin/rm" | "/usr/bin/rm"));
-        if !removes || !is_rm || *place == AbsPath::root() {
+        if !removes || *place == AbsPath::root() {
             return None;
         }
         let mut parsed = Self {
@@ -31,7 +48,7 @@ impl RemovalCommand {
             has_parent_names: false,
         };
         let mut are_operands = false;
-        for at in 1..exec.argv.len() {
+        for at in start..exec.argv.len() {
             match exec.argv.known_word(at)? {
                 "--" if !are_operands => are_operands = true,
                 option if option.starts_with('-') && !are_operands => {
@@ -53,7 +70,7 @@ impl RemovalCommand {
         match option {
             "--recursive" => self.is_recursive = true,
             "--force" => self.ignores_missing = true,
-            "--verbose" => {}
+            "--verbose" | "--quiet" | "-q" => {}
             long if long.starts_with("--") || long == "-" => return None,
             cluster => {
                 for letter in cluster.chars().skip(1) {

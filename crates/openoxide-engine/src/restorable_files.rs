@@ -27,16 +27,17 @@ const REMOVES_RESTORABLE: CommandCause = CommandCause::Stated {
 
 /// Changes the cause of each command that removes only files that git can restore.
 pub(crate) fn check(accesses: &mut [Access], cwd: &AbsPath, steps: &StepBudget) {
-    if accesses.iter().any(may_change_index) {
-        return;
-    }
+    let may_become_final = accesses.iter().any(may_change_index);
     let edited: Vec<AbsPath> = accesses.iter().filter_map(edited_path).cloned().collect();
     // Another command of the script may replace the file before.
     let is_edited_once = |path: &AbsPath| edited.iter().filter(|edit| *edit == path).count() == 1;
     for access in accesses {
         let Access::Exec(exec) = access else { continue };
         let place = exec.cwd.as_ref().unwrap_or(cwd);
-        let removal = RemovalCommand::parse(exec, place).filter(|removal| !removal.is_recursive);
+        // Git itself removes only files that the last commit contains.
+        let removal = RemovalCommand::parse_git(exec, place)
+            .or_else(|| RemovalCommand::parse(exec, place).filter(|_| !may_become_final))
+            .filter(|removal| !removal.is_recursive);
         let Some(RemovalCommand { paths: removed, .. }) = removal else { continue };
         let Ok(Some(index)) = index_above(place) else { continue };
         let is_restorable = steps.take_steps(index.len() / 64 + removed.len() * edited.len() / 8)
@@ -183,6 +184,50 @@ mod tests {
         }
         fs::write(project.join("a").as_str(), "5\n").unwrap();
         assert!(!is_restorable(&project, "rm a"));
+    }
+
+    /// With `--assume-unchanged`, `git rm` removes a file with changes (git 2.47).
+    #[test]
+    fn git_rm_removes_only_files_that_git_can_restore() {
+        let bash = |place: &AbsPath, script: &str| {
+            let mut bash = Command::new("bash");
+            bash.args(["-c", script]).current_dir(place.as_str()).output().unwrap()
+        };
+        let committed = || {
+            let (dir, project) = repository();
+            let script = "git config user.email a@b.c; git config user.name a; git commit -qm 1";
+            assert!(bash(&project, script).status.success());
+            (dir, project)
+        };
+        for script in
+            ["git rm a", "git rm -q -- a sub/b", "git rm a && git commit -qm 2 && git add -A"]
+        {
+            let (_dir, project) = committed();
+            assert!(is_restorable(&project, script), "{script}");
+            assert!(bash(&project, script).status.success(), "{script}");
+            let restored =
+                bash(&project, "git checkout -q $(git rev-list --max-parents=0 HEAD) -- a");
+            assert!(restored.status.success(), "{script}");
+        }
+        let (_dir, project) = committed();
+        for script in [
+            "git rm -f a",
+            "git rm -r sub",
+            "git rm changed",
+            "git rm a changed",
+            "git rm '*'",
+            "git rm ':(top)a'",
+            "git rm $FILE",
+            "git rm new",
+            "git -C sub rm b",
+            "echo 5 > a; git rm a",
+        ] {
+            assert!(!is_restorable(&project, script), "{script}");
+        }
+        assert!(!bash(&project, "git rm changed").status.success());
+        bash(&project, "git update-index --assume-unchanged a; echo 5 > a");
+        assert!(!is_restorable(&project, "git rm a"));
+        assert!(bash(&project, "git rm a").status.success());
     }
 
     /// The object of a file that was never committed stays, but nothing names it any more.

@@ -285,6 +285,14 @@ fn auto_allow_removes_only_files_that_git_can_restore() {
     }
     assert!(place.has("w/b") && place.has("w/new"));
     git("git checkout -q -- a && grep -qx 1 a");
+    let (exit, _, told) = place.openoxide(&["run", "--", "git", "reset", "-q", "--", "b"]);
+    assert_eq!(exit, 0, "{told}");
+    git("grep -qx 3 b && git ls-files | grep -qx a && ! git ls-files | grep -qx b");
+    let (exit, _, told) = place.openoxide(&["run", "--", "git", "reset", "-q", "--hard"]);
+    assert_eq!(exit, 4, "{told}");
+    let (exit, _, told) = place.openoxide(&["run", "--", "chmod", "+x", "b"]);
+    assert_eq!(exit, 0, "{told}");
+    git("test -x b && test ! -x new");
     let (exit, _, told) = place.openoxide(&["run", "--sandbox", "off", "--", "rm", "a"]);
     assert_eq!(exit, 4, "{told}");
     assert!(place.has("w/a"));
