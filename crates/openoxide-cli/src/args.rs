@@ -68,6 +68,9 @@ pub(crate) enum ColorWhen {
     Never,
 }
 
+/// The maximum time that a question can wait, in seconds.
+pub(crate) const MAX_WAIT_SECONDS: u32 = 86_400;
+
 /// The time that a question waits if `--wait` names none, in seconds.
 const DEFAULT_WAIT: &str = "3600";
 
@@ -94,7 +97,7 @@ pub(crate) struct InitArgs {
         require_equals = true,
         default_missing_value = DEFAULT_WAIT,
         conflicts_with = "undo",
-        value_parser = clap::value_parser!(u32).range(..=86_400)
+        value_parser = clap::value_parser!(u32).range(..=i64::from(MAX_WAIT_SECONDS))
     )]
     pub(crate) wait: Option<u32>,
     /// Set what you are asked about, in your policy.
@@ -197,7 +200,7 @@ pub(crate) enum CliCommand {
             require_equals = true,
             default_missing_value = DEFAULT_WAIT,
             conflicts_with = "untrusted",
-            value_parser = clap::value_parser!(u32).range(1..=86_400)
+            value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_WAIT_SECONDS))
         )]
         wait: Option<u32>,
     },

@@ -100,6 +100,10 @@ fn run_fast_path(words: &[OsString]) -> Option<ProgramExit> {
     let [verb, second, rest @ ..] = words else { return None };
     match (verb.to_str()?, second.to_str()?, rest) {
         ("hook", agent, []) => commands::hook::run_hook(agent, false, HookTiming::default()).ok(),
+        ("hook", agent, [option]) => {
+            let timing = HookTiming::from_wait_option(option.to_str()?)?;
+            commands::hook::run_hook(agent, false, timing).ok()
+        }
         ("codex", "execpolicy", [check, rest @ ..]) if check == "check" => {
             let args = ExecpolicyCheckArgs::parse(rest.iter().cloned())?;
             Some(commands::codex::run_execpolicy_check(&args))

@@ -138,6 +138,17 @@ fn a_denial_reaches_the_model_with_its_message() {
     let found = hook_output(&end(dialog))["decision"].clone();
     assert_eq!(found["behavior"], "deny");
     assert!(found["message"].as_str().unwrap().contains("use src"), "{found}");
+    // A rule that matches the denied call is never suggested.
+    for (number, verb) in [(2, "approve"), (3, "approve")] {
+        let (call, command) = (number.to_string(), format!("touch {number}"));
+        let dialog = client.ask(&call, &command);
+        assert_eq!(answer(&client.world, &[verb, id(&asked(&client.world, &command))]).0, 0);
+        drop(end(dialog));
+        client.finish(&call, &command);
+    }
+    let suggested = stdout(&client.world.run(&["rules", "suggest", "--json"], b""));
+    assert!(suggested.contains("\"coverage\""), "{suggested}");
+    assert!(!suggested.contains("Bash(touch *)"), "{suggested}");
 }
 
 #[test]
