@@ -132,6 +132,7 @@ mod claude_rules;
 mod claude_settings_files;
 mod command_input;
 mod copied_files;
+mod created_files;
 mod database_files;
 mod digest;
 mod directory_changes;

@@ -10,7 +10,8 @@ use openoxide_shell::{AnalysisContext, analyze_script, findings};
 use serde_json::Value;
 
 use crate::{
-    branch_switch, build_outputs, command_input, copied_files, database_files, directory_changes,
+    branch_switch, build_outputs, command_input, copied_files, created_files, database_files,
+    directory_changes,
     entered_places::{MAX_CD_TARGETS, collect_cd_targets},
     file_modes, git_credentials, git_grep_objects, git_repository, git_ssh, hard_links,
     index_commands, locale, patches,
@@ -208,6 +209,7 @@ fn distrust_edited_programs(
     tracked_secrets::check(&mut facts.accesses, place.cwd, steps);
     git_grep_objects::check(&mut facts.accesses, place.cwd);
     restorable_files::check(&mut facts.accesses, place.cwd, steps);
+    created_files::check(&mut facts.accesses, place.cwd);
     build_outputs::check(&mut facts.accesses, &edits, place.cwd, steps);
     branch_switch::check(&mut facts.accesses, place.cwd);
 }

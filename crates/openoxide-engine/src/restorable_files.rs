@@ -49,7 +49,7 @@ pub(crate) fn check(accesses: &mut [Access], cwd: &AbsPath, steps: &StepBudget) 
 }
 
 /// Returns whether a command can start git for more than reading, or is not known.
-fn may_change_index(access: &Access) -> bool {
+pub(crate) fn may_change_index(access: &Access) -> bool {
     let Access::Exec(exec) = access else { return matches!(access, Access::Opaque { .. }) };
     let is_known = exec.argv.known_word(0).is_some();
     exec.class != CommandClass::Harmless
