@@ -68,10 +68,10 @@ pub(crate) fn install_hooks(args: &InitArgs, global: GlobalArgs) -> Result<Progr
     drop(policy);
     if !args.undo {
         let agents: Vec<AgentName> = agents.iter().map(|(agent, _)| *agent).collect();
-        print_next_steps(&agents, args);
         if has_preset {
             offer_starter(global)?;
         }
+        print_next_steps(&agents, args);
     }
     Ok(ProgramExit::Success)
 }

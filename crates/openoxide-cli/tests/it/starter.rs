@@ -263,7 +263,10 @@ fn a_person_confirms_the_file() {
     let world = project(&["Cargo.toml"]);
     let (exit, _, said) = starter(&world, &[]);
     assert_eq!(exit, 4, "{said}");
-    assert!(said.contains("+pattern = \"cargo publish *\"") && said.contains("`--yes`"), "{said}");
+    assert!(
+        said.contains(&starter(&world, &["--dry-run"]).1) && said.contains("`--yes`"),
+        "{said}"
+    );
     let answer = |key: &str| {
         let mut terminal = Terminal::run(&world, &["rules", "starter"]);
         terminal.wait_for("[n]");
@@ -284,6 +287,12 @@ fn a_person_confirms_the_file() {
     assert_eq!(exit, 1, "{said}");
     assert!(said.contains("no rules to start with"), "{said}");
     assert!(!Path::new(&policy_file(&world)).exists());
+    // A home directory is not a project, whatever it contains.
+    fs::write(world.root().join("Makefile"), "").unwrap();
+    let mut at_home = world.command(&["rules", "starter", "--yes"]);
+    let output = at_home.current_dir(world.root()).output().unwrap();
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(!world.root().join(".openoxide").exists());
 }
 
 #[test]

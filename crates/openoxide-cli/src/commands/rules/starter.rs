@@ -6,17 +6,14 @@ mod starter_policy;
 use std::{collections::BTreeSet, fs, path::Path};
 
 use openoxide_engine::Engine;
-use openoxide_protocol::{PermissionMode, SandboxAutoAllow};
-use openoxide_store::find_project_root;
+use openoxide_protocol::{AbsPath, Effect, PermissionMode, SandboxAutoAllow};
+use openoxide_store::{PolicySource, find_project_root, read_policy};
 use openoxide_tui::{LineMode, can_ask, escape_text};
 
 use super::rule_edit::EditTarget;
 use crate::{
     args::{EditTargetArgs, GlobalArgs, PolicyArgs, StarterArgs},
-    commands::{
-        confirmation::{SettingChange, file_diff},
-        sandbox,
-    },
+    commands::{confirmation::SettingChange, sandbox},
     error::{
         CliError,
         file_error::{FileError, FileProblem},
@@ -50,9 +47,10 @@ pub(super) fn write_starter(
         Ok(change) => change,
         Err(exit) => return Ok(exit),
     };
-    if args.yes {
-        user_messages::print_line(escape_text(&change.diff, LineMode::MultiLine).trim_end());
-    } else if let Some(exit) = change.confirm_rules(global)? {
+    starter.print();
+    if !args.yes
+        && let Some(exit) = change.confirm_rules(global)?
+    {
         return Ok(exit);
     }
     starter.write()?;
@@ -78,6 +76,7 @@ pub(crate) fn offer_starter(global: GlobalArgs) -> Result<(), CliError> {
         return Ok(());
     }
     let Ok(change) = starter.prepare(global)? else { return Ok(()) };
+    starter.print();
     match change.confirm_rules(global)? {
         None => starter.write(),
         Some(_) => Ok(()),
@@ -93,10 +92,14 @@ struct StarterPolicy {
 }
 
 impl StarterPolicy {
-    /// Returns the starter policy of the current project, or `None` if its kind is not known.
+    /// Returns the starter policy of the current project, or `None` if its kind is not known. A home
+    /// directory is not a project.
     fn for_project(place: EditTargetArgs) -> Result<Option<Self>, CliError> {
         let engine = policy_args::open_engine(&PolicyArgs::default())?;
         let project = find_project_root(engine.cwd(), engine.home());
+        if Some(&project) == engine.home() || project == AbsPath::root() {
+            return Ok(None);
+        }
         let kinds = find_project_kinds(Path::new(project.as_str()));
         let is_confined = confines_commands(&engine) && sandbox::unavailable_reason().is_none();
         let allow = match (place.user, is_confined) {
@@ -136,9 +139,23 @@ impl StarterPolicy {
             tool: "Starter",
             title: format!("write these rules to {}?", path.display()),
             reason: format!("rules to start with, for {}", self.kind_names()),
-            diff: file_diff(path, "", &self.text),
+            diff: self.summarize(&target),
             directory: target.source.base.clone(),
         }))
+    }
+
+    /// Prints the file. The question itself may not have enough space for it.
+    fn print(&self) {
+        user_messages::print_line(&format!("\n{}", self.text));
+    }
+
+    /// Returns one line for each rule. Those that allow come first.
+    fn summarize(&self, target: &EditTarget) -> String {
+        let PolicySource { kind, path, .. } = &target.source;
+        let policy = read_policy(&self.text, *kind, &path.to_string_lossy(), target.anchors());
+        let mut rules = policy.layer.rules;
+        rules.sort_by_key(|rule| rule.effect != Effect::Allow);
+        rules.iter().map(|rule| format!("+{} {}\n", rule.effect.as_str(), rule.text)).collect()
     }
 
     fn write(&self) -> Result<(), CliError> {
