@@ -27,13 +27,14 @@ struct Client {
     world: World,
     /// False for a session without a person, such as `claude -p`.
     attended: bool,
+    mode: &'static str,
 }
 
 impl Client {
     fn new(policy: &str) -> Self {
         let world = World::new().policy(policy);
         fs::write(world.root().join("transcript.jsonl"), "").unwrap();
-        Self { world, attended: true }
+        Self { world, attended: true, mode: "default" }
     }
 
     fn transcript(&self) -> PathBuf {
@@ -43,7 +44,7 @@ impl Client {
     fn payload(&self, event: &str, call: &str, command: &str) -> Value {
         let mut payload = json!({
             "session_id": SESSION, "transcript_path": self.transcript(),
-            "cwd": self.world.project(), "prompt_id": "87e7", "permission_mode": "default",
+            "cwd": self.world.project(), "prompt_id": "87e7", "permission_mode": self.mode,
             "hook_event_name": event, "tool_name": "Bash",
             "tool_input": { "command": command },
         });
@@ -214,6 +215,10 @@ fn without_an_answer_the_client_asks() {
     let output = end(client.start(&["claude", "--wait=1"], "PreToolUse", "1", "touch a"));
     assert_eq!(decision(&output), "ask");
     assert!(client.log(&[]).contains("touch a"));
+    client.mode = "dontAsk";
+    let start = Instant::now();
+    drop(end(client.start(&["claude", "--wait=60"], "PreToolUse", "1", "touch a")));
+    assert!(start.elapsed() < Duration::from_secs(30), "the person wants no questions");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use std::{
 
 use openoxide_adapters::agent_hook::{AgentHookCall, AgentHookEvent, is_user_prompt_tool};
 use openoxide_engine::find_announced_call;
+use openoxide_protocol::PermissionMode;
 use openoxide_store::{ClientProcess, UserEnvironment};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -33,14 +34,16 @@ const ATTENDED_VARIABLE: &str = "CLAUDE_CODE_SESSION_ATTENDED";
 /// Claude Code shows it while the hook runs, and shows none if it is not attended. A question that
 /// the hook of Codex does not answer is a denial.
 ///
-/// A payload that does not come from Claude Code itself registers no question, so that a program
-/// which the agent started cannot show a false one.
+/// In a mode in which the person does not want questions, none waits. A payload that does not come
+/// from Claude Code itself registers no question, so that a program which the agent started cannot
+/// show a false one.
 pub(super) fn may_wait(
     client: HookClient,
     call: &AgentHookCall,
     process: Option<&ClientProcess>,
 ) -> bool {
-    if is_user_prompt_tool(&call.tool) || call.call_id == TEST_CALL_ID {
+    let refuses_questions = call.mode == Some(PermissionMode::DontAsk);
+    if refuses_questions || is_user_prompt_tool(&call.tool) || call.call_id == TEST_CALL_ID {
         return false;
     }
     match client {
@@ -117,18 +120,21 @@ impl Transcript {
         }
         self.next_look = Instant::now() + TRANSCRIPT_INTERVAL;
         let added = self.read_added().unwrap_or_default();
-        let lines = added.rsplit_once('\n').map_or("", |(lines, _)| lines);
-        self.position += if lines.is_empty() { 0 } else { lines.len() as u64 + 1 };
+        let end = added.iter().rposition(|byte| *byte == b'\n').map(|index| index + 1);
+        // A line that does not fit is skipped, so that later ones are seen.
+        let is_full = added.len() as u64 == MAX_TRANSCRIPT_BYTES;
+        let end = end.unwrap_or(if is_full { added.len() } else { 0 });
+        self.position += end as u64;
+        let lines = String::from_utf8_lossy(added.get(..end).unwrap_or_default());
         lines.lines().any(|line| line.contains("\"tool_result\"") && line.contains(&self.id))
     }
 
-    fn read_added(&self) -> std::io::Result<String> {
+    fn read_added(&self) -> std::io::Result<Vec<u8>> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(self.position))?;
         let mut bytes = Vec::new();
         file.take(MAX_TRANSCRIPT_BYTES).read_to_end(&mut bytes)?;
-        // The client writes UTF-8. Other bytes keep their number of characters out of the position.
-        String::from_utf8(bytes).map_err(std::io::Error::other)
+        Ok(bytes)
     }
 }
 
@@ -156,6 +162,9 @@ mod tests {
         assert!(!append(&line("tool_result", "toolu_12")));
         assert!(!append(line("tool_result", "toolu_1").trim_end()), "an incomplete line");
         assert!(append("\n"));
+        let long = "x".repeat(usize::try_from(MAX_TRANSCRIPT_BYTES).unwrap());
+        assert!(!append(&long) && !append("\n"));
+        assert!(append(&line("tool_result", "toolu_1")), "after a line that is too long");
     }
 
     #[test]
