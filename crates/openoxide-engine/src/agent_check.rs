@@ -6,7 +6,6 @@ use openoxide_protocol::{AbsPath, Access, Action, Decision, Effect, OperationFac
 use openoxide_store::{ClientProcess, audit::DecisionRecord};
 
 use crate::{
-    agent_question::AgentReview,
     audit_log::{audit_violation_reason, record_without_decision},
     check_host::CheckHost,
     command_input::working_directory,
@@ -114,10 +113,7 @@ impl Engine {
                 return Err(error);
             }
         };
-        let (decision, answer) = match review {
-            Some(AgentReview { decision, answer }) => (decision, answer),
-            None => (decision, None),
-        };
+        let (decision, answer) = review.unwrap_or((decision, None));
         let is_answered = answer.is_some();
         let written = record(DecisionRecord { answer, ..decided });
         let decision = match audit_violation_reason(&decision, &written) {

@@ -47,17 +47,10 @@ pub fn find_announced_call(
     calls.find_announced(&input, client.map(|client| client.identity.as_str()))
 }
 
-/// The result of a question that waited in the request queue.
-pub(crate) struct AgentReview {
-    /// The decision after the answer; the question itself if there was none.
-    pub(crate) decision: Decision,
-    /// The answer.
-    pub(crate) answer: Option<AnswerRecord>,
-}
-
 impl Engine {
     /// Registers a question about a call and waits for its answer, as long as the caller allows.
-    /// Returns `None` if there is no question, or if it cannot be registered.
+    /// Returns the decision after the answer (the question itself if there was none) and the answer, or
+    /// `None` if there is no question, or if it cannot be registered.
     ///
     /// # Errors
     /// If the wait was interrupted.
@@ -67,7 +60,7 @@ impl Engine {
         (facts, hooks): (&OperationFacts, &[HookAnswer]),
         decision: &Decision,
         host: &dyn CheckHost,
-    ) -> Result<Option<AgentReview>, InterruptedError> {
+    ) -> Result<Option<(Decision, Option<AnswerRecord>)>, InterruptedError> {
         let Some(options) = agent.wait.filter(|_| decision.effect == Effect::Ask) else {
             return Ok(None);
         };
@@ -87,7 +80,7 @@ impl Engine {
         if is_session_approval(&review) {
             self.remember_session_approval(agent, facts, hooks, &review);
         }
-        Ok(Some(AgentReview { decision, answer }))
+        Ok(Some((decision, answer)))
     }
 
     fn pending_agent_call<'e>(

@@ -1,4 +1,4 @@
-//! What a question of the hook says about saved approvals and rules.
+//! The hints about saved approvals and rules in a question of the hook.
 
 use std::fs;
 

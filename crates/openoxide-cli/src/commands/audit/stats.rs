@@ -12,9 +12,7 @@ use serde_json::{Value, json};
 use super::journal_text::{NO_RECORDS, print_fault_note};
 use crate::{args::PolicyArgs, policy_args, program_exit::ProgramExit, user_messages};
 pub(crate) use decision_counts::DecisionCounts;
-
-/// The maximum number of calls that are listed as the most asked ones.
-const MAX_TITLES: usize = 10;
+use question_counts::MAX_TITLES;
 
 /// The maximum number of days that are listed.
 const MAX_DAYS: u64 = 3650;

@@ -1,6 +1,6 @@
 //! Counting decisions.
 
-use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap};
 
 use openoxide_engine::APPROVED_EARLIER;
 use openoxide_permission::LayerKind;
@@ -12,7 +12,9 @@ use openoxide_store::audit::{
 };
 use serde::Deserialize;
 
-use super::question_counts::{AllowCause, AllowedCounts, CountedAnswer, QuestionCounts};
+use super::question_counts::{
+    AllowCause, AllowedCounts, CountedAnswer, QuestionCounts, sort_by_count,
+};
 use crate::commands::audit::call_tracker::{CallState, CallTracker, RecordNames};
 
 /// The beginning of the reason of a call that is allowed because the sandbox confines it.
@@ -263,9 +265,4 @@ fn is_older(segment: &JournalSegment, from: UtcTimestamp) -> Result<bool, AuditE
 
 fn text_or_empty<'a>(text: Option<&'a BorrowedText<'_>>) -> &'a str {
     text.map_or("", |text| &text.0)
-}
-
-pub(super) fn sort_by_count<T>(mut rows: Vec<(T, u64)>) -> Vec<(T, u64)> {
-    rows.sort_by_key(|(_, count)| Reverse(*count));
-    rows
 }

@@ -1,13 +1,17 @@
 //! Counting questions by their answers, and allowed calls by what allowed them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+};
 
 use openoxide_protocol::ReviewDecision;
 use openoxide_store::audit::{AnswerChannel, OutcomeRecord};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::decision_counts::sort_by_count;
+/// The maximum number of calls that are listed as the most asked ones.
+pub(super) const MAX_TITLES: usize = 10;
 
 /// The maximum number of characters of a title.
 const MAX_TITLE_CHARS: usize = 200;
@@ -217,6 +221,12 @@ impl AnswerCounts {
     pub(super) const fn median_wait_ms(self) -> Option<u64> {
         self.median_wait_ms
     }
+}
+
+/// Sorts rows by their count, the highest first.
+pub(super) fn sort_by_count<T>(mut rows: Vec<(T, u64)>) -> Vec<(T, u64)> {
+    rows.sort_by_key(|(_, count)| Reverse(*count));
+    rows
 }
 
 const fn is_approval(decision: ReviewDecision) -> bool {

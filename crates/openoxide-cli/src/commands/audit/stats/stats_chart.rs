@@ -3,7 +3,9 @@
 use openoxide_protocol::RuleRef;
 use openoxide_tui::{LineMode, escape_text};
 
-use super::{super::record_row::render_rule, MAX_TITLES, decision_counts::DecisionCounts};
+use super::{
+    super::record_row::render_rule, decision_counts::DecisionCounts, question_counts::MAX_TITLES,
+};
 
 const RULES_HINT: &str =
     "`openoxide rules suggest` shows the rules that would have answered these questions";
