@@ -21,6 +21,7 @@ mod naming;
 mod precision;
 mod programs;
 mod python;
+mod redcode;
 mod referee;
 mod setup;
 mod slowness;
@@ -54,7 +55,7 @@ impl From<String> for Failure {
     }
 }
 
-const COMMANDS: [TaskCommand; 18] = [
+const COMMANDS: [TaskCommand; 19] = [
     TaskCommand {
         name: "test",
         arguments: "[fmt|clippy|naming|modules|test|referee|dash|languages|crash|programs|python|precision|doc]…",
@@ -144,6 +145,12 @@ const COMMANDS: [TaskCommand; 18] = [
         arguments: "FILE…",
         description: "count the decisions of the built-in policy on labelled commands (docs/precision.md)",
         run: precision::run,
+    },
+    TaskCommand {
+        name: "redcode",
+        arguments: redcode::ARGUMENTS,
+        description: "run the scripts of RedCode-Exec, confined and not, and count their effects (docs/redcode.md)",
+        run: redcode::run,
     },
     TaskCommand {
         name: "naming",
