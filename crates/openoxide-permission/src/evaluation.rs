@@ -6,6 +6,7 @@ mod escalation;
 mod evaluation_context;
 mod mode_effect;
 mod path;
+mod registry_question;
 mod rule_outcome;
 
 use openoxide_protocol::{
@@ -14,8 +15,11 @@ use openoxide_protocol::{
 };
 
 pub use self::evaluation_context::EvaluationContext;
+pub(crate) use self::{
+    auto_allow::find_registry, command::strip_program_directory, mode_effect::apply_dont_ask,
+};
 use self::{
-    auto_allow::AutoAllow,
+    auto_allow::{AllowedRegistries, AutoAllow},
     command::{decide_command, decide_opaque},
     escalation::{apply_policy_error, escalate_access, escalate_findings, find_escalation},
     mode_effect::apply_mode,
@@ -24,7 +28,6 @@ use self::{
         CHECKED_SEPARATELY, find_rule_match, outcome_or_default, requires_human, stricter_outcome,
     },
 };
-pub(crate) use self::{command::strip_program_directory, mode_effect::apply_dont_ask};
 use crate::{
     access_outcome::{AccessOutcome, ReasonCode},
     hook::allow_scope::{HookAllowScope, apply_hook_allow},
@@ -59,12 +62,18 @@ pub(crate) fn evaluate_with_hook_allow(
     facts: &OperationFacts,
     hook: Option<HookAllowScope>,
 ) -> Decision {
-    let decision = evaluate_once(policy, context, facts, hook);
+    let evaluate = |context, registries| evaluate_once(policy, context, facts, hook, registries);
+    let decision = evaluate(context, AllowedRegistries::ByRules);
     if decision.effect == Effect::Allow || context.auto_allow == SandboxAutoAllow::Off {
         return decision;
     }
-    let context = EvaluationContext { auto_allow: SandboxAutoAllow::Off, ..*context };
-    evaluate_once(policy, &context, facts, hook)
+    let unconfined = EvaluationContext { auto_allow: SandboxAutoAllow::Off, ..*context };
+    let decision = evaluate(&unconfined, AllowedRegistries::ByRules);
+    let registries = registry_question::missing_registries(policy, context, facts);
+    if registries.is_empty() || evaluate(context, AllowedRegistries::All).effect != Effect::Allow {
+        return decision;
+    }
+    registry_question::ask_about_registries(decision, &registries)
 }
 
 fn evaluate_once(
@@ -72,8 +81,9 @@ fn evaluate_once(
     context: &EvaluationContext<'_>,
     facts: &OperationFacts,
     hook: Option<HookAllowScope>,
+    registries: AllowedRegistries,
 ) -> Decision {
-    let outcomes: Vec<_> = decide_accesses(policy, context, facts, hook).collect();
+    let outcomes: Vec<_> = decide_accesses(policy, context, facts, hook, registries).collect();
     let parts: Vec<_> = facts
         .accesses
         .iter()
@@ -137,7 +147,9 @@ pub fn evaluate_effect(
     context: &EvaluationContext<'_>,
     facts: &OperationFacts,
 ) -> Effect {
-    let accesses = decide_accesses(policy, context, facts, None).map(|outcome| outcome.effect);
+    let registries = AllowedRegistries::ByRules;
+    let accesses =
+        decide_accesses(policy, context, facts, None, registries).map(|outcome| outcome.effect);
     let effect = accesses.max().unwrap_or(Effect::Allow);
     let floor = find_escalation(&facts.findings, context.mode)
         .map(|_| apply_dont_ask(Effect::Ask, context.mode));
@@ -152,9 +164,10 @@ fn decide_accesses<'a>(
     context: &'a EvaluationContext<'a>,
     facts: &'a OperationFacts,
     hook: Option<HookAllowScope>,
+    registries: AllowedRegistries,
 ) -> impl Iterator<Item = AccessOutcome> + 'a {
     let mut anywhere = false;
-    let mut auto_allow = AutoAllow::new(policy, context, facts);
+    let mut auto_allow = AutoAllow::new(policy, context, facts, registries);
     facts.accesses.iter().enumerate().map(move |(index, access)| {
         let following = facts.accesses.get(index + 1..).unwrap_or_default();
         let confine = |outcome| auto_allow.apply(access, outcome, following);

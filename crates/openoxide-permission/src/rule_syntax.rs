@@ -1,7 +1,10 @@
 //! The short form of a rule: `Bash(git push *)`, `Read(~/.ssh/**)`,
 //! `WebFetch(domain:*.internal)`, `mcp__github__get_*`.
 
-use openoxide_protocol::Effect;
+use openoxide_protocol::{
+    Effect,
+    registries::{PackageRegistry, REGISTRIES},
+};
 
 use crate::{
     pattern::{self, ParsedPattern, command, host, path, socket, tool},
@@ -184,7 +187,7 @@ fn parse_patterns(
     let inside = inside.filter(|inside| *inside != "*");
     let spaces: &[SubjectKind] = match subject {
         RuleSubject::Command => return parse_command_patterns(inside, effect),
-        RuleSubject::Fetch => return single_pattern(SubjectKind::Fetch, inside.map(parse_domain)),
+        RuleSubject::Fetch => return parse_host_patterns(inside),
         RuleSubject::Delegate => {
             return single_pattern(SubjectKind::Delegate, inside.map(tool::parse));
         }
@@ -271,6 +274,27 @@ fn single_pattern(
         None => Ok((vec![match_all_pattern(space)], false)),
     }
 }
+
+/// Parses the pattern of a rule about hosts. The name of a registry matches each of its hosts.
+fn parse_host_patterns(inside: Option<&str>) -> Result<ParsedPatterns, RuleError> {
+    let Some(name) = inside.and_then(|inside| inside.strip_prefix(REGISTRY_PREFIX)) else {
+        return single_pattern(SubjectKind::Fetch, inside.map(parse_domain));
+    };
+    let registry = PackageRegistry::with_name(name).ok_or_else(|| {
+        let names: Vec<_> = REGISTRIES.iter().map(|registry| registry.name).collect();
+        let range = REGISTRY_PREFIX.len()..REGISTRY_PREFIX.len() + name.len();
+        let error = RuleError::new(format!("unknown registry `{name}`"), range);
+        error.with_help(format!("known registries are `{}`", names.join("`, `")))
+    })?;
+    let mut patterns = Vec::new();
+    for host in registry.hosts {
+        patterns.extend(single_pattern(SubjectKind::Fetch, Some(host::parse(host)))?.0);
+    }
+    Ok((patterns, false))
+}
+
+/// The start of a pattern that names a package registry.
+const REGISTRY_PREFIX: &str = "registry:";
 
 fn parse_domain(inside: &str) -> Result<ParsedPattern, RuleError> {
     match inside.strip_prefix("domain:") {
@@ -464,5 +488,19 @@ mod tests {
         assert_eq!(error("Read(//a\0b)").range, 8..9);
         assert_eq!(error("Read(//ab/c\\)").range, 11..12);
         assert_eq!(error("WebFetch(domain:a\tb)").range, 17..18);
+    }
+
+    #[test]
+    fn a_rule_about_a_registry_matches_each_of_its_hosts() {
+        let base = openoxide_protocol::AbsPath::root();
+        let anchors = PathAnchors { home: None, base: &base };
+        let parse = |text: &str| parse_rule(text, Effect::Allow, anchors);
+        let rule = parse("WebFetch(registry:crates)").unwrap();
+        let hosts = ["index.crates.io", "static.crates.io"];
+        let by_host = hosts.map(|host| parse(&format!("WebFetch(domain:{host})")).unwrap());
+        let by_host: Vec<_> = by_host.into_iter().flat_map(|rule| rule.patterns).collect();
+        assert_eq!(rule.patterns, by_host);
+        let error = parse("WebFetch(registry:cargo)").unwrap_err();
+        assert_eq!((error.message.as_str(), error.range), ("unknown registry `cargo`", 18..23));
     }
 }

@@ -4,6 +4,8 @@
 //! settings to resolve and download packages, and nothing that only publishes or signs in. An upload
 //! to crates.io or PyPI uses another host; the registry of npm has one host for everything.
 
+use crate::{CommandWord, CommandWords};
+
 /// A package registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PackageRegistry {
@@ -13,6 +15,9 @@ pub struct PackageRegistry {
     pub hosts: &'static [&'static str],
     /// The variables that set how often clients try again after a failed connection.
     pub retry_variables: &'static [&'static str],
+    /// The commands that install packages into the project, or fetch them. A word can name
+    /// alternatives: `npm install|ci`. None of these commands uploads anything.
+    commands: &'static [&'static str],
 }
 
 impl PackageRegistry {
@@ -35,16 +40,57 @@ impl PackageRegistry {
     pub fn with_host(host: &str) -> Option<&'static Self> {
         REGISTRIES.iter().find(|registry| registry.hosts.contains(&host))
     }
+
+    /// Returns the registry from which a command installs packages into the project, by its words.
+    /// The name of its program has no directory. Installations outside of the project (`npm install
+    /// --global`) do not belong to a registry.
+    #[must_use]
+    pub fn of_command(words: &CommandWords) -> Option<&'static Self> {
+        let is_outside =
+            |word| matches!(word, CommandWord::Known(text) if OUTSIDE_OPTIONS.contains(&text));
+        let starts = |command: &&str| {
+            command.split(' ').enumerate().all(|(index, names)| {
+                let word = words.known_word(index);
+                word.is_some_and(|word| names.split('|').any(|name| name == word))
+            })
+        };
+        REGISTRIES
+            .iter()
+            .find(|registry| registry.commands.iter().any(|command| starts(&command)))
+            .filter(|_| !words.iter().any(is_outside))
+    }
+
+    /// Returns the rule that allows all hosts of this registry.
+    #[must_use]
+    pub fn allow_rule(&self) -> String {
+        format!("WebFetch(registry:{})", self.name)
+    }
 }
+
+/// The options with which packages are installed for all projects.
+const OUTSIDE_OPTIONS: &[&str] =
+    &["-g", "--global", "--location", "--location=global", "--prefix", "--system", "--user"];
 
 /// All known registries.
 pub const REGISTRIES: &[PackageRegistry] = &[
-    // npm-config(7), `registry` and `fetch-retries`; pnpm reads the same. Yarn's settings,
-    // `npmRegistryServer`.
+    // npm-config(7), `registry` and `fetch-retries`; pnpm reads the same, and bun uses this host
+    // (bun.com/docs/install/registries).
     PackageRegistry {
         name: "npm",
-        hosts: &["registry.npmjs.org", "registry.yarnpkg.com"],
+        hosts: &["registry.npmjs.org"],
         retry_variables: &["npm_config_fetch_retries"],
+        commands: &[
+            "npm install|i|add|ci|update|up|upgrade",
+            "pnpm install|i|add|update|up",
+            "bun install|add|update",
+        ],
+    },
+    // Yarn's settings, `npmRegistryServer`.
+    PackageRegistry {
+        name: "yarn",
+        hosts: &["registry.yarnpkg.com"],
+        retry_variables: &[],
+        commands: &["yarn install|add|up|upgrade"],
     },
     // pip's options, `--index-url` and `--retries`: the index names the files on the other host
     // (docs.pypi.org/api/index-api). uv's variables, `UV_HTTP_RETRIES`. Uploads use
@@ -53,6 +99,8 @@ pub const REGISTRIES: &[PackageRegistry] = &[
         name: "pypi",
         hosts: &["pypi.org", "files.pythonhosted.org"],
         retry_variables: &["PIP_RETRIES", "UV_HTTP_RETRIES"],
+        // `pip` installs into the project only if it is the one of a virtual environment there.
+        commands: &["uv add|sync|lock", "uv pip install|sync|compile", "poetry add|install|lock"],
     },
     // The Cargo book, "Registry index" and `net.retry`: `dl` in index.crates.io/config.json names
     // the host of the files. Uploads use crates.io.
@@ -60,12 +108,14 @@ pub const REGISTRIES: &[PackageRegistry] = &[
         name: "crates",
         hosts: &["index.crates.io", "static.crates.io"],
         retry_variables: &["CARGO_NET_RETRY"],
+        commands: &["cargo add|fetch|update|generate-lockfile"],
     },
     // `go help environment`: the defaults of `GOPROXY` and `GOSUMDB`. Go does not try again.
     PackageRegistry {
         name: "go",
         hosts: &["proxy.golang.org", "sum.golang.org"],
         retry_variables: &[],
+        commands: &["go get", "go mod download|tidy"],
     },
 ];
 
@@ -81,6 +131,31 @@ mod tests {
         assert_eq!(names.len(), REGISTRIES.len());
         let hosts: Vec<_> = REGISTRIES.iter().flat_map(|registry| registry.hosts).collect();
         assert_eq!(hosts.iter().collect::<BTreeSet<_>>().len(), hosts.len());
+    }
+
+    #[test]
+    fn only_installations_into_the_project_belong_to_a_registry() {
+        let registry = |command: &str| {
+            let words = command.split(' ').collect();
+            PackageRegistry::of_command(&words).map(|registry| registry.name)
+        };
+        for (command, expected) in [
+            ("npm ci", Some("npm")),
+            ("npm install left-pad", Some("npm")),
+            ("uv pip install six", Some("pypi")),
+            ("cargo fetch", Some("crates")),
+            ("go mod download", Some("go")),
+            ("npm install -g left-pad", None),
+            ("npm publish", None),
+            ("npm", None),
+            ("pip install six", None),
+            ("uv publish", None),
+            ("cargo publish", None),
+            ("cargo install ripgrep", None),
+            ("twine upload", None),
+        ] {
+            assert_eq!(registry(command), expected, "{command}");
+        }
     }
 
     #[test]

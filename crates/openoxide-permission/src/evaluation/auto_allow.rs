@@ -1,15 +1,25 @@
 //! Commands that need no approval because the sandbox confines them.
 
 use openoxide_protocol::{
-    Access, AccessRoute, CauseCode, Effect, OperationFacts, PermissionMode, SandboxAutoAllow,
+    Access, AccessRoute, CauseCode, Effect, ExecAccess, OperationFacts, PermissionMode,
+    SandboxAutoAllow, registries::PackageRegistry,
 };
 
-use super::{evaluation_context::EvaluationContext, path::is_inside_project};
+use super::{decide_access, evaluation_context::EvaluationContext, path::is_inside_project};
 use crate::{
     access_outcome::{AccessOutcome, ReasonCode},
     cause_text::find_command_code,
     policy_stack::PolicyStack,
 };
+
+/// The package registries from which confined commands may install.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AllowedRegistries {
+    /// Those whose hosts the rules allow.
+    ByRules,
+    /// All. The result shows whether a rule about registries would answer a question.
+    All,
+}
 
 /// The accesses of one operation that the sandbox makes safe.
 ///
@@ -20,6 +30,7 @@ pub(super) struct AutoAllow<'a> {
     policy: &'a PolicyStack,
     context: &'a EvaluationContext<'a>,
     setting: SandboxAutoAllow,
+    registries: AllowedRegistries,
     /// True while the last command was allowed by the sandbox.
     follows_sandboxed_command: bool,
 }
@@ -30,6 +41,7 @@ impl<'a> AutoAllow<'a> {
         policy: &'a PolicyStack,
         context: &'a EvaluationContext<'a>,
         facts: &OperationFacts,
+        registries: AllowedRegistries,
     ) -> Self {
         let runs_command = facts.accesses.iter().any(|access| matches!(access, Access::Exec(_)));
         let mode_allows = match context.mode {
@@ -41,7 +53,7 @@ impl<'a> AutoAllow<'a> {
         };
         let setting =
             if runs_command && mode_allows { context.auto_allow } else { SandboxAutoAllow::Off };
-        Self { policy, context, setting, follows_sandboxed_command: false }
+        Self { policy, context, setting, registries, follows_sandboxed_command: false }
     }
 
     /// Turns an ask that no rule decided into an allow, if the sandbox confines the access.
@@ -73,12 +85,20 @@ impl<'a> AutoAllow<'a> {
         }
     }
 
+    fn installs_from_allowed_registry(&self, exec: &ExecAccess) -> bool {
+        find_registry(exec).is_some_and(|registry| {
+            self.registries == AllowedRegistries::All
+                || allows_registry(self.policy, self.context, registry)
+        })
+    }
+
     fn confines(&self, access: &Access, outcome: &AccessOutcome, following: &[Access]) -> bool {
         let all = self.setting == SandboxAutoAllow::All;
         let by_no_rule = matches!(outcome.reason, ReasonCode::NoRule | ReasonCode::Unproved);
         match access {
             Access::Exec(exec) if by_no_rule => {
                 all || find_command_code(exec, following).is_some_and(stays_inside)
+                    || self.installs_from_allowed_registry(exec)
             }
             Access::Edit(path) => by_no_rule && is_inside_project(self.context.roots, path),
             Access::Read(_) | Access::ExternalDirectory(_) => {
@@ -91,6 +111,24 @@ impl<'a> AutoAllow<'a> {
             _ => false,
         }
     }
+}
+
+/// Returns the registry from which a command installs packages into the project.
+pub(crate) fn find_registry(exec: &ExecAccess) -> Option<&'static PackageRegistry> {
+    PackageRegistry::of_command(exec.normalized_argv.as_ref().unwrap_or(&exec.argv))
+}
+
+/// Returns whether rules allow all hosts of a registry.
+pub(super) fn allows_registry(
+    policy: &PolicyStack,
+    context: &EvaluationContext<'_>,
+    registry: &PackageRegistry,
+) -> bool {
+    registry.hosts.iter().all(|host| {
+        let (host, url) = ((*host).to_owned(), String::new());
+        let access = Access::Fetch { host, url, route: AccessRoute::Direct };
+        decide_access(policy, context, &access).effect == Effect::Allow
+    })
 }
 
 /// Returns whether an access was allowed only because the decision on the program applies.

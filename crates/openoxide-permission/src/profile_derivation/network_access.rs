@@ -2,11 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use openoxide_protocol::{Access, AccessRoute, Decision, Effect, HostPort, NetworkAccess};
+use openoxide_protocol::{
+    Access, AccessRoute, Decision, Effect, HostPort, NetworkAccess, SandboxAutoAllow,
+    registries::PackageRegistry,
+};
 
 use super::{confine_input::ProfileInput, granted_accesses::granted_accesses};
 use crate::{
     decide_access,
+    evaluation::find_registry,
     glob::{self, GlobStep},
     rule::{Pattern, SubjectKind},
 };
@@ -24,11 +28,33 @@ pub(super) fn derive_network(ground: &ProfileInput<'_>, decision: &Decision) -> 
     }
     let mut hosts: BTreeSet<_> = granted_accesses(decision).filter_map(accessed_host).collect();
     hosts.extend(allowed_hosts(ground));
+    hosts.extend(approved_registry_hosts(ground, decision));
     if hosts.is_empty() && host_effect(ground, "nobody-named-this.invalid") == Effect::Deny {
         NetworkAccess::Off
     } else {
         NetworkAccess::Hosts(hosts)
     }
+}
+
+/// Returns the hosts of the registries from which an approved command installs packages. The
+/// question names them if a setting lets the sandbox confine commands.
+fn approved_registry_hosts(
+    ground: &ProfileInput<'_>,
+    decision: &Decision,
+) -> impl Iterator<Item = HostPort> {
+    let applies = ground.context.auto_allow != SandboxAutoAllow::Off;
+    let asked = decision.parts.iter().filter(move |part| applies && part.decision == Effect::Ask);
+    let registries = asked.filter_map(|part| match &part.access {
+        Access::Exec(exec) => find_registry(exec),
+        _ => None,
+    });
+    let suggests =
+        |registry: &&PackageRegistry| decision.suggested_rules.contains(&registry.allow_rule());
+    registries
+        .filter(suggests)
+        .flat_map(|registry| registry.hosts)
+        .filter(|host| host_effect(ground, host) != Effect::Deny)
+        .filter_map(|host| format!("{host}:443").parse().ok())
 }
 
 /// Returns the hosts that rules allow by their exact names, whatever a wildcard allows. Only the

