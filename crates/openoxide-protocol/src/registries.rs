@@ -56,7 +56,7 @@ impl PackageRegistry {
         };
         REGISTRIES
             .iter()
-            .find(|registry| registry.commands.iter().any(|command| starts(command)))
+            .find(|registry| registry.commands.iter().any(&starts))
             .filter(|_| !words.iter().any(is_outside))
     }
 
