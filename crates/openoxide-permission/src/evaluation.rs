@@ -110,7 +110,10 @@ fn evaluate_once(
         suggested_rules: always,
         obligations: collect_obligations(policy, &outcomes),
     };
-    apply_policy_error(escalate_findings(decision, context.mode), context)
+    let auto_allow = AutoAllow::new(policy, context, facts, registries);
+    let is_confined =
+        |finding: &Finding| auto_allow.confines_finding(finding, &facts.accesses, &outcomes);
+    apply_policy_error(escalate_findings(decision, context.mode, is_confined), context)
 }
 
 /// Adds the explanation of its finding to the reason of an access that was not understood.
@@ -140,19 +143,23 @@ fn is_sandboxed(outcome: &AccessOutcome) -> bool {
     outcome.reason == ReasonCode::Sandboxed
 }
 
-/// Returns only the effect on an operation, without allocating.
+/// Returns only the effect on an operation. Allocates only if `auto_allow` is on and the operation
+/// has a finding that asks.
 #[must_use]
 pub fn evaluate_effect(
     policy: &PolicyStack,
     context: &EvaluationContext<'_>,
     facts: &OperationFacts,
 ) -> Effect {
+    let finding = find_escalation(&facts.findings, context.mode);
+    if finding.is_some() && context.auto_allow != SandboxAutoAllow::Off {
+        return evaluate(policy, context, facts).effect;
+    }
     let registries = AllowedRegistries::ByRules;
     let accesses =
         decide_accesses(policy, context, facts, None, registries).map(|outcome| outcome.effect);
     let effect = accesses.max().unwrap_or(Effect::Allow);
-    let floor = find_escalation(&facts.findings, context.mode)
-        .map(|_| apply_dont_ask(Effect::Ask, context.mode));
+    let floor = finding.map(|_| apply_dont_ask(Effect::Ask, context.mode));
     let doubt = context.policy_error.map(|_| apply_dont_ask(Effect::Ask, context.mode));
     effect.max(floor.unwrap_or(Effect::Allow)).max(doubt.unwrap_or(Effect::Allow))
 }

@@ -29,5 +29,5 @@ pub(crate) use self::{
     command_analysis::{analyze_command, is_known_program},
     command_meaning::{CommandEffect, CommandMeaning, EffectTarget, OutputKind, PossibleOption},
     possible_option::add_possible_options,
-    readers::remove_nohup_output,
+    readers::{RUNS_SCRIPT_FILE, base_name, remove_nohup_output},
 };

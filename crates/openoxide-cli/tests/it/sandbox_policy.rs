@@ -445,3 +445,28 @@ fn a_project_cannot_set_auto_allow_without_trust() {
     place.file("w/.openoxide/policy.toml", "[sandbox]\nauto_allow = \"off\"\n");
     assert_eq!(check().0, 4);
 }
+
+/// Guards I39.
+#[test]
+fn code_that_auto_allow_confines_reads_no_secret_of_another_program() {
+    let place = Place::new("[sandbox]\nauto_allow = \"project\"\n");
+    let path = |name: &str| place.arena.path(name);
+    let script = "#!/bin/sh\ncat \"$HOME/.config/git/credentials\" 2>&1; echo ran\n";
+    std::fs::create_dir_all(path("home/.config/git")).unwrap();
+    std::fs::write(path("home/.config/git/credentials"), "https://me:hidden@h.test\n").unwrap();
+    std::fs::create_dir_all(path("w/bin")).unwrap();
+    std::fs::write(path("w/bin/git"), script).unwrap();
+    let mut chmod = std::process::Command::new("chmod");
+    assert!(chmod.arg("755").arg(path("w/bin/git")).status().unwrap().success());
+    for script in [
+        "git --version; sh bin/git",
+        "git --version; ./bin/git",
+        "git --version; . ./bin/git",
+        "PATH=./bin:$PATH git log",
+        "export PATH=$PWD/bin:$PATH; git status",
+    ] {
+        let (exit, out, told) = place.openoxide(&["run", "--", "bash", "-c", script]);
+        assert_eq!(exit, 0, "{script}: {told}");
+        assert!(out.contains("ran") && !out.contains("hidden"), "{script}: {out}");
+    }
+}

@@ -1,8 +1,8 @@
 //! Commands that need no approval because the sandbox confines them.
 
 use openoxide_protocol::{
-    Access, AccessRoute, CauseCode, Effect, ExecAccess, OperationFacts, PermissionMode,
-    SandboxAutoAllow, registries::PackageRegistry,
+    Access, AccessRoute, CauseCode, Effect, ExecAccess, Finding, FindingKind, OperationFacts,
+    PermissionMode, SandboxAutoAllow, registries::PackageRegistry,
 };
 
 use super::{decide_access, evaluation_context::EvaluationContext, path::is_inside_project};
@@ -20,6 +20,11 @@ pub(super) enum AllowedRegistries {
     /// All. The result shows whether a rule about registries would answer a question.
     All,
 }
+/// The code of the finding that an assignment changes which programs run.
+const CHANGED_ENVIRONMENT: &str = "OX103";
+
+/// The codes of the findings that a command may run other code than its words show.
+const CODE_FINDINGS: [&str; 3] = [CHANGED_ENVIRONMENT, "OX104", "OX106"];
 
 /// The accesses of one operation that the sandbox makes safe.
 ///
@@ -33,6 +38,8 @@ pub(super) struct AutoAllow<'a> {
     registries: AllowedRegistries,
     /// True while the last command was allowed by the sandbox.
     follows_sandboxed_command: bool,
+    /// The last command, if the sandbox allowed it and it runs code that its words do not show.
+    confined_code: Option<&'a ExecAccess>,
 }
 
 impl<'a> AutoAllow<'a> {
@@ -53,14 +60,21 @@ impl<'a> AutoAllow<'a> {
         };
         let setting =
             if runs_command && mode_allows { context.auto_allow } else { SandboxAutoAllow::Off };
-        Self { policy, context, setting, registries, follows_sandboxed_command: false }
+        Self {
+            policy,
+            context,
+            setting,
+            registries,
+            follows_sandboxed_command: false,
+            confined_code: None,
+        }
     }
 
     /// Turns an ask that no rule decided into an allow, if the sandbox confines the access.
     /// `following` contains the accesses after it.
     pub(super) fn apply(
         &mut self,
-        access: &Access,
+        access: &'a Access,
         outcome: AccessOutcome,
         following: &[Access],
     ) -> AccessOutcome {
@@ -75,6 +89,10 @@ impl<'a> AutoAllow<'a> {
         let confines = outcome.effect == Effect::Ask && self.confines(access, &outcome, following);
         if let Access::Exec(_) | Access::Opaque { .. } = access {
             self.follows_sandboxed_command = confines;
+        }
+        if let Access::Exec(exec) = access {
+            let runs_code = exec.argv.is_known() && self.may_run_any_code(exec, following);
+            self.confined_code = (confines && runs_code).then_some(exec);
         }
         if confines {
             sandboxed
@@ -104,12 +122,63 @@ impl<'a> AutoAllow<'a> {
             Access::Read(_) | Access::ExternalDirectory(_) => {
                 all && outcome.reason == ReasonCode::OutsideProject
             }
-            Access::Opaque { .. } => {
-                all && outcome.reason == ReasonCode::Opaque
-                    && !self.policy.has_restrictive_command_rules()
+            Access::Opaque { text, span } => {
+                let is_same = |exec: &ExecAccess| exec.span == *span && exec.text == *text;
+                outcome.reason == ReasonCode::Opaque
+                    && (self.confined_code.is_some_and(is_same)
+                        || all && !self.policy.has_restrictive_command_rules())
             }
             _ => false,
         }
+    }
+
+    /// Returns whether a finding is only about the code that a confined command runs. A changed
+    /// environment also affects the other commands, so no rule may allow one of them.
+    pub(super) fn confines_finding(
+        &self,
+        finding: &Finding,
+        accesses: &[Access],
+        outcomes: &[AccessOutcome],
+    ) -> bool {
+        let commands = || {
+            accesses.iter().zip(outcomes).enumerate().filter_map(|(index, (access, outcome))| {
+                let Access::Exec(exec) = access else { return None };
+                Some((exec, outcome, accesses.get(index + 1..).unwrap_or_default()))
+            })
+        };
+        let runs_in_sandbox = |exec: &ExecAccess, outcome: &AccessOutcome, following: &[Access]| {
+            outcome.effect == Effect::Allow
+                && outcome.reason == ReasonCode::Sandboxed
+                && self.may_run_any_code(exec, following)
+        };
+        finding.kind == FindingKind::Escalate
+            && CODE_FINDINGS.contains(&finding.code.as_ref())
+            && commands().all(|(_, outcome, _)| outcome.rule_match.is_none())
+            && commands().any(|(exec, outcome, following)| {
+                is_about(finding, exec) && runs_in_sandbox(exec, outcome, following)
+            })
+    }
+
+    /// Returns whether a command is known to run code that its words do not show. What else it may
+    /// run makes no difference then: the sandbox confines both. If rules restrict commands, all of
+    /// its words must be known.
+    fn may_run_any_code(&self, exec: &ExecAccess, following: &[Access]) -> bool {
+        let runs_code = matches!(
+            find_command_code(exec, following),
+            Some(CauseCode::RunsCode | CauseCode::RunsProjectCode | CauseCode::UnknownProgram)
+        );
+        runs_code && (exec.argv.is_known() || !self.policy.has_restrictive_command_rules())
+    }
+}
+
+/// Returns whether a finding is about the code that a command runs. An assignment is part of its
+/// command. What a command with unknown words runs could be in these words.
+fn is_about(finding: &Finding, exec: &ExecAccess) -> bool {
+    let (part, span) = (finding.span, exec.span);
+    if finding.code == CHANGED_ENVIRONMENT {
+        span.start <= part.start && part.end <= span.end
+    } else {
+        part == span && exec.argv.is_known()
     }
 }
 

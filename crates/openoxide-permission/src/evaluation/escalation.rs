@@ -10,9 +10,17 @@ use crate::{
     safety_floor,
 };
 
-/// Turns an allow into an ask if a finding requires it.
-pub(super) fn escalate_findings(decision: Decision, mode: PermissionMode) -> Decision {
-    let Some(finding) = find_escalation(&decision.findings, mode) else { return decision };
+/// Turns an allow into an ask if a finding requires it. `is_confined` returns whether the sandbox
+/// makes a finding harmless.
+pub(super) fn escalate_findings(
+    decision: Decision,
+    mode: PermissionMode,
+    is_confined: impl Fn(&Finding) -> bool,
+) -> Decision {
+    let open = |finding: &&Finding| !is_confined(finding);
+    let Some(finding) = find_escalation(decision.findings.iter().filter(open), mode) else {
+        return decision;
+    };
     let always = Vec::new(); // A remembered approval would not lift the safety floor.
     if decision.effect != Effect::Allow {
         return Decision { suggested_rules: always, ..decision };
@@ -46,13 +54,17 @@ pub(super) fn apply_policy_error(decision: Decision, context: &EvaluationContext
     }
 }
 
-pub(super) fn find_escalation(findings: &[Finding], mode: PermissionMode) -> Option<&Finding> {
+/// Returns the most serious finding that asks.
+pub(super) fn find_escalation<'a>(
+    findings: impl IntoIterator<Item = &'a Finding>,
+    mode: PermissionMode,
+) -> Option<&'a Finding> {
     let escalates = |finding: &&Finding| match finding.kind {
         FindingKind::Note => false,
         FindingKind::Escalate => mode != PermissionMode::BypassPermissions,
         FindingKind::CircuitBreaker => true,
     };
-    findings.iter().filter(escalates).max_by_key(|finding| finding.kind)
+    findings.into_iter().filter(escalates).max_by_key(|finding| finding.kind)
 }
 
 /// Turns an allow into an ask if a path requires it. A rule that names exactly this path can allow

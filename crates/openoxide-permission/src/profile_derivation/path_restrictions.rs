@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use openoxide_protocol::{
-    AbsPath, Access, AccessDecision, AccessRoute, Decision, Effect, PathAccess,
+    AbsPath, Access, AccessDecision, AccessRoute, CommandClass, Decision, Effect, Finding,
+    FindingKind, Obligation, PathAccess,
 };
 
 use super::{
@@ -87,6 +88,7 @@ pub(super) fn unreadable_paths(ground: &ProfileInput<'_>, decision: &Decision) -
     }
     for own in granted_accesses(decision)
         .filter_map(program_name)
+        .filter(|name| may_read_own_secrets(decision, name))
         .flat_map(|name| program_secret_files(ground, name))
     {
         paths.remove(&own);
@@ -166,6 +168,22 @@ fn program_name(access: &Access) -> Option<&str> {
         Access::Exec(exec) => exec.argv.known_word(0)?.rsplit('/').next(),
         _ => None,
     }
+}
+
+/// Returns whether a program may read the secret files that belong to it. If nobody approved the
+/// call, no other program of the call may run code, and the name must stand for the program.
+fn may_read_own_secrets(decision: &Decision, program: &str) -> bool {
+    let shares_sandbox = |access: &Access| match access {
+        Access::Exec(exec) => {
+            exec.class != CommandClass::Harmless && program_name(access) != Some(program)
+        }
+        Access::Opaque { .. } => true,
+        _ => false,
+    };
+    let asks = |finding: &Finding| finding.kind != FindingKind::Note;
+    !decision.obligations.contains(&Obligation::Sandboxed)
+        || !decision.parts.iter().any(|part| shares_sandbox(&part.access))
+            && !decision.findings.iter().any(asks)
 }
 
 /// Returns the secret files that belong to a program, except for those that a rule restricts from

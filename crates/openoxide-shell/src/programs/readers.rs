@@ -48,7 +48,6 @@ mod word_building;
 mod wrapper_scripts;
 
 pub use self::formatter_settings::extends_own_settings;
-pub(crate) use self::operand_files::remove_nohup_output;
 pub(super) use self::{
     awk::read_awk,
     build_tools::{
@@ -119,10 +118,14 @@ pub(super) use self::{
     word_building::join_words,
     wrapper_scripts::{read_diff_script, read_pager_script, read_wrapper_cat, read_wrapper_script},
 };
+pub(crate) use self::{
+    inner_command::{RUNS_SCRIPT_FILE, base_name},
+    operand_files::remove_nohup_output,
+};
 
 use harmless_reads::{HarmlessReads, harmless_meaning};
 use inner_command::{
     HIDDEN_EXECUTION, InnerCommand, OPTIONS_NOT_UNDERSTOOD, OTHER_DIRECTORY, STARTS_SHELL,
-    UNCLEAR_COMMAND, base_name, wrapper_meaning,
+    UNCLEAR_COMMAND, wrapper_meaning,
 };
 use word_building::{push_replaced, push_word, relocate_command};

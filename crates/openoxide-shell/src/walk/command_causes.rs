@@ -8,6 +8,9 @@ use crate::{
     programs::{self, ArgvRef, CommandEffect, CommandMeaning},
 };
 
+/// The phrase for a command that is harmless with other variables.
+pub(super) const ALTERED_ENVIRONMENT: &str = "runs with variables that can change what it does";
+
 impl ScriptWalk<'_> {
     /// Returns the cause of a command of this class, or `None` if it is harmless.
     pub(super) fn find_cause(
@@ -29,15 +32,12 @@ impl ScriptWalk<'_> {
             return Some(CommandCause::UnknownProgram);
         }
         if meaning.class == CommandClass::Harmless {
-            if call.has_altered_environment {
-                return stated(
-                    CauseCode::RunsCode,
-                    "runs with variables that can change what it does",
-                );
-            }
             if call.reveals_secret {
                 let phrase = "uses a variable that looks like a secret";
                 return stated(CauseCode::ReadsSecret, phrase);
+            }
+            if call.has_altered_environment {
+                return stated(CauseCode::RunsCode, ALTERED_ENVIRONMENT);
             }
         }
         if asks_for_help(argv.words, meaning) {
@@ -47,8 +47,25 @@ impl ScriptWalk<'_> {
             );
         }
         let words = meaning.canonical_words.as_ref().unwrap_or(argv.words);
-        effect_phrases::find_stated_cause(words).or_else(|| Some(derive_cause(name, meaning)))
+        match effect_phrases::find_stated_cause(words) {
+            Some(CommandCause::Stated { code: CauseCode::RunsCode, phrase })
+                if !is_code_of_file(name, argv.words, meaning) =>
+            {
+                stated(CauseCode::Opaque, phrase)
+            }
+            found => found.or_else(|| Some(derive_cause(name, meaning))),
+        }
     }
+}
+
+/// Returns whether everything that a command runs and that its words do not show is the code of a
+/// file or module that they name.
+fn is_code_of_file(name: &str, words: &CommandWords, meaning: &CommandMeaning) -> bool {
+    let is_python = programs::base_name(name).starts_with("python") && words.is_known();
+    meaning.effects.iter().all(|effect| match effect {
+        CommandEffect::Unknown(why) => is_python || why == programs::RUNS_SCRIPT_FILE,
+        _ => true,
+    })
 }
 
 /// Returns whether a command has no words but a program, perhaps a subcommand, and an option for a

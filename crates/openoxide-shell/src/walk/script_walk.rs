@@ -1,8 +1,10 @@
 //! The state of a walk through a script, and the facts found so far.
 
-use openoxide_protocol::{AbsPath, Access, CommandClass, OperationFacts, Span};
+use openoxide_protocol::{AbsPath, Access, CauseCode, CommandClass, OperationFacts, Span};
 
-use super::{script_scan::ScriptScan, state::WalkState, working_directories::CwdSet};
+use super::{
+    command_causes, script_scan::ScriptScan, state::WalkState, working_directories::CwdSet,
+};
 use crate::{
     analysis_context::AnalysisContext,
     findings::{self, FindingCode},
@@ -124,6 +126,9 @@ impl<'s> ScriptWalk<'s> {
         if self.current_scan.changes_programs || self.reveals {
             for access in &mut self.facts.accesses {
                 if let Access::Exec(exec) = access {
+                    if self.current_scan.changes_programs {
+                        exec.distrust(CauseCode::RunsCode, command_causes::ALTERED_ENVIRONMENT);
+                    }
                     exec.class = CommandClass::Unknown;
                 }
             }

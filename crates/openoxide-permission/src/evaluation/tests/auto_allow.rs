@@ -1,6 +1,6 @@
 //! Commands that need no approval because the sandbox confines them.
 
-use openoxide_protocol::{Cause, CauseCode, CommandCause};
+use openoxide_protocol::{Cause, CauseCode, CommandCause, Span};
 
 use super::*;
 use SandboxAutoAllow::{All, Off, Project};
@@ -54,7 +54,7 @@ fn the_setting_decides_which_commands_need_no_approval() {
     let unknown_program = Some(CommandCause::UnknownProgram);
     let starting = |text| with_cause(run(text), Some(CommandCause::StartsPrograms));
     let build = || effectful("make", CauseCode::RunsProjectCode);
-    let opaque = || Access::Opaque { text: "$(".into(), span: Default::default() };
+    let opaque = || Access::Opaque { text: "$(".into(), span: Span::new(1, 2) };
     let rows: &[Row<'_>] = &[
         (&[build()], [ASK, SANDBOXED, SANDBOXED]),
         (&[effectful("rm a", CauseCode::RemovesFiles)], [ASK, ASK, SANDBOXED]),
@@ -107,7 +107,7 @@ fn rules_take_precedence() {
     assert_eq!(decide(&[], Project, &partly), SANDBOXED);
     assert_eq!(decide(&[(Ask, "Bash(make all)")], All, &partly), ASK);
     // Text that was not understood could be a command that a rule restricts.
-    let opaque = [make(), Access::Opaque { text: "$(".into(), span: Default::default() }];
+    let opaque = [make(), Access::Opaque { text: "$(".into(), span: Span::new(1, 2) }];
     assert_eq!(decide(&[(Ask, "Bash(other)")], All, &opaque), ASK);
 }
 
@@ -174,7 +174,8 @@ fn a_command_that_installs_packages_needs_a_rule_about_its_registry() {
     let registry = (Allow, "WebFetch(registry:npm)");
     let host = (Allow, "WebFetch(domain:registry.npmjs.org)");
     let denied = [registry, (Deny, "WebFetch(domain:registry.npmjs.org)")];
-    let rows: [(&[(Effect, &str)], &str, (Effect, bool)); 8] = [
+    type Row<'a> = (&'a [(Effect, &'a str)], &'a str, (Effect, bool));
+    let rows: [Row<'_>; 8] = [
         (&[], "npm install a", ASK),
         (&[registry], "npm install a", SANDBOXED),
         (&[host], "npm ci", SANDBOXED),
@@ -203,4 +204,86 @@ fn a_question_about_a_registry_offers_the_rule_that_answers_it() {
     assert!(!asked.suggested_rules.contains(&"WebFetch(registry:npm)".to_owned()), "{asked:?}");
     let plain = World::of(&[]).evaluate(&[install("npm ci"), make], &[]);
     assert!(!plain.suggested_rules.contains(&"WebFetch(registry:npm)".to_owned()), "{plain:?}");
+}
+
+fn at(start: usize, access: Access) -> Access {
+    let span = Span::new(start, start + 1);
+    match access {
+        Access::Exec(exec) => Access::Exec(ExecAccess { span, ..exec }),
+        Access::Opaque { text, .. } => Access::Opaque { text, span },
+        other => other,
+    }
+}
+
+fn code_finding(code: &'static str, start: usize) -> Finding {
+    Finding {
+        code: code.into(),
+        span: Span::new(start, start + 1),
+        ..finding(FindingKind::Escalate)
+    }
+}
+
+/// Guards I39.
+#[test]
+fn findings_about_the_code_of_a_confined_command_need_no_approval() {
+    let script = || at(1, effectful("sh check.sh", CauseCode::RunsCode));
+    let opaque =
+        |start| at(start, Access::Opaque { text: "sh check.sh".into(), span: Span::default() });
+    let partly = || {
+        let cause = Some(CommandCause::Stated { code: CauseCode::RunsCode, phrase: "runs code" });
+        at(1, with_cause(unknown(&["sh"], &[]), cause))
+    };
+    let redirection = at(1, Access::Opaque { text: "> $X".into(), span: Span::default() });
+    let pushes = || at(1, effectful("git push", CauseCode::ContactsHost));
+    let commits = || at(1, effectful("git commit", CauseCode::ChangesHistory));
+    let code = |code| [code_finding(code, 1)];
+    type Rules = &'static [(Effect, &'static str)];
+    type Row<'a> = (Rules, &'a [Access], &'a [Finding], (Effect, bool));
+    const DENY: Rules = &[(Deny, "Bash(other *)")];
+    const PUSH: Rules = &[(Allow, "Bash(git push)")];
+    const ALLOW: Rules = &[(Allow, "Bash(sh *)")];
+    let rows: &[Row<'_>] = &[
+        (&[], &[script(), opaque(1)], &code("OX106"), SANDBOXED),
+        (DENY, &[script(), opaque(1)], &code("OX106"), SANDBOXED),
+        (&[], &[script()], &code("OX103"), SANDBOXED),
+        (&[], &[script()], &code("OX104"), SANDBOXED),
+        // The text of another part of the script.
+        (&[], &[script(), opaque(5)], &[], ASK),
+        (&[], &[script()], &[code_finding("OX104", 5)], ASK),
+        (&[], &[script(), commits(), opaque(1)], &[], ASK),
+        // Other findings, and a finding with two meanings.
+        (&[], &[script()], &code("OX102"), ASK),
+        (&[], &[script()], &code("OX105"), ASK),
+        (&[], &[script()], &code("OX301"), ASK),
+        (&[], &[script()], &[code_finding("OX103", 1), code_finding("OX105", 1)], ASK),
+        (
+            &[],
+            &[script()],
+            &[Finding { kind: FindingKind::CircuitBreaker, ..code_finding("OX106", 1) }],
+            ASK,
+        ),
+        // Commands that do not run any code.
+        (&[], &[commits()], &code("OX106"), ASK),
+        (&[], &[pushes()], &code("OX103"), ASK),
+        // A word that is not known could be a command.
+        (&[], &[partly(), opaque(1)], &[], ASK),
+        (&[], &[partly()], &code("OX106"), ASK),
+        (&[], &[partly()], &code("OX103"), SANDBOXED),
+        (DENY, &[partly()], &code("OX103"), ASK),
+        // A rule allows the command outside of the sandbox.
+        (ALLOW, &[script()], &code("OX103"), ASK),
+        (ALLOW, &[script(), opaque(1)], &[], ASK),
+        (PUSH, &[script(), pushes()], &code("OX103"), ASK),
+        (PUSH, &[at(5, script()), pushes()], &[code_finding("OX103", 5)], ASK),
+        // The target of a redirection of the same command.
+        (&[], &[script(), redirection], &code("OX106"), ASK),
+    ];
+    for (rules, accesses, findings, expected) in rows {
+        let world = World { auto_allow: Project, ..World::of(rules) };
+        let decision = world.evaluate(accesses, findings);
+        let sandboxed = decision.obligations.contains(&Obligation::Sandboxed);
+        assert_eq!((decision.effect, sandboxed), *expected, "{rules:?} {accesses:?} {findings:?}");
+    }
+    let off = World { auto_allow: Off, ..World::of(&[]) };
+    assert_eq!(off.evaluate(&[script(), opaque(1)], &code("OX106")).effect, Ask);
 }

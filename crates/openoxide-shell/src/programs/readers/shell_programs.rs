@@ -7,8 +7,8 @@ use super::{
     InnerCommand, UNCLEAR_COMMAND, wrapper_meaning,
 };
 
-const RUNS_SCRIPT_FILE: InnerCommand =
-    InnerCommand::Unknown("runs a script file, or its standard input");
+const RUNS_STANDARD_INPUT: InnerCommand =
+    InnerCommand::Unknown("runs its standard input, or a script file that is not known");
 
 /// The long options of bash. They may begin with one dash, and must come before all other options.
 const BASH_FLAGS: [&str; 12] = [
@@ -60,7 +60,7 @@ fn bash_inner_command(argv: &CommandWords) -> InnerCommand {
             _ => break,
         }
     }
-    skip_option_clusters(argv, skip, "abefhiklmnprstuvxBCEHPTo", "O")
+    skip_option_clusters(argv, skip, "abefhiklmnprtuvxBCEHPTo", "O")
 }
 
 /// Reads commands of `dash`, `ash`, `ksh` and similar shells.
@@ -71,7 +71,7 @@ pub(in super::super) fn read_posix_shell(arguments: CommandArguments<'_>) -> Com
 }
 
 fn posix_inner_command(argv: &CommandWords) -> InnerCommand {
-    skip_option_clusters(argv, 1, "abefhiklmnpsuvxCEIVo", "")
+    skip_option_clusters(argv, 1, "abefhiklmnpuvxCEIVo", "")
 }
 
 /// Reads a `zsh` command.
@@ -82,7 +82,7 @@ pub(in super::super) fn read_zsh(arguments: CommandArguments<'_>) -> CommandMean
 fn zsh_inner_command(argv: &CommandWords) -> InnerCommand {
     match argv.known_word(1) {
         Some("--version" | "--help") => InnerCommand::PrintsHelp,
-        _ => skip_option_clusters(argv, 1, "efilnuvxso", ""),
+        _ => skip_option_clusters(argv, 1, "efilnuvxo", ""),
     }
 }
 
@@ -95,7 +95,7 @@ fn skip_option_clusters(
     named: &str,
 ) -> InnerCommand {
     let mut words = argv.iter().skip(skip).peekable();
-    let mut script = false;
+    let (mut script, mut standard_input) = (false, false);
     loop {
         let cluster = match words.peek() {
             Some(CommandWord::Known("-" | "--")) => {
@@ -117,6 +117,7 @@ fn skip_option_clusters(
         while let Some(letter) = rest.next() {
             match letter {
                 'c' if !off => script = true,
+                's' => standard_input = true,
                 'o' | 'O' if letter == 'o' || named.contains(letter) => {
                     // If more letters follow, the shells disagree about which text is the name.
                     let name = words.next_if(|word| matches!(word, CommandWord::Known(_)));
@@ -130,9 +131,17 @@ fn skip_option_clusters(
         }
     }
     match (script, words.next()) {
-        (false, _) => RUNS_SCRIPT_FILE,
+        (false, Some(CommandWord::Known(file))) if !standard_input && !is_descriptor(file) => {
+            InnerCommand::ScriptFile(file.to_owned())
+        }
+        (false, _) => RUNS_STANDARD_INPUT,
         (true, None) => InnerCommand::Nothing,
         (true, Some(CommandWord::Known(script))) => InnerCommand::Script(script.to_owned()),
         (true, Some(_)) => InnerCommand::Unknown("runs a script that is not known"),
     }
+}
+
+/// Returns whether a file may be what the shell is given on a descriptor.
+fn is_descriptor(file: &str) -> bool {
+    ["/dev/", "/proc/"].iter().any(|directory| file.starts_with(directory)) || file.contains("..")
 }
