@@ -118,11 +118,11 @@ mod tests {
     fn is_harmless(place: &AbsPath, script: &str) -> bool {
         let action = Action::Command { script: script.to_owned() };
         let facts = collect_action_facts(&action, "Bash", CallLocation { cwd: place, home: None });
-        facts.accesses.iter().all(|access| match access {
-            Access::Exec(exec) => exec.class == CommandClass::Harmless,
-            Access::Read(path) => !is_secret(&path.path),
-            Access::Opaque { .. } => false,
-            _ => true,
+        facts.accesses.iter().all(|access| {
+            let harmless =
+                !matches!(access, Access::Exec(exec) if exec.class != CommandClass::Harmless);
+            let reads_secret = matches!(access, Access::Read(path) if is_secret(&path.path));
+            harmless && !reads_secret && !matches!(access, Access::Opaque { .. })
         })
     }
 

@@ -5,7 +5,9 @@ use openoxide_protocol::{
     PermissionMode, SandboxAutoAllow, registries::PackageRegistry,
 };
 
-use super::{decide_access, evaluation_context::EvaluationContext, path::is_inside_project};
+use super::{
+    access_decision::decide_access, evaluation_context::EvaluationContext, path::is_inside_project,
+};
 use crate::{
     access_outcome::{AccessOutcome, ReasonCode},
     cause_text::find_command_code,

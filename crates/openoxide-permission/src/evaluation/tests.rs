@@ -5,7 +5,7 @@ use openoxide_protocol::{
 
 mod auto_allow;
 
-use super::{path::takes_precedence, *};
+use super::{path::takes_precedence, rule_outcome::stricter_outcome, *};
 use crate::{
     CombiningAlgorithm, Layer, LayerKind, PathAnchors, Rule, RuleMatch, default_layer, parse_rule,
 };

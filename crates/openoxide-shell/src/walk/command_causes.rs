@@ -2,14 +2,11 @@
 
 use openoxide_protocol::{CauseCode, CommandCause, CommandClass, CommandWords};
 
-use super::{ScriptWalk, command_call::CommandCall};
+use super::{ScriptWalk, command_call::CommandCall, script_walk::ALTERED_ENVIRONMENT};
 use crate::{
     effect_phrases,
     programs::{self, ArgvRef, CommandEffect, CommandMeaning},
 };
-
-/// The phrase for a command that is harmless with other variables.
-pub(super) const ALTERED_ENVIRONMENT: &str = "runs with variables that can change what it does";
 
 impl ScriptWalk<'_> {
     /// Returns the cause of a command of this class, or `None` if it is harmless.

@@ -2,9 +2,7 @@
 
 use openoxide_protocol::{AbsPath, Access, CauseCode, CommandClass, OperationFacts, Span};
 
-use super::{
-    command_causes, script_scan::ScriptScan, state::WalkState, working_directories::CwdSet,
-};
+use super::{script_scan::ScriptScan, state::WalkState, working_directories::CwdSet};
 use crate::{
     analysis_context::AnalysisContext,
     findings::{self, FindingCode},
@@ -12,6 +10,9 @@ use crate::{
     rare_syntax,
     syntax::syntax_tree::WordPiece,
 };
+
+/// The phrase for a command that is harmless with other variables.
+pub(super) const ALTERED_ENVIRONMENT: &str = "runs with variables that can change what it does";
 
 /// The origin of a tree.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +128,7 @@ impl<'s> ScriptWalk<'s> {
             for access in &mut self.facts.accesses {
                 if let Access::Exec(exec) = access {
                     if self.current_scan.changes_programs {
-                        exec.distrust(CauseCode::RunsCode, command_causes::ALTERED_ENVIRONMENT);
+                        exec.distrust(CauseCode::RunsCode, ALTERED_ENVIRONMENT);
                     }
                     exec.class = CommandClass::Unknown;
                 }
