@@ -62,6 +62,10 @@ pub(crate) fn evaluate_with_hook_allow(
     }
     let unconfined = EvaluationContext { auto_allow: SandboxAutoAllow::Off, ..*context };
     let decision = evaluate(&unconfined, AllowedRegistries::ByRules);
+    // A rule about registries would not answer a question of the safety floor.
+    if find_escalation(&facts.findings, context.mode).is_some() {
+        return decision;
+    }
     let registries = registry_question::missing_registries(policy, context, facts);
     if registries.is_empty() || evaluate(context, AllowedRegistries::All).effect != Effect::Allow {
         return decision;

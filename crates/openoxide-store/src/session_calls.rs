@@ -188,8 +188,8 @@ impl SessionCalls {
         found.next().is_none().then_some(call)
     }
 
-    /// Marks that the question about a call with this input was answered outside of the agent's
-    /// dialog.
+    /// Marks that the questions about calls with this input were answered outside of the agent's
+    /// dialog. The agent's dialog does not say which of several identical calls it is about.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written.
@@ -202,10 +202,8 @@ impl SessionCalls {
             return Ok(());
         }
         self.update(|content| {
-            let mut found = content.announced.iter_mut();
-            if let Some(call) = found.rfind(|call| is_same_call(call, input, client)) {
-                call.is_question = false;
-            }
+            let is_it = |call: &&mut AnnouncedCall| is_same_call(call, input, client);
+            content.announced.iter_mut().filter(is_it).for_each(|call| call.is_question = false);
         })
     }
 

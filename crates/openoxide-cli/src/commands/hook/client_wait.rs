@@ -34,9 +34,9 @@ const ATTENDED_VARIABLE: &str = "CLAUDE_CODE_SESSION_ATTENDED";
 /// Claude Code shows it while the hook runs, and shows none if it is not attended. A question that
 /// the hook of Codex does not answer is a denial.
 ///
-/// In a mode in which the person does not want questions, none waits. A payload that does not come
-/// from Claude Code itself registers no question, so that a program which the agent started cannot
-/// show a false one.
+/// In a mode in which the person does not want questions, none waits. A payload on a pipe registers
+/// no question for Claude Code, which uses a socket. A program that starts the hook with a socket of
+/// its own can register one.
 pub(super) fn may_wait(
     client: HookClient,
     call: &AgentHookCall,

@@ -287,3 +287,14 @@ fn findings_about_the_code_of_a_confined_command_need_no_approval() {
     let off = World { auto_allow: Off, ..World::of(&[]) };
     assert_eq!(off.evaluate(&[script(), opaque(1)], &code("OX106")).effect, Ask);
 }
+
+/// A rule about a registry does not answer a question of the safety floor, so "always" offers none.
+#[test]
+fn a_finding_is_not_answered_by_a_rule_about_a_registry() {
+    let world = World { auto_allow: Project, ..World::of(&[]) };
+    let script = || at(1, effectful("python3 a.py", CauseCode::RunsCode));
+    let offered = world.evaluate(&[script(), install("npm install")], &[]);
+    assert_eq!(offered.suggested_rules, ["WebFetch(registry:npm)"]);
+    let asked = world.evaluate(&[script(), install("npm install")], &[code_finding("OX103", 1)]);
+    assert_eq!((asked.effect, asked.suggested_rules), (Ask, Vec::new()));
+}
