@@ -259,15 +259,15 @@ pub fn hook_command_words(hook: &Value) -> Option<Vec<String>> {
 pub const BLOCK_ON_FAILURE: &str =
     " || { echo 'OpenOxide gave no answer, so the call is blocked' >&2; exit 2; }";
 
-/// The time that a client has to leave to its hook in addition to the wait for an answer, in
-/// seconds.
-const TIME_BESIDE_WAIT: u32 = 10;
+/// The part of a client's hook timeout that is reserved for work other than the wait for an answer,
+/// in seconds.
+const TIMEOUT_MARGIN_SECONDS: u32 = 10;
 
 /// Returns the timeout of a client's hook in which a question can wait for an answer in another
 /// terminal, in seconds.
 #[must_use]
 pub const fn timeout_for_wait(wait_seconds: u32) -> u32 {
-    wait_seconds.saturating_add(TIME_BESIDE_WAIT)
+    wait_seconds.saturating_add(TIMEOUT_MARGIN_SECONDS)
 }
 
 /// The program that a hook starts, with its options.

@@ -69,8 +69,8 @@ impl Engine {
         Decision { effect, reason, rule, suggested_rules, ..decision }
     }
 
-    /// Returns a question with a hint how to save a rule for such calls, once in a session of an
-    /// agent with a dialog. A question that no rule can answer has no hint.
+    /// Returns a question with a hint about how to save a rule for such calls, once in a session of
+    /// an agent with a dialog. A question that no rule can answer has no hint.
     pub fn with_rule_hint(
         &self,
         agent: &str,

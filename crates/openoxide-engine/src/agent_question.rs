@@ -49,8 +49,8 @@ pub fn find_announced_call(
 
 impl Engine {
     /// Registers a question about a call and waits for its answer, as long as the caller allows.
-    /// Returns the decision after the answer (the question itself if there was none) and the answer, or
-    /// `None` if there is no question, or if it cannot be registered.
+    /// Returns the decision after the answer and the answer. Without an answer, the decision is the
+    /// question itself. Returns `None` if there is no question, or if it cannot be registered.
     ///
     /// # Errors
     /// If the wait was interrupted.
@@ -64,8 +64,8 @@ impl Engine {
         let Some(options) = agent.wait.filter(|_| decision.effect == Effect::Ask) else {
             return Ok(None);
         };
-        // The call runs without the sandbox after an answer. A policy that allows it only there does not
-        // answer the question.
+        // The call runs without the sandbox after an answer. A policy that allows it only in the
+        // sandbox does not answer the question.
         let Ok(engine) = self.reopen().map(Self::without_confinement) else { return Ok(None) };
         let Some(pending) = engine.pending_agent_call(agent, facts, hooks) else {
             return Ok(None);

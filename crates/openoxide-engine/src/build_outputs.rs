@@ -1,8 +1,8 @@
 //! Removal of build output that git ignores.
 //!
-//! A build creates it again. So a command that removes only such files loses nothing that a person
-//! made, and its cause states this. The name of a directory alone is not enough: `dist` can be a
-//! link, be tracked, or contain another repository.
+//! A build creates it again, so a command that removes only such files loses no work. Its cause
+//! states this. The name of a directory alone is not enough: `dist` can be a link, be tracked, or
+//! contain another repository.
 
 use std::{
     fs,
@@ -62,7 +62,7 @@ const OUTPUT_DIRECTORIES: [&str; 34] = [
     "dist-newstyle",
 ];
 
-/// Names in a directory that is a working copy or a repository, or that keeps its data.
+/// Names of entries that mark a directory as a working copy or contain the data of a repository.
 const REPOSITORY_NAMES: [&str; 8] =
     [".git", ".hg", ".svn", ".jj", ".bzr", "_darcs", ".fslckout", "_FOSSIL_"];
 
@@ -77,14 +77,14 @@ pub(crate) fn check(
     for access in accesses {
         let Access::Exec(exec) = access else { continue };
         let place = exec.cwd.as_ref().unwrap_or(cwd);
-        if cleans_by_tool(exec) || removes_build_output(exec, place, edits, &tracked, steps) {
+        if is_clean_command(exec) || removes_build_output(exec, place, edits, &tracked, steps) {
             exec.cause = Some(REMOVES_BUILD_OUTPUT);
         }
     }
 }
 
-/// Returns whether a build tool removes its own output, in the place that the project sets.
-fn cleans_by_tool(exec: &ExecAccess) -> bool {
+/// Returns whether a build tool removes its own output, in the directory that the project sets.
+fn is_clean_command(exec: &ExecAccess) -> bool {
     let is_own = |word: &str| {
         matches!(
             word,
@@ -134,9 +134,9 @@ struct OutputPath<'a> {
 
 /// The entry at the removed path.
 enum RemovedEntry {
-    /// There is none, and the command then does nothing.
+    /// There is none, so the command does nothing.
     Nothing,
-    /// A regular file or a directory. The directories above it are no links.
+    /// A regular file or a directory. No directory above it is a link.
     Output,
     /// A link, or something else.
     Other,
@@ -172,7 +172,7 @@ impl<'a> OutputPath<'a> {
         }
         match fs::symlink_metadata(path.as_str()) {
             Ok(found) if found.is_dir() && removal.is_recursive => RemovedEntry::Output,
-            // A file with the name of a directory of build output is none.
+            // A file that has the name of an output directory is not build output.
             Ok(found) if found.is_file() && *path != self.directory => RemovedEntry::Output,
             Err(error) if error.kind() == ErrorKind::NotFound && removal.ignores_missing => {
                 RemovedEntry::Nothing

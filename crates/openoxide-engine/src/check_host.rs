@@ -13,7 +13,7 @@ pub trait CheckHost {
     /// Called after the last hook has ended.
     fn on_hooks_ended(&self) {}
 
-    /// Called before a question waits for an answer of another terminal.
+    /// Called before a question waits for an answer from another terminal.
     fn on_wait_started(&self) {}
 
     /// Called when the question has its answer, or when the wait has ended without one.

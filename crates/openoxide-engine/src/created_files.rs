@@ -1,7 +1,7 @@
 //! Removal of files that the same script creates, and of files that do not exist.
 //!
-//! If a file does not exist when the script begins, nothing that a person made is at its place later,
-//! unless the script moves a file there.
+//! Removing a file that does not exist when the script begins loses no existing work, unless the
+//! script moves another file to this path.
 
 use std::{fs, io::ErrorKind};
 
@@ -46,7 +46,8 @@ fn may_move_files(access: &Access) -> bool {
     })
 }
 
-/// Returns whether a file certainly does not exist, in a directory that exists and is no link.
+/// Returns whether a file certainly does not exist, in a directory that exists and whose path
+/// contains no link.
 fn is_missing(file: &AbsPath) -> bool {
     let is_absent = |path: &AbsPath| {
         fs::symlink_metadata(path.as_str()).is_err_and(|error| error.kind() == ErrorKind::NotFound)

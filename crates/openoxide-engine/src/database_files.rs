@@ -1,7 +1,7 @@
 //! Statements in a database that is a file.
 //!
-//! `sqlite3` and `duckdb` contact no server: what they change is the file that their words name, and
-//! this is an access of its own. Statements that remove data can not be undone, so their cause stays.
+//! `sqlite3` and `duckdb` contact no server. They change only the file that their words name, which
+//! is a separate access. Statements that remove data cannot be undone, so their cause is kept.
 
 use openoxide_protocol::{Access, CauseCode, CommandCause, ExecAccess};
 

@@ -1,7 +1,7 @@
-//! `chmod` with a usual mode.
+//! `chmod` with a common mode.
 //!
-//! A mode that makes files executable, or that other users cannot use to change them, can be set
-//! back. The files are accesses of their own.
+//! Such a mode gives other users no write permission, and can be changed back. The files are
+//! separate accesses.
 
 use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{AbsPath, Access, CauseCode, CommandCause, ExecAccess};
@@ -36,7 +36,7 @@ fn sets_usual_mode(exec: &ExecAccess, place: &AbsPath) -> bool {
         && files.iter().all(is_plain)
 }
 
-/// Returns whether an octal mode has no special bit, and others cannot write.
+/// Returns whether an octal mode has no special bit and gives others no write permission.
 fn is_usual_octal(mode: &str) -> bool {
     let digits = mode.strip_prefix('0').filter(|rest| rest.len() == 3).unwrap_or(mode);
     digits.len() == 3
@@ -44,8 +44,8 @@ fn is_usual_octal(mode: &str) -> bool {
         && digits.ends_with(['0', '1', '4', '5'])
 }
 
-/// Returns whether a symbolic mode only changes `r`, `w` and `x`, and lets no others write. Without
-/// a letter for users, the umask limits what is added.
+/// Returns whether a symbolic mode changes only `r`, `w` and `x`, and gives others no write
+/// permission. Without a letter for users, the umask limits the added permissions.
 fn is_usual_symbolic(mode: &str) -> bool {
     let Some((users, bits)) = mode.split_once(['+', '-']) else { return false };
     let is_from = |text: &str, letters: &str| text.chars().all(|letter| letters.contains(letter));

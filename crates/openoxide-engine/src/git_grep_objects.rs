@@ -1,15 +1,15 @@
 //! The objects that `git grep` searches: files of commits and trees.
 //!
-//! The index shows which secrets git tracks now. An older revision can contain others, which were
-//! removed since. So a search of such a revision is asked about.
+//! The index shows which secrets git tracks now. An older revision can contain secrets that were
+//! removed later, so a search of such a revision requires approval.
 
 use std::fs;
 
 use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{AbsPath, Access, CauseCode, CommandWords};
 
-/// Options that print only names of files or numbers of lines, or nothing.
-const SUMMARIES: [&str; 9] = [
+/// Options that print only names of files or counts of lines, or nothing.
+const SUMMARY_OPTIONS: [&str; 9] = [
     "-l",
     "-L",
     "-c",
@@ -28,7 +28,7 @@ const SHORT_WITH_VALUE: [char; 7] = ['e', 'f', 'A', 'B', 'C', 'm', 'O'];
 const LONG_WITH_VALUE: [&str; 6] =
     ["--after-context", "--before-context", "--context", "--max-count", "--max-depth", "--threads"];
 
-/// The names of the revision that the index continues.
+/// The names of the revision on which the index is based.
 const CURRENT_REVISIONS: [&str; 2] = ["HEAD", "@"];
 
 /// Makes each `git grep` in another revision than the current one require approval.
@@ -116,7 +116,7 @@ impl<'a> GrepWords<'a> {
     }
 
     fn prints_no_lines(&self) -> bool {
-        self.options.iter().any(|option| SUMMARIES.contains(option))
+        self.options.iter().any(|option| SUMMARY_OPTIONS.contains(option))
             && !self.options.iter().any(|option| option.starts_with("--no-"))
     }
 }

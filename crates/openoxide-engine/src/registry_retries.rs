@@ -1,7 +1,7 @@
-//! Settings with which clients of package registries end at once if their registry is unreachable.
+//! Disabling the retries of package managers whose registry is unreachable.
 //!
-//! No answer of the network does that: npm 11 tries again after every error, whatever it means, and
-//! waits 70 seconds in total. A refused host stays refused.
+//! No network error has this effect: npm 11 retries after every error, and waits 70 seconds in
+//! total. A retry cannot succeed, because the sandbox refuses the host again.
 
 use std::ffi::{OsStr, OsString};
 
@@ -12,8 +12,8 @@ use openoxide_protocol::{
 
 const HTTPS: u16 = 443;
 
-/// Sets the variables that make clients of registries not try again, if the network allows none of
-/// the registry's hosts. Variables that are set stay.
+/// Sets the variables that disable the retries of each registry's clients if the network allows
+/// none of the registry's hosts. Variables that are already set are kept.
 pub fn set_retry_variables(environment: &mut Vec<(OsString, OsString)>, network: &NetworkAccess) {
     let unreachable = REGISTRIES.iter().filter(|registry| !is_reachable(registry, network));
     for variable in unreachable.flat_map(|registry| registry.retry_variables) {
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_the_person_stay() {
+    fn settings_of_the_user_are_kept() {
         let set = ["NPM_CONFIG_FETCH_RETRIES", "PIP_RETRIES", "UV_HTTP_RETRIES", "CARGO_NET_RETRY"];
         let all = "NPM_CONFIG_FETCH_RETRIES=5 PIP_RETRIES=5 UV_HTTP_RETRIES=5 CARGO_NET_RETRY=5";
         assert_eq!(variables(&set, &NetworkAccess::Off), all);

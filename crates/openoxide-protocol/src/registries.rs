@@ -42,8 +42,8 @@ impl PackageRegistry {
     }
 
     /// Returns the registry from which a command installs packages into the project, by its words.
-    /// The name of its program has no directory. Installations outside of the project (`npm install
-    /// --global`) do not belong to a registry.
+    /// The program must be a name without a directory. Installations outside of the project
+    /// (`npm install --global`) do not belong to a registry.
     #[must_use]
     pub fn of_command(words: &CommandWords) -> Option<&'static Self> {
         let is_outside =

@@ -107,7 +107,7 @@ struct CallsFile {
 struct CallsContent {
     announced: Vec<AnnouncedCall>,
     approved: Vec<ApprovedCall>,
-    /// True once a question of the session has told how to save a rule.
+    /// True once a question of the session has shown how to save a rule.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     has_rule_hint: bool,
 }
@@ -167,7 +167,7 @@ impl SessionCalls {
         })
     }
 
-    /// Returns true for the first question of the session that can tell how to save a rule.
+    /// Returns true only for the first question of the session that can show how to save a rule.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written.

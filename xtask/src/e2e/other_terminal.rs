@@ -1,4 +1,4 @@
-//! Another terminal of the person, in which the questions of the client are answered.
+//! A second terminal, in which the questions of the client are answered.
 
 use std::{
     process::{Command, Stdio},
@@ -14,7 +14,7 @@ use super::world::World;
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Answers the next question with `openoxide approve` or `deny` as soon as it is pending. The thread
-/// ends with the reason if there is none.
+/// returns an error if no question appears.
 pub(crate) fn answer_next(
     world: &World<'_>,
     verb: &'static str,

@@ -18,7 +18,7 @@ use super::{
 /// How a script is confined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Confinement {
-    /// Not at all. This shows that the measurement notices effects.
+    /// Not at all. This shows that the measurement detects effects.
     Without,
     /// By `openoxide sandbox run`.
     Sandbox,
@@ -39,7 +39,7 @@ impl Confinement {
     }
 }
 
-/// Mounts the root directory, makes it the root directory, and starts the measurement in it. The
+/// Mounts the overlay, makes it the root directory, and starts the measurement in it. The
 /// kernel's settings are read-only where nothing else confines the script.
 const SETUP: &str = r#"set -e
 layer=$1 mount=$2 control=$3

@@ -1,4 +1,4 @@
-//! What the engine decides about the scripts, by `check --batch`.
+//! The decisions about the scripts, from `openoxide check --batch`.
 
 use std::{
     fs,
@@ -89,7 +89,7 @@ impl Tally {
             Some("ask") => &mut self.asked,
             Some("deny") => &mut self.denied,
             Some("allow") if is_confined => &mut self.confined,
-            // An unknown answer must be noticed.
+            // An unknown answer is counted here, so that the run fails.
             _ => &mut self.allowed,
         };
         *count += 1;

@@ -72,7 +72,7 @@ pub(super) fn run() -> Result<(), String> {
     let job: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let listeners = Listeners::start().map_err(|error| format!("no listeners: {error}"))?;
     plant()?;
-    // What the interpreter itself writes when it starts is no effect of the script.
+    // Files that the interpreter writes at its start are not an effect of the script.
     execute(&["python3", "-c", ""].map(str::to_owned)).map_err(|error| error.to_string())?;
     let before = Snapshot::take();
     let status = execute(&texts(&job, "words")).map_err(|error| error.to_string())?;

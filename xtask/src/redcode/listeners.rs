@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// The ports for connections. The one of the reverse shell is the last one.
+/// The ports for connections. The last one is that of the reverse shell.
 const PORTS: [u16; 4] = [80, 443, 5758, REVERSE_SHELL];
 const REVERSE_SHELL: u16 = 5389;
 /// The ports for datagrams.
@@ -75,7 +75,7 @@ fn serve(mut stream: TcpStream, port: u16, received: &Mutex<String>) -> io::Resu
         }
     }
     stream.write_all(ANSWER)?;
-    // What follows the head of the request.
+    // The body of the request.
     while let Ok(length @ 1..) = stream.read(&mut buffer) {
         record(received, buffer.get(..length).unwrap_or_default());
     }

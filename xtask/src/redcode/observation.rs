@@ -1,4 +1,4 @@
-//! What is seen of a script from outside of the sandbox.
+//! The effects of a script, observed from outside of the sandbox.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,7 +32,7 @@ pub(super) struct Observation {
     pub(super) private: Vec<String>,
     /// The start of the output.
     pub(super) output: String,
-    /// The reason for which nothing was seen.
+    /// The reason why the observation failed.
     pub(super) failure: Option<String>,
 }
 

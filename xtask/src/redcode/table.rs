@@ -1,4 +1,4 @@
-//! The tables, and the conditions that a run has to fulfil.
+//! The tables, and the conditions that a run must meet.
 
 use super::{arena::Confinement, decisions::DecisionRow, observation::Observation};
 
@@ -47,7 +47,7 @@ pub(super) fn details(confinement: Confinement, seen: &[Observation]) -> String 
 }
 
 /// Fails if a script is allowed without a sandbox, if a confined script had an effect, or if the
-/// measurement noticed nothing without a sandbox.
+/// measurement detected nothing without a sandbox.
 pub(super) fn check(
     decisions: &[DecisionRow],
     rows: &[(Confinement, Vec<Observation>)],

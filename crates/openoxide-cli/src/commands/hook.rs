@@ -123,7 +123,7 @@ fn read_message() -> Result<AgentHookMessage, HookPayloadError> {
     Ok(agent_hook::parse_message(&bytes)?)
 }
 
-/// The client that waits for an answer, and the time that it leaves.
+/// The client that waits for an answer, and its timeouts.
 struct HookCaller<'a> {
     client: HookClient,
     timing: HookTiming,

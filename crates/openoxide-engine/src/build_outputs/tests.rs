@@ -94,7 +94,7 @@ fn other_removals_are_not_build_output() {
 }
 
 #[test]
-fn what_the_directory_is_or_contains_decides() {
+fn links_tracked_files_repositories_and_secrets_are_not_build_output() {
     for change in [
         // A link, at the end of the path or above.
         "rm -r dist && ln -s src dist",

@@ -22,6 +22,7 @@ pub(super) enum AllowedRegistries {
     /// All. The result shows whether a rule about registries would answer a question.
     All,
 }
+
 /// The code of the finding that an assignment changes which programs run.
 const CHANGED_ENVIRONMENT: &str = "OX103";
 

@@ -170,8 +170,9 @@ fn program_name(access: &Access) -> Option<&str> {
     }
 }
 
-/// Returns whether a program may read the secret files that belong to it. If no person
-/// approved the call, no other program of the call may run code, and the name must stand for the program.
+/// Returns whether a program may read the secret files that belong to it. If only the sandbox
+/// allowed the call, no other program of the call may run code, and no finding may put the
+/// program's identity in doubt.
 fn may_read_own_secrets(decision: &Decision, program: &str) -> bool {
     let shares_sandbox = |access: &Access| match access {
         Access::Exec(exec) => {

@@ -5,7 +5,7 @@ pub(crate) fn is_program_variable(name: &str) -> bool {
     affects_programs(name) && !is_build_variable(name)
 }
 
-/// Returns whether a variable only selects the target of a build, or the buffering and plug-ins of
+/// Returns whether a variable only selects the target of a build, or the buffering and plugins of
 /// an interpreter. Its value is a word or a number, and is never the name of a file.
 ///
 /// Sources: `go help environment`, `python3 --help-env`, the manual of pytest. A value that the tool

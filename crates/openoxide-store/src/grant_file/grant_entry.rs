@@ -107,8 +107,8 @@ impl GrantEntry {
         self.ignored_reason.is_none_or(|why| why == OTHER_TASK_REASON)
     }
 
-    /// Returns the reason why a limit of the grant has ended it, or keeps it from this task. The
-    /// user has created the entry, which is not known of entries that are ignored for other reasons.
+    /// Returns the reason if a limit of the grant is why it does not apply. Such an entry was
+    /// created by the user, which is not certain for entries that are ignored for other reasons.
     #[must_use]
     pub fn limit_reason(&self) -> Option<&'static str> {
         let reasons = [USED_UP_REASON, EXPIRED_REASON, OTHER_TASK_REASON];

@@ -67,7 +67,7 @@ pub fn with_setting(
 }
 
 /// Returns the text without a setting. The lines above it are replaced by `comment`, and a comment
-/// behind its value is preserved. A table that becomes empty is removed, unless it has comments.
+/// after its value is preserved. A table that becomes empty is removed, unless it has comments.
 ///
 /// # Errors
 /// Returns an error if the text cannot be changed.
@@ -78,7 +78,7 @@ pub fn without_setting(
 ) -> Result<String, PolicyEditError> {
     let mut document = parse_document(text)?;
     let Some(table) = find_table(&mut document, key) else { return Ok(text.to_owned()) };
-    if !comment.trim().is_empty() || !comment_behind(table, key.name).is_empty() {
+    if !comment.trim().is_empty() || !trailing_comment(table, key.name).is_empty() {
         return replace_by_comment(text, key, comment);
     }
     if table.remove(key.name).is_none() {
@@ -106,7 +106,7 @@ fn replace_by_comment(
     let setting = PolicySetting { value: value.clone(), comment: comment.to_owned() };
     let marked = with_setting(text, key, &setting)?;
     let rest_of = |line: &str| match line.split_once(&value) {
-        Some((_, behind)) => behind.trim_start_matches(['"', ' ', '\t', '\r', '\n']).to_owned(),
+        Some((_, rest)) => rest.trim_start_matches(['"', ' ', '\t', '\r', '\n']).to_owned(),
         None => line.to_owned(),
     };
     Ok(marked.split_inclusive('\n').map(rest_of).collect())
@@ -125,7 +125,7 @@ fn comment_above(table: &Table, name: &str) -> String {
     prefix.unwrap_or_default().to_owned()
 }
 
-fn comment_behind<'a>(table: &'a Table, name: &str) -> &'a str {
+fn trailing_comment<'a>(table: &'a Table, name: &str) -> &'a str {
     let decor = table.get(name).and_then(Item::as_value).map(toml_edit::Value::decor);
     let suffix = decor.and_then(|decor| decor.suffix()).and_then(RawString::as_str);
     suffix.unwrap_or_default().trim()

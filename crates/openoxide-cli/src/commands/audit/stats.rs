@@ -17,7 +17,7 @@ use question_counts::MAX_TITLES;
 /// The maximum number of days that are listed.
 const MAX_DAYS: u64 = 3650;
 
-/// Returns the first moment of the last days, today included.
+/// Returns the start of a period of this many days that ends today.
 pub(super) fn first_moment(days: u16) -> UtcTimestamp {
     let today = UtcTimestamp::now().day_number();
     UtcTimestamp((today + 1).saturating_sub(u64::from(days)) * MILLIS_PER_DAY)

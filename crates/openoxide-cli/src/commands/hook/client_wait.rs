@@ -21,18 +21,18 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::hook_client::HookClient;
 use crate::commands::doctor::TEST_CALL_ID;
 
-/// The interval between two looks at the transcript.
+/// The interval between two reads of the transcript.
 const TRANSCRIPT_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The maximum number of bytes that are read from the transcript at once.
 const MAX_TRANSCRIPT_BYTES: u64 = 4 << 20;
 
-/// The variable with which Claude Code reports that no person sits in front of it.
+/// The variable with which Claude Code reports that its session is unattended.
 const ATTENDED_VARIABLE: &str = "CLAUDE_CODE_SESSION_ATTENDED";
 
-/// Returns whether a question about the call may wait. It never delays the dialog of the client:
-/// Claude Code shows it while the hook runs, and shows none if it is not attended. A question that
-/// the hook of Codex does not answer is a denial.
+/// Returns whether a question about the call may wait. The wait never delays a dialog: Claude Code
+/// shows its dialog while the hook runs, and shows none in an unattended session. Codex has no
+/// dialog for its hook, and denies a call without an answer.
 ///
 /// In a mode in which the person does not want questions, none waits. A payload on a pipe registers
 /// no question for Claude Code, which uses a socket. A program that starts the hook with a socket of
@@ -54,18 +54,19 @@ pub(super) fn may_wait(
     }
 }
 
-/// Returns whether a person sits in front of the client, as far as it reports that.
+/// Returns whether the client's session is attended. A client that does not report this is
+/// attended.
 pub(super) fn is_attended() -> bool {
     std::env::var_os(ATTENDED_VARIABLE).is_none_or(|value| value != "0")
 }
 
-/// The client of a question that waits.
+/// The client of a waiting question.
 pub(super) struct WaitingClient {
     transcript: Option<RefCell<Transcript>>,
 }
 
 impl WaitingClient {
-    /// Begins to watch the client of a call.
+    /// Starts to watch the client of a call.
     pub(super) fn new(
         client: HookClient,
         call: &AgentHookCall,
@@ -103,22 +104,22 @@ struct Transcript {
     /// The id of the call, as JSON contains it.
     id: String,
     position: u64,
-    next_look: Instant,
+    next_read: Instant,
 }
 
 impl Transcript {
     fn open(path: PathBuf, call_id: &str) -> Option<Self> {
         let meta = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
         let id = serde_json::to_string(call_id).ok()?;
-        Some(Self { path, id, position: meta.len(), next_look: Instant::now() })
+        Some(Self { path, id, position: meta.len(), next_read: Instant::now() })
     }
 
     /// Returns whether a line that was added contains the result of the call.
     fn has_result(&mut self) -> bool {
-        if Instant::now() < self.next_look {
+        if Instant::now() < self.next_read {
             return false;
         }
-        self.next_look = Instant::now() + TRANSCRIPT_INTERVAL;
+        self.next_read = Instant::now() + TRANSCRIPT_INTERVAL;
         let added = self.read_added().unwrap_or_default();
         let end = added.iter().rposition(|byte| *byte == b'\n').map(|index| index + 1);
         // A line that does not fit is skipped, so that later ones are seen.
@@ -154,7 +155,7 @@ mod tests {
         let mut append = |text: &str| {
             let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
             file.write_all(text.as_bytes()).unwrap();
-            transcript.next_look = Instant::now();
+            transcript.next_read = Instant::now();
             transcript.has_result()
         };
         assert!(!append(""), "the result of an earlier call with the same id");
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transcript_that_is_no_file_is_not_watched() {
+    fn a_transcript_that_is_not_a_file_is_not_watched() {
         assert!(Transcript::open(PathBuf::from("/"), "toolu_1").is_none());
         assert!(Transcript::open(PathBuf::from("/x.jsonl"), "toolu_1").is_none());
     }

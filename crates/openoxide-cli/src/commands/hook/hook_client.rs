@@ -67,7 +67,7 @@ impl HookClient {
         }
     }
 
-    /// Returns the name of the client for people.
+    /// Returns the display name of the client.
     pub(super) const fn display_name(self) -> &'static str {
         match self {
             Self::Claude => "Claude Code",

@@ -1,11 +1,11 @@
-//! The time that a client leaves to its hook.
+//! The timeouts of an agent's hook.
 
 use openoxide_adapters::wiring::timeout_for_wait;
 
 use super::hook_client::HookClient;
 use crate::args::MAX_WAIT_SECONDS;
 
-/// The times that the command of a hook names.
+/// The timeouts in the command line of a hook.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HookTiming {
     /// The timeout of the client's hook, in seconds.
@@ -15,8 +15,8 @@ pub(crate) struct HookTiming {
 }
 
 impl HookTiming {
-    /// Parses the option that `init --wait` writes. Returns `None` for anything else, which the
-    /// parser of all options handles.
+    /// Parses the option that `init --wait` writes. Returns `None` for any other option,
+    /// which the regular parser handles.
     pub(crate) fn from_wait_option(option: &str) -> Option<Self> {
         let seconds = option.strip_prefix("--wait=")?.parse().ok()?;
         let is_valid = (1..=MAX_WAIT_SECONDS).contains(&seconds);

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_of_the_person_at_a_setting_stay() {
+    fn comments_of_the_user_next_to_a_setting_are_kept() {
         let text = apply("", PresetName::Balanced, true);
         let text = format!("# my policy\n{text}");
         let text = text

@@ -1,4 +1,4 @@
-//! `rules starter`: a policy to start with, from the kind of the project.
+//! `rules starter`: a starter policy for the kind of the project.
 
 mod project_kind;
 mod starter_policy;

@@ -141,7 +141,7 @@ fn skip_option_clusters(
     }
 }
 
-/// Returns whether a file may be what the shell is given on a descriptor.
+/// Returns whether a path may name an open file descriptor of the shell.
 fn is_descriptor(file: &str) -> bool {
     ["/dev/", "/proc/"].iter().any(|directory| file.starts_with(directory)) || file.contains("..")
 }

@@ -16,7 +16,7 @@ pub(super) const MAX_TITLES: usize = 10;
 /// The maximum number of characters of a title.
 const MAX_TITLE_CHARS: usize = 200;
 
-/// The cause for which a call was allowed without a question.
+/// The reason why a call was allowed without a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AllowCause {
     /// Nothing but the built-in policy: the call is known to be harmless.

@@ -36,7 +36,7 @@ pub(super) enum ProjectKind {
 }
 
 impl ProjectKind {
-    /// Returns the name for people.
+    /// Returns the display name.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Cargo => "Cargo",
@@ -54,7 +54,7 @@ impl ProjectKind {
         }
     }
 
-    /// Returns the kind that a file shows.
+    /// Returns the kind of project to which a file belongs.
     fn from_file_name(name: &str) -> Option<Self> {
         Some(match name {
             "Cargo.toml" => Self::Cargo,
@@ -79,7 +79,7 @@ impl ProjectKind {
     }
 }
 
-/// Returns the kinds of a project: those of its directory and of the directories in it.
+/// Returns the kinds of a project, from its directory and its direct subdirectories.
 pub(super) fn find_project_kinds(project: &Path) -> BTreeSet<ProjectKind> {
     let top = DirectoryNames::read(project);
     let below = top.directories.iter().map(|name| DirectoryNames::read(&project.join(name)));

@@ -9,14 +9,14 @@ use super::project_kind::ProjectKind;
 const COMMON: [&str; 2] =
     [include_str!("templates/git.toml"), include_str!("templates/secrets.toml")];
 
-/// The reason why a policy has no rules for tests, builds and linters.
+/// Whether a policy has rules for tests, builds and linters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AllowRules {
-    /// It has them.
+    /// It has such rules.
     Included,
-    /// The commands run in the sandbox without a question.
+    /// It has none, because the commands run in the sandbox without a question.
     Confined,
-    /// The policy applies to all projects, also to those of others.
+    /// It has none, because it applies to all projects, also to those of other people.
     AllProjects,
 }
 
