@@ -12,6 +12,7 @@ use super::{
     protected_names::PROTECTED_ROOT_NAMES,
 };
 use crate::{
+    evaluation::find_registry,
     rule::SubjectKind,
     secret_files::{hidden_secret_paths, program_secret_paths},
 };
@@ -172,11 +173,12 @@ fn program_name(access: &Access) -> Option<&str> {
 
 /// Returns whether a program may read the secret files that belong to it. If only the sandbox
 /// allowed the call, no other program of the call may run code, and no finding may put the
-/// program's identity in doubt.
+/// program's identity in doubt. The install scripts of packages are other programs.
 fn may_read_own_secrets(decision: &Decision, program: &str) -> bool {
     let shares_sandbox = |access: &Access| match access {
         Access::Exec(exec) => {
-            exec.class != CommandClass::Harmless && program_name(access) != Some(program)
+            exec.class != CommandClass::Harmless
+                && (program_name(access) != Some(program) || find_registry(exec).is_some())
         }
         Access::Opaque { .. } => true,
         _ => false,
