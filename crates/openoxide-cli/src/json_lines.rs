@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Write};
 
+use openoxide_protocol::escape::escape_json;
+
 use crate::error::{call_error::LineError, stream_error::StreamError};
 
 /// The maximum size of a line.
@@ -17,12 +19,15 @@ pub(crate) fn answer_each_line(
 ) -> Result<(), StreamError> {
     let mut input = BufReader::with_capacity(1 << 16, io::stdin());
     let mut output = BufWriter::new(io::stdout().lock());
-    let mut line = Vec::new();
+    let (mut line, mut json) = (Vec::new(), Vec::new());
     while read_line(&mut input, &mut line)? {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let mut answered = answer(&line, &mut output);
+        json.clear();
+        let mut answered = answer(&line, &mut json).and_then(|()| {
+            output.write_all(escape_json(&String::from_utf8_lossy(&json)).as_bytes())
+        });
         // If no further line is buffered, the client may wait for this answer.
         if input.buffer().is_empty() {
             answered = answered.and_then(|()| output.flush());

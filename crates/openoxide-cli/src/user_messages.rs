@@ -7,7 +7,7 @@ use std::{
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use openoxide_engine::{EngineWarning, GrantSaveError};
-use openoxide_protocol::Finding;
+use openoxide_protocol::{Finding, escape::escape_json};
 use openoxide_store::{BrokenFile, PolicyProblem, audit::AuditError};
 use openoxide_tui::{LineMode, escape_text};
 
@@ -67,9 +67,15 @@ pub(crate) fn warn_if_unrecorded(written: Result<u64, AuditError>) -> Option<u64
     written.map_err(|error| print_warning(&EngineWarning::NotRecorded(error))).ok()
 }
 
-/// Writes the requested data to standard output, and returns the exit status. A closed pipe is not
-/// an error: the reader needs no more output.
-pub(crate) fn print_data(bytes: &[u8], exit: ProgramExit) -> ProgramExit {
+/// Prints text for a person or JSON to standard output, and returns the exit status. JSON is escaped
+/// by [`escape_json`], which changes no text that was escaped for a terminal.
+pub(crate) fn print_data(text: &str, exit: ProgramExit) -> ProgramExit {
+    print_document(escape_json(text).as_bytes(), exit)
+}
+
+/// Prints the content of a file to standard output, unchanged, and returns the exit status. A closed
+/// pipe is not an error: the reader needs no more output.
+pub(crate) fn print_document(bytes: &[u8], exit: ProgramExit) -> ProgramExit {
     let mut output = std::io::stdout().lock();
     match output.write_all(bytes).and_then(|()| output.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

@@ -5,6 +5,8 @@
 //! does not handle letters that only look similar (a Cyrillic `а`), nor the order in which a
 //! terminal displays Hebrew or Arabic letters.
 
+use std::{borrow::Cow, fmt::Write as _};
+
 use unicode_width::UnicodeWidthChar as _;
 
 /// The spaces that replace a tab if lines are kept.
@@ -88,6 +90,43 @@ pub fn escape_text(text: &str, lines: LineMode) -> String {
     let mut out = String::with_capacity(text.len());
     escaped_glyphs(text, lines).for_each(|glyph| glyph.content.write_to(&mut out));
     out
+}
+
+/// Returns JSON with the same values, in which every character that could control a terminal or
+/// deceive a reader is an escape sequence.
+///
+/// The characters are those of [`escape_text`]. A serializer of JSON escapes only those below
+/// U+0020. Text that was escaped by [`escape_text`] is returned unchanged.
+///
+/// ```
+/// use openoxide_protocol::escape::escape_json;
+///
+/// assert_eq!(escape_json("{\"name\": \"a\u{9b}2J\u{202e}\"}"), r#"{"name": "a\u009b2J\u202e"}"#);
+/// assert_eq!(escape_json(r#"{"name": "grüße"}"#), r#"{"name": "grüße"}"#);
+/// ```
+#[must_use]
+pub fn escape_json(json: &str) -> Cow<'_, str> {
+    if json.bytes().all(|byte| byte < 0x7f) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len());
+    for glyph in escaped_glyphs(json, LineMode::MultiLine) {
+        let text = json.get(glyph.start..glyph.end).unwrap_or_default();
+        match glyph.content {
+            GlyphContent::Escaped(_) if text.as_bytes() >= b"\x7f" => {
+                push_utf16_escapes(text, &mut out);
+            }
+            _ => out.push_str(text),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn push_utf16_escapes(text: &str, out: &mut String) {
+    for unit in text.encode_utf16() {
+        // Writing to a string does not fail.
+        let _written = write!(out, "\\u{unit:04x}");
+    }
 }
 
 /// Returns `text` escaped by [`escape_text`] in one line, truncated to `most` characters. A

@@ -219,6 +219,6 @@ impl OfferedRules<'_> {
                 .map(|rule| format!("allow {}\n", escape_text(rule, LineMode::SingleLine)))
                 .collect(),
         };
-        user_messages::print_data(text.as_bytes(), ProgramExit::Success)
+        user_messages::print_data(&text, ProgramExit::Success)
     }
 }

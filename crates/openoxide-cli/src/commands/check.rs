@@ -94,7 +94,7 @@ pub(crate) fn check_call_exactly(
         true => render_json(&decision)?,
         false => render_text(&decision, args.script.as_deref().unwrap_or_default(), global),
     };
-    Ok(user_messages::print_data(text.as_bytes(), exit_for_effect(decision.effect)))
+    Ok(user_messages::print_data(&text, exit_for_effect(decision.effect)))
 }
 
 fn evaluate_row_exactly(exact: &ExactPolicy, row: &BatchRow) -> Result<Decision, RowError> {
@@ -118,10 +118,10 @@ fn check_call(
     let decision = engine.evaluate(&EngineCall::from_operation(&operation)).decision;
     let exit = exit_for_policy_and_effect(sound, decision.effect);
     if args.json {
-        return Ok(user_messages::print_data(render_json(&decision)?.as_bytes(), exit));
+        return Ok(user_messages::print_data(&render_json(&decision)?, exit));
     }
     let text = render_text(&decision, args.script.as_deref().unwrap_or_default(), global);
-    Ok(user_messages::print_data(text.as_bytes(), exit))
+    Ok(user_messages::print_data(&text, exit))
 }
 
 /// Returns the exit code of a decision. An error of the policy takes precedence over the effect.

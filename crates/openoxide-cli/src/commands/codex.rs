@@ -57,5 +57,5 @@ fn check_command(args: &ExecpolicyCheckArgs) -> Result<ProgramExit, CodexPolicyE
         serde_json::to_string(&answer)
     };
     let json = json.map_err(StreamError::NotJson)?;
-    Ok(user_messages::print_data(format!("{json}\n").as_bytes(), ProgramExit::Success))
+    Ok(user_messages::print_data(&format!("{json}\n"), ProgramExit::Success))
 }

@@ -23,7 +23,7 @@ pub(crate) fn run_config_command(verb: &ConfigCommand) -> Result<ProgramExit, En
     let files = policy_file_states(&environment, &project);
     let line = |file| if *json { render_json(file) } else { render_text(file) };
     let text: String = files.iter().map(|file| line(file) + "\n").collect();
-    Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
+    Ok(user_messages::print_data(&text, ProgramExit::Success))
 }
 
 /// A policy file that is searched for, and its state.

@@ -36,7 +36,7 @@ pub(crate) fn check_agents(args: DoctorArgs, global: GlobalArgs) -> Result<Progr
         let colored = terminal_color::use_color(global.color, &std::io::stdout());
         render_text(&agents, &machine, colored)
     };
-    Ok(user_messages::print_data(text.as_bytes(), exit))
+    Ok(user_messages::print_data(&text, exit))
 }
 
 fn send_test_calls(wiring: &mut AgentWiring) {

@@ -41,10 +41,7 @@ pub(crate) fn explain_call(args: &CallArgs, global: GlobalArgs) -> Result<Progra
             hooks + &render_text(&decision, args, &engine, global)
         }
     };
-    Ok(user_messages::print_data(
-        text.as_bytes(),
-        check::exit_for_policy_and_effect(sound, decision.effect),
-    ))
+    Ok(user_messages::print_data(&text, check::exit_for_policy_and_effect(sound, decision.effect)))
 }
 
 fn render_text(

@@ -13,7 +13,7 @@ use crate::{
 pub(crate) fn print_completions(shell: clap_complete::Shell) -> ProgramExit {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut CliArgs::command(), "openoxide", &mut script);
-    user_messages::print_data(&script, ProgramExit::Success)
+    user_messages::print_document(&script, ProgramExit::Success)
 }
 
 /// Prints the manual page of the program or of one command.
@@ -29,5 +29,5 @@ pub(crate) fn print_man_page(verb: Option<&str>) -> Result<ProgramExit, CliError
     };
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page).map_err(StreamError::Unwritable)?;
-    Ok(user_messages::print_data(&page, ProgramExit::Success))
+    Ok(user_messages::print_document(&page, ProgramExit::Success))
 }

@@ -146,7 +146,7 @@ fn list_grants(entries: &[GrantEntry], json: bool) -> ProgramExit {
         if json { render_json(entry) } else { render_text(at, entry) }
     };
     let text: String = entries.iter().enumerate().map(|each| line(each) + "\n").collect();
-    user_messages::print_data(text.as_bytes(), ProgramExit::Success)
+    user_messages::print_data(&text, ProgramExit::Success)
 }
 
 /// Prints the valid grants without limits as a policy file. A policy file cannot express the limits.
@@ -166,7 +166,7 @@ fn export_rules(entries: &[GrantEntry]) -> ProgramExit {
     let rule = |entry: &&GrantEntry| format!("    {},\n", quote_toml(&entry.rule));
     let rules: String = unlimited.iter().map(rule).collect();
     let text = format!("[permissions]\nallow = [\n{rules}]\n");
-    user_messages::print_data(text.as_bytes(), ProgramExit::Success)
+    user_messages::print_document(text.as_bytes(), ProgramExit::Success)
 }
 
 fn render_json(entry: &GrantEntry) -> String {

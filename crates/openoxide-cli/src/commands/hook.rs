@@ -22,6 +22,7 @@ use openoxide_engine::{
     AgentCall, AgentDecision, CheckHost, Engine, EngineOptions, EngineWarning, InterruptWatch,
     InterruptedError, WaitOptions, record_ended_call,
 };
+use openoxide_protocol::escape::escape_json;
 use openoxide_store::{ClientProcess, UserEnvironment};
 
 use crate::{
@@ -96,7 +97,10 @@ fn answer_call(client: HookClient, timing: HookTiming) -> ProgramExit {
     watchdog.claim_answer();
     let mut output = std::io::stdout().lock();
     let written = answer.is_none_or(|line| {
-        output.write_all(line.as_bytes()).and_then(|()| output.write_all(b"\n")).is_ok()
+        output
+            .write_all(escape_json(&line).as_bytes())
+            .and_then(|()| output.write_all(b"\n"))
+            .is_ok()
     });
     if written && output.flush().is_ok() { ProgramExit::Success } else { ProgramExit::Usage }
 }

@@ -52,7 +52,7 @@ pub(crate) fn install_hooks(args: &InitArgs, global: GlobalArgs) -> Result<Progr
         changes.iter().flatten().for_each(|change| print_ask_rule(change, wiring));
         let text: String = changes.iter().flatten().map(SettingsChange::to_diff).collect();
         let text = text + &policy.map(|policy| policy.to_diff()).unwrap_or_default();
-        return Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success));
+        return Ok(user_messages::print_data(&text, ProgramExit::Success));
     }
     program.install()?;
     for (agent, home) in &agents {

@@ -41,7 +41,7 @@ pub(crate) fn list_pending(json: bool, global: GlobalArgs) -> ProgramExit {
     if !json {
         user_messages::print_line(answer_hint(&listed));
     }
-    user_messages::print_data(text.as_bytes(), exit)
+    user_messages::print_data(&text, exit)
 }
 
 fn answer_hint(listed: &[Result<PendingRequest, RequestStoreError>]) -> &'static str {

@@ -209,11 +209,7 @@ impl SubmittedAnswer<'_> {
     }
 
     fn print_result(&self, line: &serde_json::Value, exit: ProgramExit) -> ProgramExit {
-        if self.json {
-            user_messages::print_data(format!("{line}\n").as_bytes(), exit)
-        } else {
-            exit
-        }
+        if self.json { user_messages::print_data(&format!("{line}\n"), exit) } else { exit }
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn print_schema(shape: SchemaShape) -> Result<ProgramExit, serde_json
         SchemaShape::Event => schema_value(schema_for!(SessionEvent)),
     };
     let text = serde_json::to_string_pretty(&schema)?;
-    Ok(user_messages::print_data(format!("{text}\n").as_bytes(), ProgramExit::Success))
+    Ok(user_messages::print_data(&format!("{text}\n"), ProgramExit::Success))
 }
 
 fn schema_value(schema: Schema) -> Value {

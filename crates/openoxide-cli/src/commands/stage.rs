@@ -60,7 +60,7 @@ fn list_stages(registry: &AbsPath, json: bool) -> Result<ProgramExit, StageError
     }
     let text: String =
         all.iter().map(|one| if json { stage_json(one) } else { stage_line(one) }).collect();
-    Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
+    Ok(user_messages::print_data(&text, ProgramExit::Success))
 }
 
 fn created_at(stage: &WaitingStage) -> String {
@@ -115,5 +115,5 @@ fn show_stage(registry: &AbsPath, id: &str, json: bool) -> Result<ProgramExit, S
         // The content of the files was written in the sandbox.
         stage_line(&found) + &escape_text(&(summary + &shown.content), LineMode::MultiLine)
     };
-    Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
+    Ok(user_messages::print_data(&text, ProgramExit::Success))
 }

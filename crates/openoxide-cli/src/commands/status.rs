@@ -46,7 +46,7 @@ pub(crate) fn show_status(as_json: bool, global: GlobalArgs) -> Result<ProgramEx
     } else {
         status.to_text(terminal_color::use_color(global.color, &std::io::stdout()))
     };
-    Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
+    Ok(user_messages::print_data(&text, ProgramExit::Success))
 }
 
 /// Returns what is known about an agent without a test call.

@@ -39,7 +39,7 @@ pub(crate) fn run_tools_command(
         }
     }
     // Problems were already reported. The denials of the remaining rules are still shown.
-    Ok(user_messages::print_data(text.as_bytes(), sound.err().unwrap_or(ProgramExit::Success)))
+    Ok(user_messages::print_data(&text, sound.err().unwrap_or(ProgramExit::Success)))
 }
 
 fn read_tool_names() -> Result<Vec<String>, StreamError> {

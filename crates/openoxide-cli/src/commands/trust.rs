@@ -33,13 +33,13 @@ pub(crate) fn trust_project(args: &TrustArgs, global: GlobalArgs) -> Result<Prog
     let asked = |each: &&UntrustedProject| each.project == project || each.project == place;
     let Some(untrusted) = loaded.untrusted_projects.iter().find(asked) else {
         let text = trusted_settings_text(&trust, &project) + &other_untrusted_text(&loaded);
-        return Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success));
+        return Ok(user_messages::print_data(&text, ProgramExit::Success));
     };
     if args.show {
         let place = escape_text(untrusted.project.as_str(), LineMode::SingleLine);
         let settings = format_settings(&untrusted.settings);
         let text = format!("{place}: not trusted; these settings would take effect:\n{settings}");
-        return Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success));
+        return Ok(user_messages::print_data(&text, ProgramExit::Success));
     }
     if global.no_input || !can_ask() {
         user_messages::print_error(

@@ -58,6 +58,8 @@ mod init;
 #[cfg(test)]
 mod init_presets;
 #[cfg(test)]
+mod json_text;
+#[cfg(test)]
 mod layers;
 #[cfg(test)]
 mod links;

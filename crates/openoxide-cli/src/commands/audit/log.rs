@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use openoxide_protocol::{Effect, ReviewDecision};
+use openoxide_protocol::{Effect, ReviewDecision, escape::escape_json};
 use openoxide_store::audit::{
     AuditError, AuditEvent, AuditRecord, DecisionRecord, Journal, JournalSegment, OutcomeRecord,
     split_lines,
@@ -43,10 +43,7 @@ pub(super) fn show_log(
     }
     let is_intact = print_fault_note(journal)?;
     if reader.last_seq == 0 && is_intact && !args.follow && !args.json {
-        return Ok(user_messages::print_data(
-            format!("{NO_RECORDS}\n").as_bytes(),
-            ProgramExit::Success,
-        ));
+        return Ok(user_messages::print_data(&format!("{NO_RECORDS}\n"), ProgramExit::Success));
     }
     if reader.omitted > 0 && args.limit.is_none() {
         user_messages::print_note(&format!(
@@ -59,7 +56,7 @@ pub(super) fn show_log(
     }
     let text = reader.take_text(colored);
     if !args.follow {
-        return Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success));
+        return Ok(user_messages::print_data(&text, ProgramExit::Success));
     }
     follow_log(&mut reader, journal, text, (segment_lengths(&segments), colored))
 }
@@ -74,7 +71,7 @@ fn follow_log(
     let mut output = std::io::stdout().lock();
     reader.limit = usize::MAX;
     loop {
-        if output.write_all(text.as_bytes()).and_then(|()| output.flush()).is_err() {
+        if output.write_all(escape_json(&text).as_bytes()).and_then(|()| output.flush()).is_err() {
             return Ok(ProgramExit::Success);
         }
         std::thread::sleep(POLL_INTERVAL);
@@ -96,7 +93,7 @@ fn segment_lengths(segments: &[JournalSegment]) -> Vec<(String, u64)> {
 
 /// A record to print.
 enum LogEntry {
-    /// The line of the journal, unchanged.
+    /// The line of the journal.
     Line(String),
     /// The row of a decision, with the outcome of the call.
     Row(Box<AuditRecord>, Option<OutcomeRecord>),

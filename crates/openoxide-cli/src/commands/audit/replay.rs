@@ -41,7 +41,7 @@ pub(super) fn replay_history(
     }
     let text = if args.json { found.to_json(&past) } else { found.to_text(&past, args.limit) };
     let exit = if found.changed.is_empty() { ProgramExit::Success } else { ProgramExit::Failure };
-    Ok(user_messages::print_data(text.as_bytes(), exit))
+    Ok(user_messages::print_data(&text, exit))
 }
 
 /// The policies of the projects of the recorded calls.

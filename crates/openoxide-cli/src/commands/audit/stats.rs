@@ -34,10 +34,7 @@ pub(super) fn show_stats(
     let counts = DecisionCounts::from_journal(journal, from)?;
     let is_intact = print_fault_note(journal)?;
     if counts.total_records == 0 && is_intact && !as_json {
-        return Ok(user_messages::print_data(
-            format!("{NO_RECORDS}\n").as_bytes(),
-            ProgramExit::Success,
-        ));
+        return Ok(user_messages::print_data(&format!("{NO_RECORDS}\n"), ProgramExit::Success));
     }
     let questions: Vec<_> =
         (first..=today).map(|day| (day_to_date(day), counts.questions_on_day(day))).collect();
@@ -46,7 +43,7 @@ pub(super) fn show_stats(
         true => format!("{}\n", render_json(&counts, &questions, idle.as_deref())),
         false => stats_chart::render_text(&counts, &questions, idle.as_deref()),
     };
-    Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
+    Ok(user_messages::print_data(&text, ProgramExit::Success))
 }
 
 fn day_to_date(day: u64) -> String {

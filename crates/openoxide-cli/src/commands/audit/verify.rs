@@ -12,7 +12,7 @@ pub(super) fn verify_journal(as_json: bool, journal: &Journal) -> Result<Program
     let verdict = journal.verify()?;
     let text = if as_json { format!("{}\n", render_json(&verdict)) } else { render_text(&verdict) };
     let exit = if verdict.fault.is_some() { ProgramExit::Failure } else { ProgramExit::Success };
-    Ok(user_messages::print_data(text.as_bytes(), exit))
+    Ok(user_messages::print_data(&text, exit))
 }
 
 fn render_json(verdict: &VerificationReport) -> Value {

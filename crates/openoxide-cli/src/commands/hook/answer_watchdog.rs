@@ -9,6 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use openoxide_protocol::escape::escape_json;
+
 use super::{hook_client::BLOCK_STATUS, unanswered_call::UnansweredCall};
 
 /// The time limit for the program's own work. Without optimizations it takes several times as long.
@@ -134,7 +136,7 @@ impl AnswerWatchdog {
         drop(state);
         let line = call.client.render_undecided(TIMEOUT_REASON);
         let mut output = std::io::stdout().lock();
-        let written = writeln!(output, "{line}").and_then(|()| output.flush());
+        let written = writeln!(output, "{}", escape_json(&line)).and_then(|()| output.flush());
         self.record_answer(call);
         // The rest of the program may wait for ever.
         std::process::exit(if written.is_ok() { 0 } else { BLOCK_STATUS });

@@ -86,7 +86,7 @@ pub(super) fn import_policy(
     )?;
     let path = escape_text(&path, LineMode::SingleLine);
     Ok(user_messages::print_data(
-        format!("{path}: {} rules read\n", file.policy_file.layer.rules.len()).as_bytes(),
+        &format!("{path}: {} rules read\n", file.policy_file.layer.rules.len()),
         ProgramExit::Success,
     ))
 }
@@ -176,7 +176,7 @@ fn print_policy(
         true => escape_text(&export.text, LineMode::MultiLine),
         false => export.text,
     };
-    Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
+    Ok(user_messages::print_document(text.as_bytes(), ProgramExit::Success))
 }
 
 /// Reports on standard error the rules that cannot be converted, and the hooks that are omitted.

@@ -50,7 +50,7 @@ pub(super) fn diff_policies(args: &DiffArgs, global: GlobalArgs) -> Result<Progr
     };
     let text: String = found.iter().map(|found| line(found) + "\n").collect();
     let exit = if found.is_empty() { ProgramExit::Success } else { ProgramExit::Failure };
-    Ok(user_messages::print_data(text.as_bytes(), exit))
+    Ok(user_messages::print_data(&text, exit))
 }
 
 /// A difference as text and as JSON.

@@ -41,7 +41,7 @@ pub(super) fn format_files(args: &FmtArgs, global: GlobalArgs) -> Result<Program
             })?;
         }
     }
-    Ok(user_messages::print_data(text.as_bytes(), exit))
+    Ok(user_messages::print_data(&text, exit))
 }
 
 /// Returns the formatted text, after checking that it decides the same.

@@ -48,7 +48,7 @@ pub(super) fn lint_files(args: &LintArgs, global: GlobalArgs) -> Result<ProgramE
             exit = ProgramExit::Failure;
         }
     }
-    Ok(user_messages::print_data(text.as_bytes(), exit))
+    Ok(user_messages::print_data(&text, exit))
 }
 
 /// Returns a finding for each rule that allows a program which runs arbitrary code.

@@ -37,7 +37,7 @@ pub(super) fn list_rules(
     }
     text += &directory_rows::render_directories(&engine, origins, json);
     // The problems were reported; the remaining rules are listed.
-    Ok(user_messages::print_data(text.as_bytes(), sound.err().unwrap_or(ProgramExit::Success)))
+    Ok(user_messages::print_data(&text, sound.err().unwrap_or(ProgramExit::Success)))
 }
 
 fn render_hook_json(hook: &Hook) -> String {

@@ -163,7 +163,7 @@ pub(super) fn add_rule(args: &RuleAddArgs, global: GlobalArgs) -> Result<Program
         args.effect.as_str(),
         escape_text(&args.rule, LineMode::SingleLine)
     );
-    Ok(user_messages::print_data(line.as_bytes(), ProgramExit::Success))
+    Ok(user_messages::print_data(&line, ProgramExit::Success))
 }
 
 /// Removes a rule from the file.
@@ -185,8 +185,5 @@ pub(super) fn remove_rule(
         return Ok(exit);
     }
     target.write_text(&new, false)?;
-    Ok(user_messages::print_data(
-        format!("{path}: removed {rule}\n").as_bytes(),
-        ProgramExit::Success,
-    ))
+    Ok(user_messages::print_data(&format!("{path}: removed {rule}\n"), ProgramExit::Success))
 }

@@ -41,7 +41,7 @@ pub(super) fn write_starter(
         return Ok(ProgramExit::Failure);
     };
     if args.dry_run {
-        return Ok(user_messages::print_data(starter.text.as_bytes(), ProgramExit::Success));
+        return Ok(user_messages::print_document(starter.text.as_bytes(), ProgramExit::Success));
     }
     let change = match starter.prepare(global)? {
         Ok(change) => change,

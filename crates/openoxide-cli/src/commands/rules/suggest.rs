@@ -26,7 +26,7 @@ pub(super) fn suggest_rules(
         true => render_json(&suggestions),
         false => render_text(&suggestions),
     };
-    let printed = user_messages::print_data(text.as_bytes(), ProgramExit::Success);
+    let printed = user_messages::print_data(&text, ProgramExit::Success);
     if printed != ProgramExit::Success || suggestions.rules.is_empty() {
         return Ok(printed);
     }

@@ -44,7 +44,7 @@ pub(super) fn test_files(args: &TestArgs, global: GlobalArgs) -> Result<ProgramE
             cases.len()
         )]);
     }
-    Ok(user_messages::print_data(text.as_bytes(), exit))
+    Ok(user_messages::print_data(&text, exit))
 }
 
 /// Counts the lists of examples. They all pass, because a file with a failing example has problems.

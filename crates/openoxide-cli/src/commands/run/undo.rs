@@ -133,7 +133,7 @@ fn list(all: &[CheckpointSummary], json: bool) -> ProgramExit {
     }
     let render = if json { to_json } else { to_line };
     let text: String = all.iter().rev().map(render).collect();
-    user_messages::print_data(text.as_bytes(), ProgramExit::Success)
+    user_messages::print_data(&text, ProgramExit::Success)
 }
 
 fn created_at(one: &CheckpointSummary) -> String {

@@ -62,7 +62,7 @@ fn list_caches(registry: &AbsPath, json: bool) -> Result<ProgramExit, CachesErro
     }
     let text: String =
         all.iter().map(|one| if json { layers_json(one) } else { layers_line(one) }).collect();
-    Ok(user_messages::print_data(text.as_bytes(), ProgramExit::Success))
+    Ok(user_messages::print_data(&text, ProgramExit::Success))
 }
 
 fn layers_line(layers: &ProjectLayers) -> String {

@@ -25,7 +25,7 @@ pub(crate) fn show_status(json: bool, global: GlobalArgs) -> ProgramExit {
         let colored = terminal_color::use_color(global.color, &std::io::stdout());
         render_text(&support, &plans, chosen, colored)
     };
-    user_messages::print_data(text.as_bytes(), ProgramExit::Success)
+    user_messages::print_data(&text, ProgramExit::Success)
 }
 
 /// Returns the backend that enforces every kind of restriction, if one does.
