@@ -132,6 +132,11 @@ pub(super) const SETTINGS: &[SteeringFile] = &[
     settings_file(".zencoder/", "Zencoder: docs.zencoder.ai"),
     settings_file("hooks/hooks.json", "Claude Code: code.claude.com/docs/en/plugins"),
     settings_file("llm-do.toml", "llm-do: README"),
+    settings_file("gptme.toml", "gptme: gptme.org/docs/config.html, context_cmd"),
+    settings_file("gptme.local.toml", "gptme: gptme.org/docs/config.html, context_cmd"),
+    settings_file("conductor.json", "Conductor: docs.conductor.build/core/scripts"),
+    settings_file(".conductor/", "Conductor: docs.conductor.build"),
+    settings_file(".superset/", "Superset: docs.superset.sh, setup scripts"),
 ];
 
 /// Texts that become part of an agent's instructions.

@@ -317,3 +317,11 @@ pub(super) const NINJA_INCLUDES: &[(&str, &[&str])] =
     &[("ninja", NINJA_FILES), ("ninja-build", NINJA_FILES), ("samu", NINJA_FILES)];
 
 const NINJA_FILES: &[&str] = &["include ", "include\t", "include$", "subninja"];
+
+/// Programs that start the processes that a `Procfile` names.
+pub(super) const PROCESS_RUNNERS: &[&str] =
+    &["foreman", "overmind", "hivemind", "honcho", "goreman", "forego", "heroku"];
+
+pub(super) const LEAN: &[&str] = &["lake", "lean", "leanc", "elan"];
+
+pub(super) const NIM: &[&str] = &["nim", "nimble", "nimsuggest", "nimlangserver"];

@@ -27,6 +27,12 @@ pub(super) const PROTECTED: &[SteeringFile] = &[
     tool_file(".autoenv", "autoenv: README of hyperupcall/autoenv"),
     tool_file(".autoenv.zsh", "zsh-autoenv: README of Tarrasch/zsh-autoenv"),
     tool_file(".autoenv_leave.zsh", "zsh-autoenv: README of Tarrasch/zsh-autoenv"),
+    tool_file(".devbox/", "devbox: generated scripts").with_programs(&["devbox"]),
+    tool_file(".tmuxinator.yml", "tmuxinator: README").with_programs(&["tmuxinator", "mux"]),
+    tool_file(".tmuxp.*", "tmuxp: configuration").with_programs(&["tmuxp"]),
+    tool_file(".radian_profile", "radian: README").with_programs(&["radian"]),
+    // `.First` is run when the workspace is restored.
+    tool_file(".RData", "R: Startup").with_programs(&["R", "radian"]),
     tool_file(".shadowenv.d/", "shadowenv: shopify.github.io/shadowenv")
         .with_programs(&["shadowenv"]),
     tool_file(".config/direnv/", "direnv(1)").with_home_location().with_programs(&["direnv"]),

@@ -127,6 +127,38 @@ fn new_settings_of_tools_are_quarantined_and_old_ones_stay() {
     assert!(arena.path("w/new/.openoxide.held-by-openoxide/approvals.toml").exists());
 }
 
+/// Files from which an editor, a language server, a build server or an agent takes commands when it
+/// opens the directory.
+#[test]
+fn new_files_that_start_servers_are_quarantined_and_build_files_are_not() {
+    let arena = Arena::new();
+    let quarantined = [
+        ".bsp/sbt.json",
+        "sub/rust-analyzer.toml",
+        "hie.yaml",
+        ".sourcekit-lsp/config.json",
+        "buildServer.json",
+        ".kateproject",
+        "gptme.toml",
+        "conductor.json",
+        ".lsp/config.edn",
+        ".luarc.json",
+        ".ropeproject/config.py",
+        "x.pro.user",
+        ".RData",
+    ];
+    let kept = ["Makefile", "package.json", "pyproject.toml", "lakefile.lean", "Procfile"];
+    let create = |name: &&str| format!("mkdir -p $(dirname {name}); echo x > {name}; ");
+    let script: String = quarantined.iter().chain(&kept).map(create).collect();
+    let said = inside(&arena, &script);
+    for name in quarantined {
+        assert!(!arena.path("w").join(name).exists(), "{name}: {said}");
+    }
+    for name in kept {
+        assert!(arena.path("w").join(name).exists(), "{name}: {said}");
+    }
+}
+
 /// New repositories are found at any depth, and in directories with many other files.
 #[test]
 fn a_repository_is_found_at_any_depth_and_among_many_files() {
