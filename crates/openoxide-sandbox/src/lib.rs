@@ -92,4 +92,4 @@ pub use supervisor::{
     supervise_with_backend, supervisor_main,
 };
 #[cfg(target_os = "linux")]
-pub use sys::{handle_file_size_signal, raise_stack_limit};
+pub use sys::{handle_file_size_signal, open_socket_peer, raise_stack_limit};

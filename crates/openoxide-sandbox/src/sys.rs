@@ -9,6 +9,7 @@ mod mount;
 mod notify;
 pub(crate) mod probe;
 mod process;
+mod socket_peer;
 mod stack;
 
 pub(crate) use bpf::{BpfInstruction, SeccompFilter};
@@ -25,4 +26,5 @@ pub(crate) use process::{
     fork_into_namespaces, inherit_descriptors, read_signal, set_close_on_exec, set_thread_umask,
     stop_process_group, unblock_signals,
 };
+pub use socket_peer::open_socket_peer;
 pub use stack::raise_stack_limit;

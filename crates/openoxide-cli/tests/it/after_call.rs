@@ -7,7 +7,10 @@ use std::{
     net::Shutdown,
     os::{
         fd::OwnedFd,
-        unix::{fs::symlink, net::UnixStream},
+        unix::{
+            fs::{MetadataExt as _, symlink},
+            net::UnixStream,
+        },
     },
     process::{Command, Output, Stdio},
     thread,
@@ -343,4 +346,31 @@ fn the_approval_of_one_call_does_not_approve_another_that_the_same_rule_matches(
     assert_eq!(suggested(), none);
     approve(&world, "3", "make lint DESTDIR=/");
     assert_eq!(suggested(), rule);
+}
+
+/// A pair of sockets belongs to the process that made it, not to a later one with the same ID.
+#[test]
+fn a_report_through_the_socket_of_an_ended_process_approves_nothing() {
+    if !is_root() {
+        return;
+    }
+    let world = World::new();
+    let run = |is_own: &str| {
+        let call = payload(&world, "PreToolUse", "1", "touch a").to_string();
+        let mut client = Command::new("unshare");
+        client.args(["-p", "-f", "--mount-proc", "python3", "-c", include_str!("after_call.py")]);
+        client.args([OPENOXIDE, &call, &ended(&world, "1", "touch a").to_string(), is_own]);
+        for (name, value) in world.command(&[]).get_envs() {
+            value.map(|value| client.env(name, value));
+        }
+        let output = client.current_dir(world.project()).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output).lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(run("stolen"), ["same ID", "ask", "ask"]);
+    assert_eq!(run("own"), ["same ID", "ask", "allow"], "the test can fail");
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0)
 }
