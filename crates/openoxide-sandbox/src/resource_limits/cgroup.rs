@@ -102,7 +102,9 @@ impl ControlGroup {
             let one = Self::create_child_group(&home, &home, |group| {
                 match (controller, limits.memory) {
                     ("memory", Some(memory)) => {
-                        fs::write(group.join("memory.limit_in_bytes"), memory.to_string())
+                        fs::write(group.join("memory.limit_in_bytes"), memory.to_string())?;
+                        forbid_swap_v1(group, memory);
+                        Ok(())
                     }
                     _ => set_process_limit(group, limits),
                 }
@@ -203,6 +205,16 @@ fn event_count(text: &str, event: &str) -> u64 {
 fn required_controllers(limits: ResourceLimits) -> impl Iterator<Item = &'static str> {
     let all = [("memory", limits.memory), ("pids", limits.processes)];
     all.into_iter().filter(|(_, limit)| limit.is_some()).map(|(name, _)| name)
+}
+
+/// Keeps a group of version 1 out of the swap space, which its memory limit does not include.
+fn forbid_swap_v1(group: &Path, memory: u64) {
+    // The limit of memory and swap space together. It must not be lower than that of memory alone.
+    let with_swap = group.join("memory.memsw.limit_in_bytes");
+    // A kernel that does not count the swap space of groups does not have this file.
+    if fs::write(with_swap, memory.to_string()).is_err() {
+        drop(fs::write(group.join("memory.swappiness"), "0"));
+    }
 }
 
 fn set_process_limit(group: &Path, limits: ResourceLimits) -> io::Result<()> {
@@ -321,6 +333,19 @@ mod tests {
         assert_eq!(event_count("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n", "oom_kill"), 3);
         assert_eq!(event_count("max 7\n", "max"), 7);
         assert_eq!(event_count("oom_kill_disable 1\n", "oom_kill"), 0);
+    }
+
+    #[test]
+    fn the_memory_limit_of_version_1_includes_the_swap_space() {
+        let limits = ResourceLimits { memory: Some(1 << 26), ..ResourceLimits::default() };
+        // Only root can create groups.
+        let Ok(Some(group)) = ControlGroup::create(limits) else { return };
+        for part in &group.0 {
+            let file = part.own.join("memory.memsw.limit_in_bytes");
+            if file.exists() {
+                assert_eq!(fs::read_to_string(file).unwrap().trim(), "67108864");
+            }
+        }
     }
 
     #[test]
