@@ -6,9 +6,9 @@
 use openoxide_adapters::agent_hook::AgentHookCall;
 use openoxide_permission::{CheckRequest, GateOutcome, OperationRefusal, PermissionGate};
 use openoxide_protocol::{
-    Action, CallId, Decision, Effect, Obligation, Operation, Principal, SandboxAutoAllow,
+    AbsPath, Action, CallId, Decision, Effect, Obligation, Operation, Principal, SandboxAutoAllow,
 };
-use openoxide_store::{RunTicket, RunTicketError, UserEnvironment};
+use openoxide_store::{KnownDirectory, RunTicket, RunTicketError, UserEnvironment};
 use serde_json::json;
 
 use crate::{
@@ -48,7 +48,7 @@ impl Engine {
     }
 
     /// Issues a ticket for a command of an agent, and returns its id. `record` is the number of the
-    /// audit record of its decision.
+    /// audit record of its decision, and `entered` the directory in which it leaves the shell.
     ///
     /// # Errors
     /// Returns an error if the ticket cannot be stored.
@@ -57,13 +57,15 @@ impl Engine {
         agent: &str,
         call: &AgentHookCall,
         script: String,
-        record: Option<u64>,
+        (record, entered): (Option<u64>, Option<AbsPath>),
     ) -> Result<String, RunTicketError> {
+        let directories = [call.cwd.clone()].into_iter().chain(entered).map(KnownDirectory::at);
         RunTicket {
             agent: agent.to_owned(),
             session: call.session_id.clone(),
             script,
             cwd: call.cwd.clone(),
+            directories: directories.collect(),
             project: self.project.clone(),
             mode: self.options.mode,
             record,

@@ -57,7 +57,7 @@ pub use request_store::{
 };
 pub use resolved_directory::{DirectoryState, ResolvedDirectory};
 pub use rule_append::append_line_once;
-pub use run_ticket::{RunTicket, RunTicketError};
+pub use run_ticket::{KnownDirectory, RunTicket, RunTicketError};
 pub use session_calls::{AnnouncedCall, ApprovedCall, SessionCalls, SessionCallsError};
 pub use trust_store::{TrustRecord, TrustStore};
 pub use user_environment::UserEnvironment;

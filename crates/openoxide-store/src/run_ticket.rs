@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use crate::{
-    UserEnvironment,
+    UserEnvironment, directory_identity,
     grant_key::{self, GrantKeyError},
 };
 
@@ -42,12 +42,36 @@ pub struct RunTicket {
     pub script: String,
     /// The directory in which it runs.
     pub cwd: AbsPath,
+    /// The identities of that directory and of others that the call enters, when it was decided.
+    pub directories: Vec<KnownDirectory>,
     /// The project whose policy applies.
     pub project: AbsPath,
     /// The mode that the person chose in the agent.
     pub mode: Option<PermissionMode>,
     /// The number of the audit record of the decision.
     pub record: Option<u64>,
+}
+
+/// A directory, and its identity when a call was decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownDirectory {
+    path: AbsPath,
+    identity: String,
+}
+
+impl KnownDirectory {
+    /// Records the directory that a path leads to now.
+    #[must_use]
+    pub fn at(path: AbsPath) -> Self {
+        let identity = directory_identity(&path);
+        Self { path, identity }
+    }
+
+    /// Returns whether the path still leads to the same directory.
+    fn is_unchanged(&self) -> bool {
+        directory_identity(&self.path) == self.identity
+    }
 }
 
 /// The reason for which a ticket cannot be issued or used.
@@ -68,6 +92,9 @@ pub enum RunTicketError {
     /// The ticket is too old.
     #[error("the ticket has expired")]
     Expired,
+    /// A path leads to another directory than when the call was decided.
+    #[error("`{0}` is another directory now; make the call again")]
+    DirectoryReplaced(AbsPath),
     /// The ticket cannot be read or written.
     #[error("the ticket cannot be read or written: {0}")]
     Io(#[from] io::Error),
@@ -116,7 +143,8 @@ impl RunTicket {
     /// Uses a ticket. It cannot be used again, whatever the result.
     ///
     /// # Errors
-    /// Returns an error if the ticket is missing, invalid or expired.
+    /// Returns an error if the ticket is missing, invalid or expired, or if one of its paths leads
+    /// to another directory.
     pub fn redeem(environment: &UserEnvironment, id: &str) -> Result<Self, RunTicketError> {
         let state = state_directory(environment)?;
         let path = ticket_path(&state, id)?;
@@ -124,7 +152,11 @@ impl RunTicket {
         fs::rename(&path, &used).map_err(not_found)?;
         let ticket = read_ticket(&state, &used, id);
         fs::remove_file(&used)?;
-        ticket
+        let ticket = ticket?;
+        match ticket.directories.iter().find(|directory| !directory.is_unchanged()) {
+            Some(replaced) => Err(RunTicketError::DirectoryReplaced(replaced.path.clone())),
+            None => Ok(ticket),
+        }
     }
 }
 
@@ -204,6 +236,8 @@ fn unix_seconds() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use tempfile::TempDir;
 
     use super::*;
@@ -225,6 +259,7 @@ mod tests {
             session: "s".to_owned(),
             script: "make".to_owned(),
             cwd: path("/p/sub"),
+            directories: vec![KnownDirectory::at(path("/p/sub"))],
             project: path("/p"),
             mode: None,
             record: Some(7),
@@ -241,6 +276,35 @@ mod tests {
         assert!(matches!(RunTicket::redeem(&user, &id), Err(RunTicketError::NotFound)));
         let tickets = directory.path().join("state/openoxide/tickets");
         assert_eq!(fs::read_dir(tickets).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_ticket_is_bound_to_the_directories_and_not_to_their_paths() {
+        let directory = TempDir::new().unwrap();
+        let user = environment(&directory);
+        let at = |name: &str| directory.path().join(name);
+        let link = AbsPath::new(at("link").to_str().unwrap()).unwrap();
+        fs::create_dir(at("one")).unwrap();
+        fs::create_dir(at("two")).unwrap();
+        symlink(at("one"), at("link")).unwrap();
+        let issue = || {
+            let directories = vec![KnownDirectory::at(link.clone())];
+            RunTicket { directories, ..ticket() }.issue(&user).unwrap()
+        };
+        let is_replaced = |id: &str| {
+            matches!(RunTicket::redeem(&user, id), Err(RunTicketError::DirectoryReplaced(_)))
+        };
+        assert!(!is_replaced(&issue()));
+        let (moved, created) = (issue(), issue());
+        fs::remove_file(at("link")).unwrap();
+        symlink(at("two"), at("link")).unwrap();
+        assert!(is_replaced(&moved));
+        fs::remove_file(at("link")).unwrap();
+        fs::create_dir(at("link")).unwrap();
+        assert!(is_replaced(&created));
+        let removed = issue();
+        fs::remove_dir(at("link")).unwrap();
+        assert!(is_replaced(&removed));
     }
 
     #[test]
