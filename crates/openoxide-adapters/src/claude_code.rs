@@ -34,6 +34,7 @@ pub use settings_export::render_settings;
 pub use settings_layer::translate_settings;
 pub use shell::{
     FinalDirectory, find_final_directory, find_shell_differences, possible_final_directories,
+    quote_client_words,
 };
 pub use subagent_definition::{BUILT_IN_SUBAGENTS, may_define_subagent};
 pub use unicode_paths::unnormalized_path;

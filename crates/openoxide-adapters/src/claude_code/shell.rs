@@ -4,7 +4,7 @@ use openoxide_protocol::{AbsPath, Action};
 use openoxide_shell::{AnalysisContext, ScriptProperties};
 
 use super::piped_commands::{PipedCommand, rewrite_piped_command};
-use crate::{agent_hook::AgentHookCall, tool_action::parse_action};
+use crate::{agent_hook::AgentHookCall, shell_quote::quote_words, tool_action::parse_action};
 
 /// The prefixes of variables that affect the client's shell functions and its own program. Its
 /// shell has functions `grep`, `find` and `rg`, which run `"$CLAUDE_CODE_EXECPATH"`. That is a Bun
@@ -107,6 +107,14 @@ pub fn find_final_directory(call: &AgentHookCall) -> FinalDirectory {
     }
 }
 
+/// Returns a command of these words that the client passes to its shell unchanged.
+#[must_use]
+pub fn quote_client_words<W: AsRef<str>>(words: &[W]) -> String {
+    // The word is in single quotes if it contains this character. Text in which no name follows it
+    // is not replaced.
+    quote_words(words).replace('>', r"'\>'")
+}
+
 /// Returns whether the client replaces text of the script: `>nul` at the end of a word, in upper or
 /// lower case. The client ignores quotes and backslashes. It does not change scripts that contain a
 /// `<`, a `$` or a backquote, but this function includes them.
@@ -123,6 +131,8 @@ fn is_rewritten(script: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use serde_json::json;
 
     use super::*;
@@ -228,6 +238,21 @@ mod tests {
         }
         for script in ["x=1; grep $x a", "for f in a b; do cat $f; done", "TERM=dumb; ls"] {
             assert_eq!(doubts(script), 0, "{script}");
+        }
+    }
+
+    #[test]
+    fn quoted_words_reach_the_shell_unchanged() {
+        let words =
+            ["d >nul y", "/a/d > nul", "'>nul '", ">nul", "a>>nul;", "\\>\t\tNUL", ">", "\n>nul\n"];
+        let command = quote_client_words(&words);
+        assert!(!is_rewritten(&command), "{command}");
+        assert!(is_rewritten(&quote_words(&words)), "the test can fail");
+        let expected = words.map(|word| format!("{word}|")).concat();
+        for shell in ["bash", "dash", "sh"] {
+            let script = format!("printf '%s|' {command}");
+            let Ok(output) = Command::new(shell).args(["-c", &script]).output() else { continue };
+            assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{shell}: {command}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use openoxide_adapters::{
     agent_hook::{AgentHookCall, AgentHookEvent},
     claude_code::{self, FinalDirectory},
-    quote_words, tool_action,
+    tool_action,
 };
 use openoxide_engine::{Engine, EngineCall};
 use openoxide_protocol::{AbsPath, Action, Decision, NetworkAccess, SandboxRestrictions};
@@ -79,8 +79,12 @@ pub(super) fn confined_input(
     }
     let script = find_script(call).ok_or("the call is not a command")?;
     let description = describe_script(&script);
+    let entered = match claude_code::find_final_directory(call) {
+        FinalDirectory::Other(directory) => Some(directory),
+        FinalDirectory::Unchanged | FinalDirectory::Unknown => None,
+    };
     let ticket = engine
-        .issue_run_ticket(client.name(), call, script, record)
+        .issue_run_ticket(client.name(), call, script, (record, entered))
         .map_err(|error| format!("it cannot run in the sandbox: {error}"))?;
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let program = program.to_str().ok_or("the path of OpenOxide is not valid UTF-8")?;
@@ -100,7 +104,7 @@ fn confined_command(
     call: &AgentHookCall,
 ) -> String {
     let words = [program, "sandbox", "exec", "--ticket", ticket].map(str::to_owned);
-    let command = quote_words(&words);
+    let command = claude_code::quote_client_words(&words);
     let change = match claude_code::find_final_directory(call) {
         FinalDirectory::Other(directory) => change_directory(&directory),
         FinalDirectory::Unchanged | FinalDirectory::Unknown => String::new(),
@@ -110,7 +114,7 @@ fn confined_command(
 
 fn change_directory(directory: &AbsPath) -> String {
     let words = ["cd", directory.as_str()].map(str::to_owned);
-    format!("{} && ", quote_words(&words))
+    format!("{} && ", claude_code::quote_client_words(&words))
 }
 
 /// Returns a text that shows a person which command runs. It has no characters with a meaning for
