@@ -55,6 +55,8 @@ mod tests {
             ("cat <(ls)", "dash: an error"),
             ("x=(a b)", "dash: an error"),
             ("cat <<< a", "dash: an error"),
+            ("cat <<E\n$UID\nE", "dash: an empty line"),
+            ("y=/a/b; sh <<E\n$y:h/c\nE", "zsh: `/a/c` runs"),
             ("cat {a,b}", "dash: one word"),
             ("function f { ls; }", "dash: a program `function`"),
             ("x+=a", "dash: a program `x+=a`"),

@@ -41,6 +41,7 @@ impl ScriptWalk<'_> {
             }
             RedirectionTarget::Heredoc(index) => {
                 if let Some(body) = source.heredocs.get(*index) {
+                    self.note_differences(body, true);
                     self.walk_pieces(source, body, span);
                 }
             }

@@ -581,3 +581,73 @@ fn accesses_have_their_path_directory_and_search() {
     // As a file that is read, and as a word whose names may be options.
     assert_eq!(reads("git log *"), ["/home/me/project/* (pattern)"; 2]);
 }
+
+/// `nohup` writes its own file only if standard output is a terminal (nohup(1)).
+#[test]
+fn nohup_writes_a_file_only_where_its_output_may_be_a_terminal() {
+    for script in [
+        "nohup cat a.txt | head",
+        "nohup cat a.txt | head | cat",
+        "nohup cat a.txt > /dev/null",
+        "nohup cat a.txt > out",
+    ] {
+        assert!(is_first_harmless(script), "{script}");
+    }
+    for script in ["nohup cat a.txt", "nohup cat a.txt > /dev/tty", "nohup cat a.txt > ../out"] {
+        assert!(!is_first_harmless(script), "{script}");
+    }
+    for script in ["cat a.txt | nohup cat a.txt", "cat a.txt | cat | nohup cat a.txt"] {
+        let facts = facts(script);
+        let class = facts.accesses.iter().find_map(|access| match access {
+            Access::Exec(exec) if exec.argv.known_word(0) == Some("nohup") => Some(exec.class),
+            _ => None,
+        });
+        assert_ne!(class, Some(CommandClass::Harmless), "{script}");
+    }
+}
+
+#[test]
+fn what_a_builtin_leaves_behind_counts_for_later_commands() {
+    check_opaque(&[
+        "while x; do cat f; pushd a; done",
+        "getopts $q y",
+        "getopts * -1",
+        "getopts \"$q\" y",
+        "set -E; trap 'echo a' ERR; echo $(($(nproc)))",
+        "set 'a[$(id)]'; echo $(($1))",
+        "w0=$(cat f); let w$?",
+        "let 'a[0]=1'; declare z=$(uname)",
+        "((a[0]=1)); declare z=$(uname)",
+        "set -E; set -e; trap 'echo a' ERR; echo $(($(nproc)))",
+        "trap 'echo a' ERR; set -o errtrace; echo $(($(nproc)))",
+    ]);
+    check_clear(&[
+        "getopts a\"$q\" y",
+        "trap 'echo a' ERR; echo $(($(nproc)))",
+        "set abc",
+        "y=$(uname); x $((1 + $(nproc)))",
+        "x $((a$q + 1))",
+        "f() { :; }; f; cat g; pushd a",
+    ]);
+    check_harmless(&["((i=$(nproc))); ls", "for ((i=$(nproc);;)); do :; done; ls"]);
+    check_not_harmless(&[
+        "((_$(nproc)=1)); ls",
+        "((a$(nproc)=1)); ls",
+        "find src | while read -r f g; do cat \"$f\"; done",
+    ]);
+}
+
+#[test]
+fn cd_enters_the_directory_that_it_names() {
+    let entered = |script: &str| {
+        let facts = facts(script);
+        let place = facts.accesses.iter().find_map(|access| match access {
+            Access::ExternalDirectory(place) => Some(place.raw_path.clone()),
+            _ => None,
+        });
+        place.unwrap()
+    };
+    assert_eq!(entered("cd /tmp/a"), "/tmp/a");
+    assert_eq!(entered("cd b"), "/home/me/project/b");
+    assert_eq!(entered("cd ../b"), "../b");
+}

@@ -7,9 +7,13 @@ mod chance;
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod constructs;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod referee;
 #[cfg(test)]

@@ -45,7 +45,7 @@ fn words_in_facts(facts: &OperationFacts) -> Vec<Option<Vec<String>>> {
 }
 
 /// Checks that bash calls `x` with these words, and that the analysis knows them.
-fn check_known(rows: &[(&str, &[&[&str]])]) {
+pub(crate) fn check_known(rows: &[(&str, &[&[&str]])]) {
     for (script, expected) in rows {
         let expected: Vec<Vec<String>> =
             expected.iter().map(|call| call.iter().map(ToString::to_string).collect()).collect();
@@ -58,7 +58,7 @@ fn check_known(rows: &[(&str, &[&[&str]])]) {
 }
 
 /// Checks what the analysis has for the last call of `x`, and that what bash calls it with is one of the possibilities.
-fn check_unknown(rows: &[(&str, &str)]) {
+pub(crate) fn check_unknown(rows: &[(&str, &str)]) {
     for (script, expected) in rows {
         let facts = facts(script);
         let lines = lines(&facts);
@@ -197,6 +197,7 @@ fn values_that_the_script_gives_are_known_where_they_are_certain() {
         ("y=a; declare -a z; x $y", &[&["a"]]),
         ("printf=a; printf %n y; x $printf", &[&["a"]]),
         ("y=~/a; x $y", &[&["/home/me/a"]]),
+        ("f() { y=a; if false; then y=b; return; fi; x \"$y\"; }; f", &[&["a"]]),
     ]);
 }
 
