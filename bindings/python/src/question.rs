@@ -238,6 +238,7 @@ impl Work {
         let timeout = self.settings.timeout.filter(|seconds| *seconds >= 0.0);
         let options = WaitOptions {
             requester: &self.settings.requester,
+            client: None,
             timeout: timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             is_abandoned: Some(&is_abandoned),
         };

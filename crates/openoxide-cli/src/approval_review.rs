@@ -46,6 +46,7 @@ impl<'a> ApprovalReview<'a> {
     pub(crate) fn ask_for_approval(&self, pending: &PendingApproval<'_>) -> ReviewRecord {
         let options = WaitOptions {
             requester: "person",
+            client: None,
             timeout: self.wait_seconds.map(|seconds| Duration::from_secs(seconds.into())),
             is_abandoned: self.is_abandoned,
         };

@@ -104,18 +104,25 @@ impl Engine {
         }
         let decision = self.apply_agent_approval(agent, &facts, &answers, decision);
         let decision = self.with_ended_grant(decision, &context);
-        let decided =
-            DecisionRecord { hooks: answers.clone(), ..DecisionRecord::new(&decision, self.mode) };
+        let new_record = |decision: &Decision| DecisionRecord {
+            hooks: answers.clone(),
+            ..DecisionRecord::new(decision, self.mode)
+        };
+        let question = new_record(&decision);
         let review = match self.wait_for_answer(agent, (&facts, &answers), &decision, host) {
             Ok(review) => review,
             Err(error) => {
-                drop(record(decided));
+                drop(record(question));
                 return Err(error);
             }
         };
         let (decision, answer) = review.unwrap_or((decision, None));
         let is_answered = answer.is_some();
-        let written = record(DecisionRecord { answer, ..decided });
+        let written = record(match is_answered {
+            true => DecisionRecord { answer, ..question },
+            // The policy may have denied the call meanwhile.
+            false => new_record(&decision),
+        });
         let decision = match audit_violation_reason(&decision, &written) {
             Some(why) => {
                 let context = EvaluationContext { policy_error: Some(&why), ..context };
@@ -126,7 +133,6 @@ impl Engine {
         let (decision, record_seq) = (Box::new(decision), written.ok());
         self.announce_call(agent, &facts, &answers, (&decision, record_seq));
         if is_answered {
-            self.settle_announced_question(agent);
             return Ok(AgentDecision::Answered(decision));
         }
         Ok(AgentDecision::Decided { decision, record_seq })

@@ -7,7 +7,7 @@ use openoxide_protocol::{
     Principal,
 };
 use openoxide_store::{
-    ApprovedCall, ClientProcess, SessionCalls, UserEnvironment,
+    ApprovedCall, ClientProcess, SessionCalls, SessionCallsError, UserEnvironment,
     audit::{AnswerRecord, RequestedConfinement},
 };
 
@@ -22,7 +22,7 @@ use crate::{
     ids::new_session_id,
     operation_check::{CheckOptions, PendingApproval},
     queued_request::QueuedRequest,
-    review_record::{ReviewOutcome, ReviewRecord},
+    review_record::{ReviewOutcome, ReviewRecord, WaitError},
 };
 
 /// The requesters of questions of hooks, as reviewers see them.
@@ -76,6 +76,10 @@ impl Engine {
         host.on_wait_ended();
         let Ok(review) = review else { return Ok(None) };
         let answer = review.to_answer_record();
+        // If the question stays marked, the end of the call would count as an approval in the dialog.
+        if answer.is_some() && self.settle_announced_question(agent).is_err() {
+            return Ok(None);
+        }
         let decision = answered_decision(&review, decision)?;
         if is_session_approval(&review) {
             self.remember_session_approval(agent, facts, hooks, &review);
@@ -131,12 +135,15 @@ impl Engine {
 
     /// Removes the mark of a question from a call that was answered in another terminal, so that its
     /// end is not taken for an approval in the agent's dialog.
-    pub(crate) fn settle_announced_question(&self, agent: &AgentCall<'_>) {
+    ///
+    /// # Errors
+    /// If the calls of the session cannot be read or written.
+    fn settle_announced_question(&self, agent: &AgentCall<'_>) -> Result<(), SessionCallsError> {
         let AgentCall { agent: name, call, client, .. } = agent;
         let input = digest_call(&call.tool, &call.input).to_string();
         let client = client.as_ref().map(|client| client.identity.as_str());
-        let calls = SessionCalls::for_session(self.environment(), name, &call.session_id);
-        drop(calls.and_then(|calls| calls.settle_question(&input, client)));
+        let calls = SessionCalls::for_session(self.environment(), name, &call.session_id)?;
+        calls.settle_question(&input, client)
     }
 }
 
@@ -171,6 +178,9 @@ fn answered_decision(
         },
         ReviewOutcome::Denied(decision) => decision.as_ref().clone(),
         ReviewOutcome::Interrupted => return Err(InterruptedError),
+        ReviewOutcome::Failed(error @ WaitError::OperationChanged(_)) => {
+            Decision { reason: error.to_string(), ..question.clone() }
+        }
         ReviewOutcome::Expired | ReviewOutcome::Failed(_) => question.clone(),
     })
 }

@@ -213,7 +213,12 @@ impl SessionCaller {
     }
 
     pub(crate) const fn wait_options(&self) -> WaitOptions<'static> {
-        WaitOptions { requester: self.agent, timeout: self.timeout, is_abandoned: None }
+        WaitOptions {
+            requester: self.agent,
+            client: None,
+            timeout: self.timeout,
+            is_abandoned: None,
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 use std::{fmt, time::Duration};
 
 use openoxide_protocol::{
-    ApprovalRequest, ApprovalResponse, Decision, Effect, GrantScope, OperationDigest,
-    ResolutionKind,
+    Access, ApprovalRequest, ApprovalResponse, Decision, Effect, GrantScope, OperationDigest,
+    OperationFacts, ResolutionKind,
 };
 use openoxide_store::{
     AnswerResult, GrantFile, NewRequest, RequestResolution, RequestResolutionKind, RequestStore,
@@ -36,6 +36,9 @@ const APPROVED_ONCE: ApprovalResponse = ApprovalResponse::new_approval(GrantScop
 pub struct WaitOptions<'a> {
     /// The requester, as reviewers see it: an agent's name, or `person`.
     pub requester: &'a str,
+    /// The identity of the process of the agent that asks, if it is known. Programs that this
+    /// process started cannot approve the request.
+    pub client: Option<&'a str>,
     /// The time after which the request expires; `None` if it stays pending as long as this
     /// process waits.
     pub timeout: Option<Duration>,
@@ -45,9 +48,10 @@ pub struct WaitOptions<'a> {
 
 impl fmt::Debug for WaitOptions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { requester, timeout, is_abandoned: _ } = self;
+        let Self { requester, client, timeout, is_abandoned: _ } = self;
         f.debug_struct("WaitOptions")
             .field("requester", requester)
+            .field("client", client)
             .field("timeout", timeout)
             .finish_non_exhaustive()
     }
@@ -55,8 +59,9 @@ impl fmt::Debug for WaitOptions<'_> {
 
 /// An approval request that waits in the request store.
 ///
-/// The first answer applies. An approval from another process is checked against the current
-/// policy. A request that is dropped before it ends is withdrawn.
+/// The first answer applies. An approval is checked against the current policy, and does not apply
+/// if the operation has other accesses or findings by then than when it was registered. A request
+/// that is dropped before it ends is withdrawn.
 #[must_use]
 pub struct QueuedRequest<'p> {
     approval: &'p PendingApproval<'p>,
@@ -65,6 +70,8 @@ pub struct QueuedRequest<'p> {
     store: Box<dyn RequestStore>,
     interrupts: Box<dyn InterruptWatch + 'p>,
     digest: OperationDigest,
+    /// The facts about the operation when the request was registered.
+    registered_facts: OperationFacts,
     expires_at: Option<UtcTimestamp>,
     is_ended: bool,
 }
@@ -95,11 +102,13 @@ impl PendingApproval<'_> {
         let wait = options.timeout.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
         let expires_at = wait.map(|wait| UtcTimestamp(UtcTimestamp::now().0.saturating_add(wait)));
         let (request, project) = (self.request(), engine.grant_file().map(GrantFile::project));
-        let asking = NewRequest { request, requester: options.requester, project, expires_at };
+        let WaitOptions { requester, client, .. } = options;
+        let asking = NewRequest { request, requester, project, client, expires_at };
         let mut store = SqliteRequestStore::open(engine.environment())?;
         // Interrupts are watched before the request is registered, so that none is missed while it
         // is pending.
         let interrupts = host.watch_interrupts();
+        let registered_facts = self.current_facts();
         let digest = store.register(&asking)?;
         Ok(QueuedRequest {
             approval: self,
@@ -108,6 +117,7 @@ impl PendingApproval<'_> {
             store: Box::new(store),
             interrupts,
             digest,
+            registered_facts,
             expires_at,
             is_ended: false,
         })
@@ -238,8 +248,7 @@ impl QueuedRequest<'_> {
         }
     }
 
-    /// Returns the outcome of an answer that another process gave. If the policy now denies the
-    /// operation, it is denied, whatever the answer was.
+    /// Returns the outcome of an answer that another process gave.
     fn resolution_outcome(&self, ended: RequestResolution) -> ReviewOutcome {
         let response = match ended.kind {
             RequestResolutionKind::Resolved { response, .. } => response,
@@ -248,17 +257,28 @@ impl QueuedRequest<'_> {
                 return ReviewOutcome::Failed(WaitError::Withdrawn);
             }
         };
-        if matches!(response, ApprovalResponse::Approved { .. }) {
-            match self.current_decision(GrantUseMode::Preview) {
-                Ok(decision) if decision.effect == Effect::Deny => {
-                    return ReviewOutcome::Denied(Box::new(decision));
-                }
-                Ok(_) => {}
-                Err(error) => return ReviewOutcome::Failed(error.into()),
-            }
+        if is_approval(&response)
+            && let Some(outcome) = self.obstacle_to_approval()
+        {
+            return outcome;
         }
         let (channel, answered_by) = (AnswerChannel::Command, Some(ended.resolved_by));
         ReviewOutcome::Answered { response, channel, answered_by }
+    }
+
+    /// Returns the outcome of an approval that does not apply: the policy now denies the operation,
+    /// or the operation would do more than the reviewer was shown.
+    fn obstacle_to_approval(&self) -> Option<ReviewOutcome> {
+        match self.current_decision(GrantUseMode::Preview) {
+            Ok(decision) if decision.effect == Effect::Deny => {
+                Some(ReviewOutcome::Denied(Box::new(decision)))
+            }
+            Ok(_) => {
+                let added = first_addition(&self.registered_facts, &self.approval.current_facts())?;
+                Some(ReviewOutcome::Failed(WaitError::OperationChanged(added)))
+            }
+            Err(error) => Some(ReviewOutcome::Failed(error.into())),
+        }
     }
 
     /// Ends the request if the policy now decides it. A request that needs explicit approval cannot
@@ -271,7 +291,7 @@ impl QueuedRequest<'_> {
             Effect::Allow if self.request().requires_explicit_approval => return None,
             Effect::Allow => {
                 let (response, kind) = (APPROVED_ONCE, ResolutionKind::Retroactive);
-                let (channel, answered_by) = (AnswerChannel::Command, Some(decision.reason));
+                let (channel, answered_by) = (AnswerChannel::Policy, Some(decision.reason));
                 (
                     RequestResolutionKind::Resolved { kind, response: APPROVED_ONCE },
                     ReviewOutcome::Answered { response, channel, answered_by },
@@ -320,14 +340,20 @@ impl QueuedRequest<'_> {
         }
     }
 
-    /// Submits the answer of a reviewer of this process, unless the request was answered before.
-    /// The answer applies even if the store cannot be written.
+    /// Submits the answer of a reviewer of this process, unless the request was answered before, or
+    /// the answer is an approval that does not apply. The answer applies even if the store cannot be
+    /// written.
     fn submit(
         &mut self,
         response: ApprovalResponse,
         channel: AnswerChannel,
         name: &str,
     ) -> ReviewOutcome {
+        if is_approval(&response)
+            && let Some(outcome) = self.obstacle_to_approval()
+        {
+            return self.withdraw(outcome);
+        }
         let (approval, host) = (self.approval, self.host);
         let mut is_saved = false;
         let mut save_once = || {
@@ -340,7 +366,7 @@ impl QueuedRequest<'_> {
             Ok(AnswerResult::AlreadyResolved(ended)) => {
                 host.warn(EngineWarning::AlreadyAnswered(ended.resolved_by.clone()));
                 // A denial here applies even after an approval elsewhere: nothing has run yet.
-                if matches!(response, ApprovalResponse::Approved { .. }) {
+                if is_approval(&response) {
                     return self.resolution_outcome(ended);
                 }
             }
@@ -378,6 +404,25 @@ impl Drop for QueuedRequest<'_> {
             self.withdraw(ReviewOutcome::Interrupted);
         }
     }
+}
+
+const fn is_approval(response: &ApprovalResponse) -> bool {
+    matches!(response, ApprovalResponse::Approved { .. })
+}
+
+/// Returns an access or a finding that was added to the facts about an operation, in words.
+fn first_addition(before: &OperationFacts, now: &OperationFacts) -> Option<String> {
+    let access = now.accesses.iter().find(|access| !before.accesses.contains(access));
+    let finding = || now.findings.iter().find(|finding| !before.findings.contains(finding));
+    let describe = |access: &Access| {
+        if let Access::Read(file) | Access::Edit(file) | Access::ExternalDirectory(file) = access
+            && let Some(target) = &file.resolved
+        {
+            return target.to_string();
+        }
+        access.summary().to_owned()
+    };
+    access.map(describe).or_else(|| finding().map(|finding| finding.message.to_string()))
 }
 
 const fn is_project_grant(response: &ApprovalResponse) -> bool {

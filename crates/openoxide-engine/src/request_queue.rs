@@ -2,13 +2,14 @@
 
 use openoxide_protocol::{ApprovalId, ApprovalResponse, GrantScope, OperationDigest};
 use openoxide_store::{
-    AnswerResult, GrantFile, IdLookup, PendingRequest, ProcessIdentity, RequestResolution,
+    AnswerResult, Descent, GrantFile, IdLookup, PendingRequest, ProcessIdentity, RequestResolution,
     RequestStore as _, RequestStoreError, SqliteRequestStore, UserEnvironment,
     audit::{AnswerChannel, AnswerRecord, AuditError},
 };
 use thiserror::Error;
 
 use crate::{
+    agent_approvals::is_repeatable,
     agent_question::HOOK_REQUESTERS,
     audit_log::AuditLog,
     grant_saving::{GrantSaveError, SavedGrant, save_approved_rules},
@@ -92,6 +93,9 @@ pub enum AnswerProblem {
     /// The agent that asks has started the process that approves.
     #[error("the agent that asks cannot approve its own request; answer in another terminal")]
     SelfApproval,
+    /// Whether the agent that asks has started the process that approves is unknown.
+    #[error("the agent that asks runs in another PID namespace; answer in the same container")]
+    UnknownDescent,
     /// The digest has too few digits.
     #[error("a digest has at least {minimum} digits")]
     ShortDigest {
@@ -110,6 +114,9 @@ pub enum AnswerProblem {
     /// The request offers no rule.
     #[error("no rule can be saved for this request")]
     NoRules,
+    /// An approval of the request cannot apply to later calls.
+    #[error("this request can only be approved once")]
+    NoSession,
     /// The request offers no directory.
     #[error("this request offers no directory")]
     NoDirectory,
@@ -203,11 +210,28 @@ impl RequestQueue {
     }
 }
 
-/// Returns whether the agent whose hook asks has also started the current process. A process that an
+/// Returns the descent of the current process from the agent whose hook asks. A process that an
 /// agent started and that has left its process tree is not recognized.
-fn is_asked_by_own_agent(pending: &PendingRequest) -> bool {
+fn descent_from_agent(pending: &PendingRequest) -> Descent {
+    if !is_asked_by_hook(pending) {
+        return Descent::Unrelated;
+    }
+    let process = pending.process.as_ref();
+    match &pending.client {
+        Some(client) => client.descent(),
+        None => process.map_or(Descent::Unknown, ProcessIdentity::descent_from_starters),
+    }
+}
+
+fn is_asked_by_hook(pending: &PendingRequest) -> bool {
     HOOK_REQUESTERS.contains(&&*pending.requester)
-        && pending.process.as_ref().is_some_and(ProcessIdentity::has_common_starter)
+}
+
+/// Returns whether an approval of the request can also apply to identical calls of the session. The
+/// hook of an agent recognizes them only if its process is known.
+fn has_session_scope(pending: &PendingRequest) -> bool {
+    !is_asked_by_hook(pending)
+        || (pending.client.is_some() && is_repeatable(&pending.request.decision, &[]))
 }
 
 /// Saves the rules of an approval for the project. If grants do not apply to the request, the
@@ -228,8 +252,10 @@ impl RequestAnswer {
     fn check(&self, pending: &PendingRequest) -> Result<(), AnswerProblem> {
         self.check_digest(pending)?;
         let ApprovalResponse::Approved { scope, terms } = &self.response else { return Ok(()) };
-        if is_asked_by_own_agent(pending) {
-            return Err(AnswerProblem::SelfApproval);
+        match descent_from_agent(pending) {
+            Descent::Unrelated => {}
+            Descent::Descendant => return Err(AnswerProblem::SelfApproval),
+            Descent::Unknown => return Err(AnswerProblem::UnknownDescent),
         }
         let request = &pending.request;
         if request.requires_explicit_approval {
@@ -244,7 +270,9 @@ impl RequestAnswer {
             };
         }
         match scope {
-            GrantScope::Once | GrantScope::Session => return Ok(()),
+            GrantScope::Once => return Ok(()),
+            GrantScope::Session if has_session_scope(pending) => return Ok(()),
+            GrantScope::Session => return Err(AnswerProblem::NoSession),
             GrantScope::Directory if request.directory.is_some() => return Ok(()),
             GrantScope::Directory => return Err(AnswerProblem::NoDirectory),
             GrantScope::Project => {}

@@ -51,6 +51,10 @@ pub enum WaitError {
     /// The current policy could not be loaded, so an approval cannot be checked against it.
     #[error(transparent)]
     Policy(#[from] EngineOpenError),
+    /// The operation has another access or finding than the reviewer was shown: a file or a link has
+    /// changed. Contains the first one.
+    #[error("the call changed while it waited, and now includes `{0}`; try it again")]
+    OperationChanged(String),
     /// The answer is no longer needed.
     #[error("the program that waited has ended")]
     Abandoned,

@@ -183,7 +183,8 @@ mod tests {
         let engine = user.engine();
         let question = pending(check(&engine, &user.operation("touch a"), &host));
         let mut group = ReviewerGroup::new(reviewers.map(|one| one as &mut dyn Reviewer));
-        let options = WaitOptions { requester: "a test", timeout: None, is_abandoned: None };
+        let options =
+            WaitOptions { requester: "a test", client: None, timeout: None, is_abandoned: None };
         question.ask_reviewer(&mut group, options, &host)
     }
 

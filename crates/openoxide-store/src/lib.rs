@@ -52,8 +52,8 @@ pub use policy_sources::{PolicySource, SourceUse, find_policy_sources, find_proj
 pub use policy_watch::WatchedPolicy;
 pub use recent_calls::RecentCallsFile;
 pub use request_store::{
-    AnswerResult, IdLookup, NewRequest, PendingRequest, ProcessIdentity, RequestResolution,
-    RequestResolutionKind, RequestStore, RequestStoreError, SqliteRequestStore,
+    AnswerResult, Descent, IdLookup, NewRequest, PendingRequest, ProcessIdentity,
+    RequestResolution, RequestResolutionKind, RequestStore, RequestStoreError, SqliteRequestStore,
 };
 pub use resolved_directory::{DirectoryState, ResolvedDirectory};
 pub use rule_append::append_line_once;

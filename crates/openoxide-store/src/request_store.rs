@@ -20,8 +20,8 @@ mod sqlite;
 pub use error::RequestStoreError;
 pub use interface::{AnswerResult, IdLookup, RequestStore};
 pub use pending_request::{NewRequest, PendingRequest};
-pub use process_identity::ProcessIdentity;
 pub(crate) use process_identity::read_parent_and_start;
+pub use process_identity::{Descent, ProcessIdentity};
 pub use request_resolution::{RequestResolution, RequestResolutionKind};
 pub use sqlite::SqliteRequestStore;
 

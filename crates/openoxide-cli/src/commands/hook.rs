@@ -159,6 +159,7 @@ impl HookCaller<'_> {
         let wait = self.wait_limit(call, process.as_ref());
         let waiting = wait.map(|_| WaitingClient::new(client, call, process.as_ref(), environment));
         let is_gone = || waiting.as_ref().is_none_or(WaitingClient::is_gone);
+        let identity = process.as_ref().map(|process| process.identity.clone());
         let agent = AgentCall {
             agent: client.name(),
             call,
@@ -167,6 +168,7 @@ impl HookCaller<'_> {
             extra_accesses: client.extra_access(call).into_iter().collect(),
             wait: wait.map(|limit| WaitOptions {
                 requester: client.display_name(),
+                client: identity.as_deref(),
                 timeout: Some(limit),
                 is_abandoned: Some(&is_gone),
             }),

@@ -62,7 +62,12 @@ fn describe_problem(problem: &AnswerProblem) -> String {
         AnswerProblem::ShortDigest { minimum } => {
             format!("`--digest` requires at least {minimum} digits")
         }
-        AnswerProblem::OtherDigest | AnswerProblem::SelfApproval => problem.to_string(),
+        AnswerProblem::OtherDigest
+        | AnswerProblem::SelfApproval
+        | AnswerProblem::UnknownDescent => problem.to_string(),
+        AnswerProblem::NoSession => {
+            "this request can only be approved once; remove `--scope`".to_owned()
+        }
         AnswerProblem::ExplicitOnce => {
             "this request needs explicit approval; `--scope` is not allowed".to_owned()
         }

@@ -14,7 +14,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    pending::{answer, asked, id, pending},
+    pending::{asked, id, pending},
     support::{OPENOXIDE, World, code, stderr, stdout},
 };
 
@@ -56,7 +56,6 @@ impl Client {
     }
 
     fn start(&self, words: &[&str], event: &str, call: &str, command: &str) -> Child {
-        let (mut ours, theirs) = UnixStream::pair().unwrap();
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", CLIENT, OPENOXIDE, "hook"]).args(words);
         let variables = self.world.command(&[]);
@@ -64,11 +63,18 @@ impl Client {
         shell.envs(variables.get_envs().filter_map(|(name, value)| Some((name, value?))));
         shell.env("PATH", "/usr/bin:/bin").current_dir(self.world.project());
         shell.env("CLAUDE_CODE_SESSION_ATTENDED", if self.attended { "1" } else { "0" });
-        shell.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = shell.spawn().unwrap();
+        shell.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let payload = self.payload(event, call, command).to_string();
+        if words.first() == Some(&"codex") {
+            // Codex sends its payload through a pipe.
+            let mut child = shell.stdin(Stdio::piped()).spawn().unwrap();
+            child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
+            return child;
+        }
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let child = shell.stdin(OwnedFd::from(theirs)).spawn().unwrap();
         drop(shell);
-        let payload = self.payload(event, call, command);
-        ours.write_all(payload.to_string().as_bytes()).unwrap();
+        ours.write_all(payload.as_bytes()).unwrap();
         ours.shutdown(Shutdown::Write).unwrap();
         child
     }
@@ -89,6 +95,29 @@ impl Client {
     fn log(&self, args: &[&str]) -> String {
         stdout(&self.world.run(&[&["audit", "log"], args].concat(), b""))
     }
+}
+
+/// Runs a command as another terminal does: by a process that does not descend from the test, which
+/// is the client. Returns the exit code and the errors.
+fn answer(client: &Client, args: &[&str]) -> (i32, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name);
+    let script = "(\"$0\" \"$@\" > /dev/null 2> \"$OUT/errors\"; echo $? > \"$OUT/new\"; \
+                  mv \"$OUT/new\" \"$OUT/code\") &";
+    let mut shell = std::process::Command::new("sh");
+    let variables = client.world.command(&[]);
+    shell.env_clear();
+    shell.envs(variables.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.env("PATH", "/usr/bin:/bin").env("OUT", directory.path());
+    shell.args(["-c", script, OPENOXIDE]).args(args).current_dir(client.world.project());
+    assert!(shell.status().unwrap().success());
+    let start = Instant::now();
+    while !file("code").exists() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let code = fs::read_to_string(file("code")).unwrap();
+    (code.trim().parse().unwrap(), fs::read_to_string(file("errors")).unwrap())
 }
 
 fn hook_output(output: &Output) -> Value {
@@ -115,7 +144,7 @@ fn an_answer_of_another_terminal_closes_the_dialog() {
     assert!(request["expires_at"].is_string(), "{request}");
     let list = stdout(&client.world.run(&["pending"], b""));
     assert!(list.contains("Claude Code") && list.contains("expires in "), "{list}");
-    assert_eq!(answer(&client.world, &["approve", id(&request)]).0, 0);
+    assert_eq!(answer(&client, &["approve", id(&request)]).0, 0);
     let output = end(dialog);
     assert_eq!(hook_output(&output)["decision"], json!({ "behavior": "allow" }));
     client.finish("toolu_1", "touch a");
@@ -134,7 +163,7 @@ fn a_denial_reaches_the_model_with_its_message() {
     let client = Client::new("");
     let dialog = client.ask("toolu_1", "touch a");
     let request = asked(&client.world, "touch a");
-    let denied = answer(&client.world, &["deny", id(&request), "--message", "use src"]);
+    let denied = answer(&client, &["deny", id(&request), "--message", "use src"]);
     assert_eq!(denied.0, 0, "{}", denied.1);
     let found = hook_output(&end(dialog))["decision"].clone();
     assert_eq!(found["behavior"], "deny");
@@ -143,7 +172,7 @@ fn a_denial_reaches_the_model_with_its_message() {
     for (number, verb) in [(2, "approve"), (3, "approve")] {
         let (call, command) = (number.to_string(), format!("touch {number}"));
         let dialog = client.ask(&call, &command);
-        assert_eq!(answer(&client.world, &[verb, id(&asked(&client.world, &command))]).0, 0);
+        assert_eq!(answer(&client, &[verb, id(&asked(&client.world, &command))]).0, 0);
         drop(end(dialog));
         client.finish(&call, &command);
     }
@@ -162,7 +191,7 @@ fn an_approval_for_the_session_or_the_project_also_answers_later_calls() {
     ] {
         let dialog = client.ask(command, command);
         let request = asked(&client.world, command);
-        let approved = answer(&client.world, &["approve", id(&request), "--scope", scope]);
+        let approved = answer(&client, &["approve", id(&request), "--scope", scope]);
         assert_eq!(approved.0, 0, "{}", approved.1);
         assert_eq!(hook_output(&end(dialog))["decision"]["behavior"], "allow");
         client.finish(command, command);
@@ -185,7 +214,7 @@ fn a_question_ends_with_the_dialog() {
     let output = end(dialog);
     assert_eq!((code(&output), stdout(&output)), (0, String::new()), "no answer");
     assert!(pending(&client.world).is_empty());
-    let (status, why) = answer(&client.world, &["approve", id(&request)]);
+    let (status, why) = answer(&client, &["approve", id(&request)]);
     assert_eq!(status, 1);
     assert!(why.contains("was withdrawn") && why.contains("your answer was not used"), "{why}");
 }
@@ -230,7 +259,7 @@ fn a_session_without_a_person_waits_before_the_call() {
     assert_eq!(decision(&end(allowed)), "allow", "nothing waits without a question");
     let call = client.start(&words, "PreToolUse", "toolu_2", "touch a");
     let request = asked(&client.world, "touch a");
-    assert_eq!(answer(&client.world, &["approve", id(&request)]).0, 0);
+    assert_eq!(answer(&client, &["approve", id(&request)]).0, 0);
     let output = end(call);
     assert_eq!(decision(&output), "allow");
     client.attended = true;
@@ -248,7 +277,10 @@ fn a_question_of_codex_waits() {
         let call = client.start(&words, "PreToolUse", "call_1", command);
         let request = asked(&client.world, command);
         assert_eq!(request["who"], "Codex");
-        assert_eq!(answer(&client.world, &[verb, id(&request)]).0, 0);
+        let (status, why) = answer(&client, &["approve", id(&request), "--scope", "session"]);
+        assert_eq!(status, 2, "Codex does not tell its process: {why}");
+        assert!(why.contains("can only be approved once; remove `--scope`"), "{why}");
+        assert_eq!(answer(&client, &[verb, id(&request)]).0, 0);
         let output = end(call);
         let found = match stdout(&output).is_empty() {
             true => String::new(),
@@ -293,8 +325,72 @@ fn the_agent_that_asks_cannot_approve() {
     assert!(printed.contains("status 2"), "{printed}, {errors}");
     assert!(errors.contains("cannot approve its own request"), "{errors}");
     assert!(printed.contains("\"behavior\":\"deny\""), "it may deny: {printed}, {errors}");
-    assert_eq!(answer(&client.world, &["approve", id(&request)]).0, 0, "another terminal");
+    // The test is the client of the other question. Its child approves, also in a PID namespace in
+    // which it has no ancestors.
+    let namespace = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", OPENOXIDE];
+    for (program, words, reason) in [
+        (OPENOXIDE, &[][..], "cannot approve its own request"),
+        ("unshare", &namespace, "runs in another PID namespace"),
+    ] {
+        let mut approve = std::process::Command::new(program);
+        approve.args(words).args(["approve", id(&request)]);
+        let variables = client.world.command(&[]);
+        approve.env_clear().env("PATH", "/usr/bin:/bin").current_dir(client.world.project());
+        approve.envs(variables.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = approve.output().unwrap();
+        assert_eq!(code(&output), 2, "{program}: {}", stderr(&output));
+        assert!(stderr(&output).contains(reason), "{program}: {}", stderr(&output));
+    }
+    assert_eq!(answer(&client, &["approve", id(&request)]).0, 0, "another terminal");
     assert_eq!(hook_output(&end(dialog))["decision"]["behavior"], "allow");
+}
+
+/// A person answers what was shown. A link may lead elsewhere by then, and a policy may deny it.
+#[test]
+fn an_approval_of_a_call_that_has_changed_does_not_apply() {
+    let client = Client::new("");
+    let project = client.world.project();
+    let link = project.join("link");
+    for name in ["one", "two"] {
+        fs::create_dir(project.join(name)).unwrap();
+    }
+    std::os::unix::fs::symlink("one", &link).unwrap();
+    let dialog = client.ask("toolu_1", "touch link/a");
+    let request = asked(&client.world, "touch link/a");
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("two", &link).unwrap();
+    assert_eq!(answer(&client, &["approve", id(&request)]).0, 0);
+    let output = end(dialog);
+    assert_eq!((code(&output), stdout(&output)), (0, String::new()), "the dialog stays open");
+
+    let call = client.start(&["codex", "--wait=60"], "PreToolUse", "call_1", "touch link/b");
+    let request = asked(&client.world, "touch link/b");
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("one", &link).unwrap();
+    assert_eq!(answer(&client, &["approve", id(&request)]).0, 0);
+    let found = hook_output(&end(call));
+    assert_eq!(found["permissionDecision"], "deny");
+    let reason = found["permissionDecisionReason"].as_str().unwrap();
+    assert!(
+        reason.contains("the call changed while it waited") && reason.contains("one/b"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_denial_by_the_policy_during_the_wait_is_recorded() {
+    let client = Client::new("");
+    let dialog = client.ask("toolu_1", "touch a");
+    let request = asked(&client.world, "touch a");
+    let policy = client.world.user_policy();
+    fs::write(policy, "[permissions]\ndeny = [\"Bash(touch *)\"]\n").unwrap();
+    // The hook checks its question again when the store changes, at the latest for the approval.
+    answer(&client, &["approve", id(&request)]);
+    assert_eq!(hook_output(&end(dialog))["decision"]["behavior"], "deny");
+    let log = client.log(&["--json"]);
+    let records = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut of_dialog = records.filter(|record| record["event"] == "permission_request");
+    assert_eq!(of_dialog.next().map(|record| record["decision"].clone()), Some("deny".into()));
 }
 
 /// A payload that does not come from the client itself would show a question of its choice.

@@ -16,7 +16,7 @@ use openoxide_store::audit::RequestedConfinement;
 
 const ONCE: ApprovalResponse = ApprovalResponse::new_approval(GrantScope::Once);
 const OPTIONS: WaitOptions<'_> =
-    WaitOptions { requester: "person", timeout: None, is_abandoned: None };
+    WaitOptions { requester: "person", client: None, timeout: None, is_abandoned: None };
 
 fn register<'p>(question: &'p PendingApproval<'_>, host: &'p Host) -> QueuedRequest<'p> {
     question.register(OPTIONS, host).unwrap()
@@ -319,4 +319,57 @@ fn a_request_that_cannot_be_registered_is_answered_here_and_a_failed_grant_appli
     let warnings = host.warnings();
     assert!(warnings[0].starts_with("the grant was not saved: "), "{warnings:?}");
     assert!(matches!(question.answer(&review, &host), CheckOutcome::Allowed(_)));
+}
+
+/// A question may wait for an hour. An approval applies to what was shown.
+#[test]
+fn an_approval_does_not_apply_to_an_operation_that_has_changed() {
+    let user = User::new("");
+    let (engine, host, touch) = (user.engine(), Host::default(), user.operation("touch link/a"));
+    let project = std::path::PathBuf::from(touch.cwd.as_str());
+    let link = project.join("link");
+    let lead_to = |name: &str| {
+        fs::create_dir_all(project.join(name)).unwrap();
+        drop(fs::remove_file(&link));
+        std::os::unix::fs::symlink(name, &link).unwrap();
+    };
+    for is_elsewhere in [true, false] {
+        lead_to("one");
+        let question = pending(check(&engine, &touch, &host));
+        let queued = register(&question, &host);
+        lead_to("two");
+        let review = match is_elsewhere {
+            true => {
+                answer_elsewhere(&user.environment, &question, ONCE).unwrap();
+                queued.wait()
+            }
+            false => queued.wait_with(&mut Script::new(ReviewStatus::Answered(ONCE))),
+        };
+        let ReviewOutcome::Failed(error @ WaitError::OperationChanged(_)) = review.outcome() else {
+            panic!("{review:?}")
+        };
+        assert!(error.to_string().contains("two/a"), "{error}");
+        assert!(matches!(question.answer(&review, &host), CheckOutcome::Denied(_)));
+    }
+    // A denial applies in any case.
+    let question = pending(check(&engine, &touch, &host));
+    let queued = register(&question, &host);
+    lead_to("one");
+    let denied = ReviewStatus::Answered(ApprovalResponse::Denied);
+    let review = queued.wait_with(&mut Script::new(denied));
+    assert_eq!(answer_of(&review).0, &ApprovalResponse::Denied);
+}
+
+/// The policy file may change without a change of the store.
+#[test]
+fn an_approval_in_this_process_is_checked_against_the_current_policy() {
+    let user = User::new("");
+    let (engine, host, touch) = (user.engine(), Host::default(), user.operation("touch a"));
+    let question = pending(check(&engine, &touch, &host));
+    let queued = register(&question, &host);
+    let policy = user.environment.config.as_ref().unwrap().join("openoxide/policy.toml");
+    fs::create_dir_all(policy.parent().unwrap()).unwrap();
+    fs::write(policy, "[permissions]\ndeny = [\"Bash(touch *)\"]\n").unwrap();
+    let review = queued.wait_with(&mut Script::new(ReviewStatus::Answered(ONCE)));
+    assert!(matches!(review.outcome(), ReviewOutcome::Denied(_)), "{review:?}");
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 const OPTIONS: WaitOptions<'_> =
-    WaitOptions { requester: "person", timeout: None, is_abandoned: None };
+    WaitOptions { requester: "person", client: None, timeout: None, is_abandoned: None };
 
 fn answer(scope: GrantScope, terms: Option<GrantTerms>, digest: Option<&str>) -> RequestAnswer {
     RequestAnswer {

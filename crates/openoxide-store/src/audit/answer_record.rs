@@ -12,7 +12,7 @@ pub struct AnswerRecord {
     /// record of the command that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
-    /// The channel through which the person answered.
+    /// The channel through which the question was answered.
     pub channel: AnswerChannel,
     /// The choice.
     #[serde(alias = "choice")]
@@ -95,7 +95,7 @@ impl AnswerRecord {
     }
 }
 
-/// The channel through which a person answered.
+/// The channel through which a question was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerChannel {
@@ -107,4 +107,6 @@ pub enum AnswerChannel {
     Application,
     /// The dialog of the agent, after a hook left the call to it.
     Agent,
+    /// The policy, which was changed while the question waited.
+    Policy,
 }

@@ -15,6 +15,8 @@ pub struct NewRequest<'a> {
     /// The project that an approval for the project is saved in. `None` if grants are not
     /// available.
     pub project: Option<&'a AbsPath>,
+    /// The identity of the process of the agent that asks, if it is known.
+    pub client: Option<&'a str>,
     /// The time at which the request expires. `None` if it stays pending as long as the requester
     /// exists.
     pub expires_at: Option<UtcTimestamp>,
@@ -32,6 +34,8 @@ pub struct PendingRequest {
     pub requester: String,
     /// The process that waits for the answer, if it is known.
     pub process: Option<ProcessIdentity>,
+    /// The process of the agent that asks, if it is known.
+    pub client: Option<ProcessIdentity>,
     /// The project that an approval for the project is saved in.
     pub project: Option<AbsPath>,
     /// The time at which the request was registered.

@@ -6,6 +6,18 @@ use std::{fmt, fs, process};
 /// The maximum number of ancestors of a process that are examined.
 const MAX_ANCESTORS: usize = 256;
 
+/// The descent of the current process from another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Descent {
+    /// The other process, or one of its descendants, started the current one.
+    Descendant,
+    /// The current process does not descend from the other one. A descendant that has left the
+    /// process tree is not recognized.
+    Unrelated,
+    /// The descent is unknown. The process ids of another PID namespace have another meaning.
+    Unknown,
+}
+
 /// The identity of a process on one boot of the machine. A process id alone is reused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessIdentity {
@@ -61,16 +73,30 @@ impl ProcessIdentity {
         }
     }
 
-    /// Returns whether the current process was started by the program that started this one, or by
-    /// its parent: an agent starts its hook with a shell or directly. Returns false if the ancestors
-    /// are unknown.
+    /// Returns whether the current process descends from this one.
     #[must_use]
-    pub fn has_common_starter(&self) -> bool {
-        if read_boot_id() != self.boot_id || read_pid_namespace() != self.namespace {
-            return false;
-        }
+    pub fn descent(&self) -> Descent {
+        self.descent_from(&[self.id])
+    }
+
+    /// Returns whether the current process descends from the program that started this one, or from
+    /// its parent: an agent starts its hook with a shell or directly.
+    #[must_use]
+    pub fn descent_from_starters(&self) -> Descent {
         let starters: Vec<u32> = ancestors(self.id).take(2).collect();
-        ancestors(process::id()).any(|ancestor| starters.contains(&ancestor))
+        self.descent_from(&starters)
+    }
+
+    /// Returns whether the current process descends from one of these processes of this namespace.
+    fn descent_from(&self, ids: &[u32]) -> Descent {
+        let is_known = !self.boot_id.is_empty() && !self.namespace.is_empty();
+        if !is_known || read_boot_id() != self.boot_id || read_pid_namespace() != self.namespace {
+            return Descent::Unknown;
+        }
+        match ancestors(process::id()).any(|ancestor| ids.contains(&ancestor)) {
+            true => Descent::Descendant,
+            false => Descent::Unrelated,
+        }
     }
 
     /// Parses the text form of an identity.
@@ -155,12 +181,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_nearest_ancestors_are_starters() {
-        assert!(ProcessIdentity::current().has_common_starter());
+    fn the_descent_of_a_process_is_known_within_its_namespace() {
+        let this = ProcessIdentity::current();
+        assert_eq!(this.descent(), Descent::Unrelated, "a process is not its own descendant");
+        let parent = ProcessIdentity::of_running(std::os::unix::process::parent_id()).unwrap();
+        assert_eq!(parent.descent(), Descent::Descendant);
+        assert_eq!(this.descent_from_starters(), Descent::Descendant);
         let first = ProcessIdentity::of_running(1).unwrap();
-        assert!(!first.has_common_starter(), "it has no ancestors");
-        let other = ProcessIdentity { namespace: String::new(), ..ProcessIdentity::current() };
-        assert!(!other.has_common_starter(), "its ids are of another namespace");
+        assert_eq!(first.descent_from_starters(), Descent::Unrelated, "it has no ancestors");
+        for namespace in ["", "pid:[1]"] {
+            let other = ProcessIdentity { namespace: namespace.to_owned(), ..parent.clone() };
+            assert_eq!(other.descent(), Descent::Unknown, "{namespace:?}");
+            assert_eq!(other.descent_from_starters(), Descent::Unknown, "{namespace:?}");
+        }
     }
 
     #[test]

@@ -45,6 +45,10 @@ CREATE INDEX waiting ON request (session, process) WHERE answer IS NULL;
     // The fields of requests and answers have new names. A program that does not know them would
     // read an explicit request as an ordinary one and a limited grant as an unlimited one.
     "",
+    // The process of the agent that asks: boot, namespace, number and start. NULL: unknown.
+    "
+ALTER TABLE request ADD COLUMN client TEXT;
+",
 ];
 
 /// The version that this program writes.

@@ -66,7 +66,8 @@ fn ask(
     requests: &mut SqliteRequestStore,
     request: &ApprovalRequest,
 ) -> (ApprovalId, OperationDigest) {
-    let asking = NewRequest { request, requester: "person", project: None, expires_at: None };
+    let asking =
+        NewRequest { request, requester: "person", project: None, client: None, expires_at: None };
     (request.id, requests.register(&asking).unwrap())
 }
 
@@ -210,6 +211,7 @@ fn expired_and_abandoned_requests_are_resolved() {
         request: &late,
         requester: "person",
         project: None,
+        client: None,
         expires_at: Some(UtcTimestamp(1)),
     };
     let late = (late.id, requests.register(&asking).unwrap());

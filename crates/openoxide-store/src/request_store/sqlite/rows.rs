@@ -23,7 +23,7 @@ const MIN_PREFIX_LENGTH: usize = 13;
 const MAX_AMBIGUOUS_IDS: usize = 5;
 
 const COLUMNS: &str = "request.id, request.request, request.shown, session.who, session.project,
-    request.asked_at, request.expires_at, request.process
+    request.asked_at, request.expires_at, request.process, request.client
     FROM request JOIN session ON session.id = request.session AND session.process = request.process
     WHERE request.answer IS NULL";
 
@@ -48,15 +48,15 @@ impl<'a> RequestRow<'a> {
         process: &str,
         now: UtcTimestamp,
     ) -> rusqlite::Result<()> {
-        let NewRequest { request, requester: who, project, expires_at } = *self.new_request;
+        let NewRequest { request, requester: who, project, client, expires_at } = *self.new_request;
         let (id, session) = (request.id.to_string(), request.session.to_string());
         let project = project.map(AbsPath::as_str);
         all.prepare("INSERT OR IGNORE INTO session VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(
             params![session, process, who, request.cwd.as_str(), project, to_millis(now)],
         )?;
         let mut insert = all.prepare(
-            "INSERT INTO request (id, session, process, request, operation, explicit, shown, asked_at, expires_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO request (id, session, process, request, operation, explicit, shown, asked_at, expires_at, client)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?;
         insert.execute(params![
             id,
@@ -68,6 +68,7 @@ impl<'a> RequestRow<'a> {
             self.shown_digest.to_string(),
             to_millis(now),
             expires_at.map(to_millis),
+            client,
         ])?;
         Ok(())
     }
@@ -130,6 +131,7 @@ struct StoredRow {
     asked_at: i64,
     expires_at: Option<i64>,
     process: String,
+    client: Option<String>,
 }
 
 fn read_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredRow> {
@@ -142,6 +144,7 @@ fn read_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredRow> {
         asked_at: row.get(5)?,
         expires_at: row.get(6)?,
         process: row.get(7)?,
+        client: row.get(8)?,
     })
 }
 
@@ -166,6 +169,7 @@ fn parse_row(found: StoredRow, prefix: usize) -> Option<PendingRequest> {
         shown_digest: shown,
         requester: found.who,
         process: ProcessIdentity::parse(&found.process),
+        client: found.client.as_deref().and_then(ProcessIdentity::parse),
         project: found.project.as_deref().map(AbsPath::new).transpose().ok()?,
         asked_at: from_millis(found.asked_at),
         expires_at: found.expires_at.map(from_millis),

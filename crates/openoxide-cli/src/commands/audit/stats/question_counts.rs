@@ -108,6 +108,7 @@ pub(super) struct AnswerCounts {
     terminal: u64,
     other_terminal: u64,
     application: u64,
+    policy: u64,
     unanswered: u64,
     approved: u64,
     denied: u64,
@@ -158,6 +159,7 @@ impl QuestionCounts {
         let mut counts = AnswerCounts::default();
         self.questions.iter().for_each(|question| counts.add(*question));
         let answers = self.questions.iter().filter_map(|question| question.answer);
+        let answers = answers.filter(|answer| answer.channel != AnswerChannel::Policy);
         let mut waits: Vec<u64> = answers.filter_map(|answer| answer.waited_ms).collect();
         waits.sort_unstable();
         counts.median_wait_ms = waits.get(waits.len() / 2).copied();
@@ -181,6 +183,10 @@ impl AnswerCounts {
             AnswerChannel::Terminal => self.terminal += 1,
             AnswerChannel::Command => self.other_terminal += 1,
             AnswerChannel::Application => self.application += 1,
+            AnswerChannel::Policy => {
+                self.policy += 1;
+                return;
+            }
         }
         if is_approval(answer.decision) {
             self.approved += 1;
@@ -196,6 +202,7 @@ impl AnswerCounts {
             "terminal": self.terminal,
             "other_terminal": self.other_terminal,
             "application": self.application,
+            "policy": self.policy,
             "unanswered": self.unanswered,
             "approved": self.approved,
             "denied": self.denied,
@@ -211,6 +218,7 @@ impl AnswerCounts {
             (self.terminal, "answered in the terminal"),
             (self.other_terminal, "answered in another terminal"),
             (self.application, "answered in the program that asked"),
+            (self.policy, "answered by a change of the policy"),
             (self.unanswered, "without a recorded answer"),
             (self.approved_and_failed, "approved, and the call failed"),
         ];
@@ -264,11 +272,14 @@ mod tests {
                 {"channel": "agent", "decision": "approved", "waited_ms": 20}}"#,
         );
         counts.add_outcome(br#"{"decision_seq": 98, "status": 2}"#);
+        let by_policy = answer(AnswerChannel::Policy, ReviewDecision::Approved, 90);
+        counts.add_question(8, "mkdir d", Some(&by_policy));
         let expected = AnswerCounts {
             agent_dialog: 1,
             terminal: 1,
             other_terminal: 1,
             application: 0,
+            policy: 1,
             unanswered: 1,
             approved: 2,
             denied: 1,
