@@ -345,7 +345,9 @@ fn the_agent_that_asks_cannot_approve() {
     assert_eq!(hook_output(&end(dialog))["decision"]["behavior"], "allow");
 }
 
-/// A person answers what was shown. A link may lead elsewhere by then, and a policy may deny it.
+/// A person answers what was shown. A link may lead elsewhere by then.
+///
+/// Guards I10.
 #[test]
 fn an_approval_of_a_call_that_has_changed_does_not_apply() {
     let client = Client::new("");
