@@ -507,7 +507,10 @@ fn scripts_beyond_the_length_or_depth_limit_are_opaque() {
     check(&[
         ("for i in a b; do x $i; done", &["exec x a", "exec x b"]),
         (&format!("for i in a b; do x $i; done # {}", "a".repeat(3000)), &["exec x <*>"]),
+        (&format!("{:a<2048}", "for i in a b; do x $i; done # "), &["exec x a", "exec x b"]),
+        (&format!("{:a<2049}", "for i in a b; do x $i; done # "), &["exec x <*>"]),
     ]);
+    check_clear(&[&format!("x {}", "$(uname) ".repeat(70))]);
 }
 
 #[test]
@@ -650,4 +653,70 @@ fn cd_enters_the_directory_that_it_names() {
     assert_eq!(entered("cd /tmp/a"), "/tmp/a");
     assert_eq!(entered("cd b"), "/home/me/project/b");
     assert_eq!(entered("cd ../b"), "../b");
+}
+
+#[test]
+fn text_that_a_script_writes_is_not_evaluated_as_a_number() {
+    check_clear(&[
+        "y=$(cat f); echo $((OPTIND)) $((lower)) $(($1))",
+        "echo $((USER))",
+        "y=5; echo $((${y:-1}))",
+        "y=1; f() { :; }; f; z=$(cat g); echo $((y))",
+        "A=5; x=$(ls); if ls; then A=6; fi; echo $((A*2))",
+        "y=$(uname); test -v y",
+        "echo $(($(date '+%s')))",
+        "printf \"a$(cat f)\" \"$((1))\"",
+    ]);
+    check_opaque(&[
+        "y=$(cat f); echo $((USER))",
+        "y=$(cat f); echo $((npm_config_x))",
+        "y=$(cat f); echo $((http_proxy))",
+        "y=$(cat f); echo $((container))",
+        "y=$(cat f); echo $(($0))",
+        "v=PATH; (($v)); ls",
+        "y='a[$(id)]'; echo $((${y:-1}))",
+        "y=1; f() { y=$(cat g); }; f; echo $((y))",
+        "y=1; if x; then y=$(cat f); fi; echo $((y))",
+        "A=5; if ls; then A=$(cat f); fi; echo $((A))",
+        "while x; do echo $(($(nproc))); nproc() { echo 'a[$(id)]'; }; done",
+        "echo $(($(date +%%s)))",
+        "printf \"a$(cat f)\" a b \"$(cat g)\"",
+        "declare DIRSTACK=$(cat f)",
+        "declare BASH_X=$(cat f)",
+        "declare COMPREPLY=$(cat f)",
+        "declare COPROC=$(cat f)",
+        "declare MAPFILE=$(cat f)",
+    ]);
+    let many: String = (0..257).map(|number| format!("a{number}=1;")).collect();
+    check_opaque(&[&format!("{many} trap 'a1=2; c=1' INT")]);
+}
+
+#[test]
+fn what_the_shell_may_have_changed_is_not_relied_on() {
+    check_harmless(&["API_KEY=$(uname); echo $API_KEY"]);
+    check_not_harmless(&[
+        "readonly API_KEY; API_KEY=$(uname); echo $API_KEY",
+        ": ${x?$GITHUB_TOKEN}",
+        "x",
+        "f() { read -rn1 y; }; find src | { f; while read -r p; do cat \"$p\"; done; }",
+        "find src | { : <(y); while read -r f; do cat \"$f\"; done; }",
+    ]);
+    assert!(!is_first_harmless("while ls; do ls() { :; }; done"));
+    check_opaque(&[
+        "x=${x?$GITHUB_TOKEN}",
+        "while x; do (cd a && cat f); CDPATH=/x; done",
+        "{ echo x >/dev/stdout; } 1<f.txt",
+        "echo x <f.txt 1<&0 >/dev/stdout",
+        "cat x=~/f",
+        "cat ~-",
+        "{~+,x}/.e*",
+    ]);
+    check_clear(&["ls >/dev/stderr 2>&1", "echo ~-", "test -e ~-", "x=~/f"]);
+    assert_eq!(
+        reads("cd /usr || exit; for i in a b; do x $i; done; cat f"),
+        ["/usr/f"],
+        "the loop ends where it begins"
+    );
+    let places = reads("f() { :; }; while x; do :; done; cd a && f; cat g");
+    assert_eq!(places, ["/home/me/project/g", "/home/me/project/a/g"]);
 }

@@ -99,20 +99,27 @@ fn a_script_that_all_shells_execute_alike_is_portable() {
     }
 }
 
-/// Returns the variables that bash has after a script and did not have before.
-fn new_variables(script: &str) -> BTreeSet<String> {
-    let names = "compgen -v";
-    let script =
-        format!("x() {{ :; }}; b=$({names}); {{ {script}\n}} >/dev/null; {names}; echo \"$b\"");
+/// Prints the variables after each of the scripts that follow, and those before all of them.
+const VARIABLES: &str = "x() { :; }; before=$(compgen -v)
+    for script; do
+        (eval \"$script\" >/dev/null; compgen -v; echo \"$before\"; printf '\\000')
+    done";
+
+/// Returns the variables that bash has after each script and did not have before.
+fn new_variables(scripts: &[&str]) -> Vec<BTreeSet<String>> {
     let mut bash = Command::new("bash");
-    bash.args(["--norc", "--noprofile", "-c", &script]).env_clear().env("PATH", "/usr/bin:/bin");
-    let output = bash.output().unwrap().stdout;
+    bash.args(["--norc", "--noprofile", "-c", VARIABLES, "bash"]).args(scripts);
+    let output = bash.env_clear().env("PATH", "/usr/bin:/bin").output().unwrap().stdout;
     let text = String::from_utf8(output).unwrap();
-    // The shell itself has these, and `_` changes all the time.
-    let ignored = ["_", "b", "BASH_ARGC", "BASH_ARGV", "BASH_LINENO", "FUNCNAME", "PIPESTATUS"];
-    let once = |name: &&str| text.lines().filter(|line| line == name).count() == 1;
-    let new = text.lines().filter(|name| !ignored.contains(name)).filter(once);
-    new.map(str::to_owned).collect()
+    // The shell itself sets these.
+    let own =
+        ["before", "script", "BASH_ARGC", "BASH_ARGV", "BASH_LINENO", "FUNCNAME", "PIPESTATUS"];
+    let after = text.split_terminator('\0').map(|text| {
+        let once = |name: &&str| text.lines().filter(|line| line == name).count() == 1;
+        let new = text.lines().filter(once).filter(|name| !own.contains(name));
+        new.map(str::to_owned).collect()
+    });
+    after.collect()
 }
 
 fn assigned(script: &str) -> BTreeSet<String> {
@@ -121,7 +128,7 @@ fn assigned(script: &str) -> BTreeSet<String> {
 
 #[test]
 fn the_variables_that_bash_has_afterwards_are_assigned() {
-    for (script, expected) in [
+    let rows = [
         ("x a", &[][..]),
         ("y=a; z=b; y=c", &["y", "z"]),
         ("y=a x b", &[]),
@@ -135,23 +142,28 @@ fn the_variables_that_bash_has_afterwards_are_assigned() {
         ("printf -v y a; ((z=1)); let v=2; x $((w=3))", &["v", "w", "y", "z"]),
         (": ${y:=a} ${z=b} ${v:-c}", &["y", "z"]),
         ("mapfile y <<< a; z=(b)", &["y", "z"]),
+        ("[[ ab =~ a(.) ]]", &["BASH_REMATCH"]),
         ("while read -r y; do z=$y; done <<< a", &["y", "z"]),
-    ] {
+    ];
+    let scripts = rows.map(|(script, _)| script);
+    for ((script, expected), in_bash) in rows.into_iter().zip(new_variables(&scripts)) {
         let expected: BTreeSet<String> = expected.iter().map(ToString::to_string).collect();
-        assert_eq!(new_variables(script), expected, "bash: {script}");
+        assert_eq!(in_bash, expected, "bash: {script}");
         assert_eq!(assigned(script), expected, "{script}");
     }
 }
 
-/// Returns the directory in which bash is after a script, below the one where it starts.
-fn directory_in_bash(script: &str) -> String {
-    let effects = run(0, &[&format!("{script}\n echo; pwd")]).unwrap();
-    effects[0].output.lines().last().unwrap().to_owned()
+/// Returns the directory in which bash is after each script.
+fn directories_in_bash(scripts: &[&str]) -> Vec<String> {
+    let scripts: Vec<_> = scripts.iter().map(|script| format!("{script}\n echo; pwd")).collect();
+    let scripts: Vec<_> = scripts.iter().map(String::as_str).collect();
+    let effects = run(0, &scripts).unwrap();
+    effects.iter().map(|one| one.output.lines().last().unwrap_or_default().to_owned()).collect()
 }
 
 #[test]
 fn the_directory_in_which_bash_ends_is_one_of_the_last_directories() {
-    for (script, expected) in [
+    let rows = [
         ("x a", &["HERE"][..]),
         ("cd d", &["HERE", "HERE/d"]),
         ("cd d || exit", &["HERE/d"]),
@@ -164,17 +176,23 @@ fn the_directory_in_which_bash_ends_is_one_of_the_last_directories() {
         ("if x a; then cd d || exit; fi", &["HERE", "HERE/d"]),
         ("cd d; cd e || exit", &["HERE/d/e", "HERE/e"]),
         ("cd d; cd d/../e", &["HERE", "HERE/d", "HERE/d/e", "HERE/e"]),
-    ] {
-        if !script.contains("e || exit") {
-            let place = directory_in_bash(script);
-            assert!(expected.contains(&place.as_str()), "bash: {script}: {place}");
-        }
+    ];
+    let scripts = rows.map(|(script, _)| script);
+    for ((script, expected), place) in rows.into_iter().zip(directories_in_bash(&scripts)) {
+        // Otherwise it has ended before.
+        assert!(place.is_empty() || expected.contains(&place.as_str()), "bash: {script}: {place}");
         let found = properties(script).last_directories.unwrap();
         let mut found: Vec<_> =
             found.iter().map(|path| path.as_str().replace("/home/me/project", "HERE")).collect();
         found.sort();
         assert_eq!(found, expected, "{script}");
     }
+    let one_of = |names: &[&str]| {
+        let branches = names.iter().map(|name| format!("elif {name}; then cd {name} || exit;"));
+        properties(&format!("if x; then :; {} fi", branches.collect::<String>())).last_directories
+    };
+    assert_eq!(one_of(&["a", "b", "c"]).map(|found| found.len()), Some(4));
+    assert_eq!(one_of(&["a", "b", "c", "e"]), None, "too many");
     for script in ["cd \"$q\"", "cd d; cd e; cd f", "if x; then cd \"$q\"; fi", "pushd d"] {
         assert_eq!(properties(script).last_directories, None, "{script}");
     }

@@ -197,6 +197,8 @@ fn values_that_the_script_gives_are_known_where_they_are_certain() {
         ("y=a; declare -a z; x $y", &[&["a"]]),
         ("printf=a; printf %n y; x $printf", &[&["a"]]),
         ("y=~/a; x $y", &[&["/home/me/a"]]),
+        ("y=a; printf \"$((1))\" y >&2; x \"$y\"", &[&["a"]]),
+        ("y=a; x \"$y\"~/{b,c}", &[&["a~/b", "a~/c"]]),
         ("f() { y=a; if false; then y=b; return; fi; x \"$y\"; }; f", &[&["a"]]),
     ]);
 }
@@ -216,6 +218,8 @@ fn values_that_are_not_certain_are_not_known() {
         ("y=a; y[0]=b; x \"$y\"", "exec x <?>"),
         ("y=a; declare y+=b; x \"$y\"", "exec x <?>"),
         ("y=a; declare y; x \"$y\"", "exec x <?>"),
+        ("y=a; declare -p y=b; x \"$y\"", "exec x <?>"),
+        ("y=a; printf \"a$(echo)\" y; x \"$y\"", "exec x <?>"),
         ("y=a x \"$y\"", "exec x <?>"),
         ("y=b; y=a x; x \"$y\"", "exec x <?>"),
         ("readonly y=a; x \"$y\"", "exec x <?>"),
@@ -266,6 +270,9 @@ fn values_that_are_not_certain_are_not_known() {
         ("SECONDS=1; x $SECONDS", "exec x <*>"),
         ("LINENO=7; x $LINENO", "exec x <*>"),
         ("COLUMNS=7; x $COLUMNS", "exec x <*>"),
+        ("HISTCMD=7; x $HISTCMD", "exec x <*>"),
+        ("EPOCHSECONDS=7; x $EPOCHSECONDS", "exec x <*>"),
+        ("OPTIND=7; x $OPTIND", "exec x <*>"),
         ("IFS=b; x \"$IFS\"", "exec x <?>"),
         // How words are split.
         ("IFS=:; y=a:b; x $y", "exec x <*>"),
