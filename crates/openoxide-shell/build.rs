@@ -82,6 +82,8 @@ struct Row {
     #[serde(default)]
     except: String,
     #[serde(default)]
+    plain_signs: String,
+    #[serde(default)]
     reader: Option<String>,
     #[serde(default)]
     alone: Option<String>,
@@ -290,7 +292,7 @@ impl Table {
         let alone = row.alone.as_ref().map(|text| self.text(text)).transpose()?;
         let level = format!(
             "CommandSpec {{ name: {}, class: {class}, operands: {}, options: {}, option_overrides: {}, subcommands: {}, given: {}, here_with: {}, \
-             cuts: {}, searches: {}, opaque: {}, except: {}, check: {}, tokens: {}, values: {}, reader: {}, alone: {}, traits: {} }}",
+             cuts: {}, searches: {}, opaque: {}, except: {}, plain_signs: {}, check: {}, tokens: {}, values: {}, reader: {}, alone: {}, traits: {} }}",
             self.text(name)?,
             self.operands(&row.operands)?,
             add(&mut self.sets, options)?,
@@ -302,6 +304,7 @@ impl Table {
             self.list(&row.searches)?,
             self.list(&row.opaque)?,
             self.list(&row.except)?,
+            self.list(&row.plain_signs)?,
             function(&mut self.checks, "OptionCheck", row.check.as_ref()),
             function(&mut self.tokens, "TokenOutputCheck", row.tokens.as_ref()),
             function(&mut self.values, "OptionValueReader", row.values.as_ref()),

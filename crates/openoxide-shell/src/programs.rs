@@ -14,6 +14,7 @@ mod command_meaning;
 mod command_reading;
 mod command_spec;
 pub(crate) mod hash;
+mod option_signs;
 mod possible_option;
 mod reader_functions;
 mod reader_table;

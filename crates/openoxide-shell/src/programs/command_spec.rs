@@ -32,6 +32,8 @@ pub(crate) struct CommandSpec {
     pub(super) opaque: TableTexts,
     /// Texts that an operand must not contain to be harmless.
     pub(super) except: TableTexts,
+    /// Signs other than `-` with which no option of the program begins.
+    pub(super) plain_signs: TableTexts,
     /// Options with which the output does not consist of the lines that the program reads.
     pub(super) cuts: TableTexts,
     /// Patterns of file names. The program prints lines of the matching files below a directory,

@@ -14,6 +14,7 @@ use super::{
     command_spec::{
         CommandSpec, OperandKind, OperandSpec, OptionEffect, OptionSpec, OptionValueKind,
     },
+    option_signs::possible_signs,
     spec_table,
 };
 
@@ -116,6 +117,7 @@ impl<'a> OptionSearch<'a> {
             }
         }
         self.find_opaque_words(end);
+        self.find_sign_patterns(end);
     }
 
     fn find_subcommand(&self, arg: ArgumentWord<'_>) -> Option<&'static CommandSpec> {
@@ -196,6 +198,21 @@ impl<'a> OptionSearch<'a> {
             Some(_) => {}
             None => {
                 self.found.push(PossibleOption { index, pattern, names: begins.to_owned(), what });
+            }
+        }
+    }
+
+    /// Searches all words for a pattern that can match a file whose name begins with a sign that
+    /// this program may accept instead of `-`.
+    fn find_sign_patterns(&mut self, end: usize) {
+        let program = self.path.first().copied().filter(|level| !level.traits.inert);
+        let Some(program) = program else { return };
+        for (index, word) in (1..end).zip(self.arguments.iter(1)) {
+            let ArgumentWord::Files(WordSource::Pattern(pattern)) = word else { continue };
+            let beginning = literal_prefix(pattern);
+            for sign in possible_signs(program).filter(|sign| sign.starts_with(beginning)) {
+                let what = format!("an option, because it begins with `{sign}`");
+                self.push_option(index, word, &sign, what);
             }
         }
     }
