@@ -298,6 +298,7 @@ fn files_are_read_where_the_script_may_be() {
         // It is listed, read by names that were printed, and the secrets below it are looked for.
         ("for i in $(find src); do cat $i; done", &["src", "src", "src"]),
         ("find src | while read -r f; do cat \"$f\"; done", &["src", "src", "src"]),
+        ("find src | while read -r f; do cat \"$f\"; done; total", &["src", "src", "src"]),
     ] {
         let expected: Vec<_> = expected.iter().map(|path| format!("{project}/{path}")).collect();
         assert_eq!(reads(script), expected, "{script}");
@@ -324,6 +325,11 @@ fn files_are_read_where_the_script_may_be() {
 fn programs_are_harmless_only_if_their_input_is_sufficiently_known() {
     check_harmless(&[
         "PAGER=cat git log",
+        "env CI=1 git log",
+        "env -u FOO git log",
+        "env -uFOO git log",
+        "TZ=UTC ls",
+        "LC_ALL=C.UTF-8 ls",
         "GIT_PAGER= git log",
         "GIT_TERMINAL_PROMPT=0 git status",
         "env ls",
@@ -341,6 +347,23 @@ fn programs_are_harmless_only_if_their_input_is_sufficiently_known() {
     ]);
     check_not_harmless(&[
         "PAGER=x git log",
+        "env -i git log",
+        "env - git log",
+        "env --ignore git log",
+        "env -u PAGER git log",
+        "env -uPAGER git log",
+        "env --unset=PAGER git log",
+        "env --unset PAGER git log",
+        "env -v -i git log",
+        "env --debug -i git log",
+        "env -u FOO -u PAGER git log",
+        "TZ=/x ls",
+        "TZ=:/x ls",
+        "TZ=../x ls",
+        "LC_ALL=zh_CN.GBK ls",
+        "LC_MESSAGES=/x ls",
+        "x=zh_CN.GBK; LC_ALL=$x; ls",
+        "unset LANG; cat ??",
         "GIT_TERMINAL_PROMPT=2 git status",
         "env FOO=1 ls",
         "env \"$q\" ls",
@@ -409,6 +432,8 @@ fn help_that_was_not_verified_has_its_own_cause() {
     }
     for script in [
         "ansible all --version",
+        "ansible -x --version",
+        "ansible A --version",
         "cargo yank --version",
         "docker compose down -v",
         "ssh host --help",
@@ -661,9 +686,9 @@ fn text_that_a_script_writes_is_not_evaluated_as_a_number() {
         "y=$(cat f); echo $((OPTIND)) $((lower)) $(($1))",
         "echo $((USER))",
         "y=5; echo $((${y:-1}))",
-        "y=1; f() { :; }; f; z=$(cat g); echo $((y))",
+        "Y=1; f() { :; }; f; z=$(cat g); echo $((Y))",
         "A=5; x=$(ls); if ls; then A=6; fi; echo $((A*2))",
-        "y=$(uname); test -v y",
+        "y=$(uname); [[ -v y ]]",
         "echo $(($(date '+%s')))",
         "printf \"a$(cat f)\" \"$((1))\"",
     ]);
@@ -675,6 +700,8 @@ fn text_that_a_script_writes_is_not_evaluated_as_a_number() {
         "y=$(cat f); echo $(($0))",
         "v=PATH; (($v)); ls",
         "y='a[$(id)]'; echo $((${y:-1}))",
+        "y='a[$(id)]'; echo $((${q:-$y}))",
+        "trap 'echo a' ERR; while x; do echo $(($(nproc))); set -E; done",
         "y=1; f() { y=$(cat g); }; f; echo $((y))",
         "y=1; if x; then y=$(cat f); fi; echo $((y))",
         "A=5; if ls; then A=$(cat f); fi; echo $((A))",
@@ -697,21 +724,45 @@ fn what_the_shell_may_have_changed_is_not_relied_on() {
     check_not_harmless(&[
         "readonly API_KEY; API_KEY=$(uname); echo $API_KEY",
         ": ${x?$GITHUB_TOKEN}",
+        "API_KEY+=x; echo $API_KEY",
+        "API_KEY[1]=x; echo $API_KEY",
         "x",
-        "f() { read -rn1 y; }; find src | { f; while read -r p; do cat \"$p\"; done; }",
+        "date() { read -rn1 y; }; find src | { date; while read -r p; do cat \"$p\"; done; }",
         "find src | { : <(y); while read -r f; do cat \"$f\"; done; }",
     ]);
     assert!(!is_first_harmless("while ls; do ls() { :; }; done"));
     check_opaque(&[
         "x=${x?$GITHUB_TOKEN}",
+        "env TZ=/x ls",
+        "env PWD=/x ls",
+        "SECONDS=a",
+        "OPTIND=$(cat f)",
+        "unset 'a b[1]'",
+        "git apply",
+        "git apply -",
+        "set -E; while x; do echo $(($(nproc))); trap 'echo a' ERR; done",
         "while x; do (cd a && cat f); CDPATH=/x; done",
         "{ echo x >/dev/stdout; } 1<f.txt",
         "echo x <f.txt 1<&0 >/dev/stdout",
         "cat x=~/f",
         "cat ~-",
-        "{~+,x}/.e*",
+        "cat {~+,x}/.e*",
+        "shopt -s dotglob; cat *.c",
     ]);
-    check_clear(&["ls >/dev/stderr 2>&1", "echo ~-", "test -e ~-", "x=~/f"]);
+    check_clear(&[
+        "ls >/dev/stderr 2>&1",
+        "echo ~-",
+        "test -e ~-",
+        "x=~/f",
+        "SECONDS=5",
+        "OPTIND=1",
+    ]);
+    check_clear(&["test \"a$(cat f)\" = b"]);
+    let piped = reads("find src | { read -r f; cat \"$f\"; } 2>/dev/null");
+    assert!(
+        piped.len() > 1 && piped.iter().all(|path| path == "/home/me/project/src"),
+        "{piped:?}"
+    );
     assert_eq!(
         reads("cd /usr || exit; for i in a b; do x $i; done; cat f"),
         ["/usr/f"],
@@ -719,4 +770,56 @@ fn what_the_shell_may_have_changed_is_not_relied_on() {
     );
     let places = reads("f() { :; }; while x; do :; done; cd a && f; cat g");
     assert_eq!(places, ["/home/me/project/g", "/home/me/project/a/g"]);
+}
+
+#[test]
+fn a_file_of_code_is_another_cause_than_code_from_elsewhere() {
+    let cause = |script: &str| {
+        let facts = facts(script);
+        let cause = facts.accesses.iter().rev().find_map(|access| match access {
+            Access::Exec(exec) => exec.cause,
+            _ => None,
+        });
+        match cause {
+            Some(CommandCause::Stated { code, .. }) => code,
+            other => panic!("{script}: {other:?}"),
+        }
+    };
+    for script in ["sh a.sh", "bash a.sh", "python3 a.py", "python3 -m a", ". ./a"] {
+        assert_eq!(cause(script), CauseCode::RunsCode, "{script}");
+    }
+    for script in ["sh", "bash", "bash \"$q\""] {
+        assert_eq!(cause(script), CauseCode::Opaque, "{script}");
+    }
+}
+
+#[test]
+fn paths_are_those_of_the_directory_that_a_program_enters() {
+    for script in
+        ["git -C a diff --no-index /etc/hosts f", "git -C a grep --no-index x /etc/hosts f"]
+    {
+        let found = reads(script);
+        for path in ["/etc/hosts", "/home/me/project/a/f"] {
+            assert!(found.iter().any(|read| read == path), "{script}: {found:?}");
+        }
+        for path in ["/home/me/project/a/etc/hosts", "/home/me/project/f"] {
+            assert!(!found.iter().any(|read| read == path), "{script}: {found:?}");
+        }
+    }
+    let is_dangerous = |script: &str| {
+        codes(&facts(script)).iter().any(|code| codes(&facts("rm -rf /usr")).contains(code))
+    };
+    assert!(is_dangerous("cd / && rm -rf usr") && !is_dangerous("rm -rf usr"));
+    assert!(is_dangerous("cd /tmp && rm -rf ~/project"));
+    let path_accesses = |script: &str| {
+        let paths = facts(script).accesses.into_iter().filter_map(|access| match access {
+            Access::Read(path) => Some(path),
+            _ => None,
+        });
+        paths.collect::<Vec<_>>()
+    };
+    let options = path_accesses("rg *");
+    assert!(options.iter().any(|path| path.option_prefixes.as_deref() == Some("-")));
+    let printed = path_accesses("for i in $(find /a); do cat $i; done");
+    assert!(printed.iter().any(|path| path.has_piped_names));
 }

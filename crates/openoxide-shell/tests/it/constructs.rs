@@ -78,9 +78,16 @@ fn expansions_end_where_bash_ends_them() {
         ("set -- a b; x \"${#}\"", "exec x <?>"),
         ("x \"${!}\"", "exec x <?>"),
         ("x {a,{a,{a,{a,{a,{a,{a,{a,{a,{a,b}}}}}}}}}}", "exec x <*>"),
+        ("x {100000000..100000001}", "exec x <*>"),
     ]);
     let one = |groups: usize| format!("x {}", "{1..1}".repeat(groups));
-    check_known(&[(&one(16), &[&[&"1".repeat(16)]])]);
+    check_known(&[
+        (&one(16), &[&[&"1".repeat(16)]]),
+        (
+            "x {1,{2,{3,{4,{5,{6,{7,{8,{9,a}}}}}}}}}",
+            &[&["1", "2", "3", "4", "5", "6", "7", "8", "9", "a"]],
+        ),
+    ]);
     check_unknown(&[(&one(17), "exec x <*>")]);
     check_clear(&[
         "y=(a b); x \"${!y[@]}\"",
@@ -88,21 +95,32 @@ fn expansions_end_where_bash_ends_them() {
         "x \"`echo \"a\"`\"",
         "x `echo \"a\"`",
         "x {1..300}",
+        "x | time y",
+        "echo {a,b}${y:-${z}}",
+        "x 1023>f",
         "x {}.,-",
         "x a{b{c{d,e${x:-}}}",
         "declare y=(a b); export z=(c)",
     ]);
     check_opaque(&[
-        "x {a..é}",
-        "x {é..a}",
+        "echo {a..é}",
+        "echo {é..a}",
+        "echo {a,b${y[$(nproc)]}}",
+        "echo {a,b${y:-\"c\"}}",
+        "echo {a,b${y:-{c,d}}}",
+        "x 10000>f",
         "x $( { cat <<E\na\nE\n}\n)",
         "x $(cat <<E && y\na\nE\n)",
         "x $(cat <<E\nE)\nE\n)",
         "cat <<AB\nA\\\nB\nAB\nx",
     ]);
-    for (script, program) in
-        [("x `echo \\\"a\\\"`", "echo"), ("x $(( '1' + $(y) ))", "y"), ("x `y a\\.b`", "y")]
-    {
+    for (script, program) in [
+        ("x ${!y-a}", "x"),
+        ("x $((`y`))", "y"),
+        ("x `echo \\\"a\\\"`", "echo"),
+        ("x $(( '1' + $(y) ))", "y"),
+        ("x `y a\\.b`", "y"),
+    ] {
         assert!(programs(&facts(script)).contains(&program), "{script}");
     }
     check(&[("x `y a\\.b`", &["exec y a.b", "exec x <*>", "opaque x `y a\\.b`"])]);

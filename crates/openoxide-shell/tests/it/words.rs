@@ -198,6 +198,9 @@ fn values_that_the_script_gives_are_known_where_they_are_certain() {
         ("printf=a; printf %n y; x $printf", &[&["a"]]),
         ("y=~/a; x $y", &[&["/home/me/a"]]),
         ("y=a; printf \"$((1))\" y >&2; x \"$y\"", &[&["a"]]),
+        ("y=b; x ~/a\"$y\"", &[&["/home/me/ab"]]),
+        ("x {~,a} {~/b,c}", &[&["/home/me", "a", "/home/me/b", "c"]]),
+        ("y=a; read -p y z <<< b; x \"$y\"", &[&["a"]]),
         ("y=a; x \"$y\"~/{b,c}", &[&["a~/b", "a~/c"]]),
         ("f() { y=a; if false; then y=b; return; fi; x \"$y\"; }; f", &[&["a"]]),
     ]);
@@ -239,6 +242,7 @@ fn values_that_are_not_certain_are_not_known() {
         ("y=1; ((y<<=2)); x \"$y\"", "exec x <?>"),
         ("y=8; ((y>>=2)); x \"$y\"", "exec x <?>"),
         ("y=1; [[ y=2 -eq 2 ]]; x \"$y\"", "exec x <?>"),
+        ("y=1; [[ \"y=2\" -eq 2 ]]; x \"$y\"", "exec x <?>"),
         ("y=1; ((y++)); x \"$y\"", "exec x <?>"),
         ("y=1; ((--y)); x \"$y\"", "exec x <?>"),
         ("y=1; : $((y=2)); x \"$y\"", "exec x <?>"),
@@ -261,6 +265,7 @@ fn values_that_are_not_certain_are_not_known() {
         ("f() { x \"$y\"; }; y=a; f", "exec x <?>"),
         ("y=a; trap 'x \"$y\"' EXIT; y=b", "exec x <?>"),
         ("for i in a b; do :; done; x \"$i\"", "exec x <?>"),
+        ("for i in a ''; do x \"$i\"; done", "exec x <?>"),
         ("for i in a b; do i=c; x \"$i\"; done", "exec x c"),
         ("for i in a b; do x \"$y\"; y=$i; done", "exec x <?>"),
         // What the shell itself sets.
@@ -319,6 +324,7 @@ fn unknown_words_are_as_many_as_they_may_be() {
         ("y=$(seq 2); x $y \"$y\" -$y", "exec x <*> <?> -<?> <*>"),
         ("y=$((1+2)); x $y \"$y\" -$y", "exec x <?> <?> -<?>"),
         ("x --a$y", "exec x --a<?> <*>"),
+        ("x --a*\"$y\"", "exec x --a<?> <*>"),
         ("x -- -\"$y\" \"$y\"-", "exec x -- -<?> <?>"),
         ("y='a b'; x -c$y z", "exec x -c<?> <*> z"),
     ]);
