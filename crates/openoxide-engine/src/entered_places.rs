@@ -8,6 +8,9 @@ use openoxide_protocol::{AbsPath, Access, CommandWord, ExecAccess};
 pub(crate) const MAX_CD_TARGETS: usize = 64;
 /// The maximum number of directories that are looked up for this.
 const MAX_EXAMINED_TARGETS: usize = 4096;
+/// The maximum number of pairs of a command in an unknown directory and a directory that it can run
+/// in. Each pair is examined.
+const MAX_EXAMINED_PAIRS: usize = 512;
 
 /// The directories that a command can run in if its own is unknown, for example after a `cd` that
 /// may fail.
@@ -23,7 +26,8 @@ impl EnteredPlaces {
             |access: &Access| matches!(access, Access::Exec(exec) if has_unknown_place(exec));
         let places = match accesses.iter().any(is_lost) {
             true if has_unknown_target(accesses) => None,
-            true => collect_cd_targets(accesses, cwd, true),
+            true => collect_cd_targets(accesses, cwd, true)
+                .filter(|places| places.len() * count_lost(accesses) <= MAX_EXAMINED_PAIRS),
             false => Some(Vec::new()),
         };
         Self { places }
@@ -45,7 +49,14 @@ pub(crate) fn has_unknown_place(exec: &ExecAccess) -> bool {
     exec.cwd.as_ref() == Some(&AbsPath::root())
 }
 
-fn changes_directory(exec: &ExecAccess) -> bool {
+/// Returns the number of commands whose directory is unknown, without those that change it.
+fn count_lost(accesses: &[Access]) -> usize {
+    let is_lost = |access: &&Access| matches!(access, Access::Exec(exec) if has_unknown_place(exec) && !changes_directory(exec));
+    accesses.iter().filter(is_lost).count()
+}
+
+/// Returns whether a command is a builtin of the shell that changes the directory.
+pub(crate) fn changes_directory(exec: &ExecAccess) -> bool {
     matches!(exec.argv.known_word(0), Some("cd" | "pushd"))
 }
 

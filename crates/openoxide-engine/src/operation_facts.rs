@@ -19,7 +19,7 @@ use crate::{
     pathname_expansion, piped_paths, program_paths, project_hosts, project_settings,
     restorable_files,
     sandbox_opt_out::sandbox_opt_out_access,
-    script_edits::ScriptEdits,
+    script_edits::{PriorEdits, ScriptEdits},
     search_expansion,
     socket_access::socket_access,
     sqlite_databases,
@@ -230,8 +230,8 @@ fn estimate_distrust_steps(facts: &OperationFacts, cwd: &AbsPath) -> usize {
         let is_new = last.replace(place) != Some(place) || edits > 0;
         let look = match started_version_control(exec) {
             VersionControl::None => 8,
-            VersionControl::Git => 64,
-            VersionControl::Any => 96,
+            VersionControl::Git => 256,
+            VersionControl::Any => 384,
         };
         let look = (look + place.as_str().split('/').count() * 2) * places;
         // Each file that is looked for is compared with each edit.
@@ -276,11 +276,13 @@ fn add_embedded_repository_findings(
     let mut known = HashMap::new();
     let mut is_embedded = |place: &AbsPath, exec| {
         let before = edits.edits_before(exec);
+        // An unknown program does not make a directory a repository here.
+        let is_as_on_disk = before.is_empty() || matches!(before, PriorEdits::Anything);
         match known.get(place) {
-            Some(is_embedded) if before.is_empty() => *is_embedded,
+            Some(is_embedded) if is_as_on_disk => *is_embedded,
             _ => {
                 let is_embedded = git_repository::is_embedded(place, cwd, &before);
-                if before.is_empty() {
+                if is_as_on_disk {
                     known.insert(place.clone(), is_embedded);
                 }
                 is_embedded

@@ -11,6 +11,8 @@ use crate::{real_path::real_path, step_budget::StepBudget};
 
 /// The maximum number of dangling links that are followed.
 const MAX_LINKS: usize = 16;
+/// The system opens no path of this number of bytes or more (`PATH_MAX`, limits.h(0p)).
+const MAX_PATH_BYTES: usize = 4096;
 
 /// Records the target of the path, if it differs from the lexical path. The file need not exist:
 /// existing directories are followed, and so are dangling links. Returns whether the step budget
@@ -24,15 +26,58 @@ pub(crate) fn resolve_path(access: &mut PathAccess, cwd: &AbsPath, steps: &StepB
     } else {
         PathBuf::from(access.path.as_str())
     };
-    // If the path does not exist, each component is looked up.
     let depth = written.components().count();
-    if !steps.take_steps(1 + depth + depth * depth / 256) {
+    // If the path does not exist, the system walks to each component.
+    let walks = if is_too_long(&written) { depth * 16 } else { depth * depth / 64 };
+    if !steps.take_steps(1 + depth + walks) {
         return false;
     }
-    let found =
-        follow_links(&written, MAX_LINKS).and_then(|path| AbsPath::new(path.to_str()?).ok());
+    let found = if is_too_long(&written) {
+        follow_components(&written)
+    } else {
+        follow_links(&written, MAX_LINKS)
+    };
+    let found = found.and_then(|path| AbsPath::new(path.to_str()?).ok());
     access.resolved = found.filter(|found| *found != access.path);
     true
+}
+
+fn is_too_long(path: &Path) -> bool {
+    path.as_os_str().len() >= MAX_PATH_BYTES
+}
+
+/// Follows the links of a path that is too long to be opened, component by component. Programs can
+/// open the shortened path. Returns `None` if that is too long, too.
+fn follow_components(path: &Path) -> Option<PathBuf> {
+    let mut real = PathBuf::from("/");
+    // The number of components at the end that do not exist.
+    let mut missing = 0_usize;
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => {
+                real.push(name);
+                if missing > 0 || is_missing(&real) {
+                    missing += 1;
+                } else if is_too_long(&real) {
+                    return None;
+                } else {
+                    real = follow_links(&real, MAX_LINKS)?;
+                }
+            }
+            Component::ParentDir => {
+                real.pop();
+                missing = missing.saturating_sub(1);
+            }
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    Some(real)
+}
+
+/// Returns whether no file, and no link either, has this path.
+fn is_missing(path: &Path) -> bool {
+    let found = path.symlink_metadata();
+    found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 fn follow_links(path: &Path, links: usize) -> Option<PathBuf> {
@@ -58,7 +103,7 @@ fn follow_missing_links(path: &Path, links: usize) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::{fs::File, os::unix::fs::symlink};
 
     use super::*;
 
@@ -91,6 +136,30 @@ mod tests {
         assert_eq!(leads(&root, "link/new/file").as_deref(), Some("out/deep/new/file"));
         assert_eq!(leads(&root, "dangling").as_deref(), Some("p/nowhere"));
         assert_eq!(leads(&root, "loop"), None);
+    }
+
+    #[test]
+    fn links_of_a_path_that_is_too_long_to_be_opened_are_followed() {
+        let (_dir, root) = world();
+        for dots in ["sub/../", "missing/../", "link/../../p/", "dangling/../"] {
+            let long = dots.repeat(900);
+            let error =
+                File::open(Path::new(root.as_str()).join(format!("p/{long}sub"))).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidFilename, "{dots}");
+            assert_eq!(leads(&root, &format!("{long}sub")), None, "{dots}");
+            for (name, target) in [
+                ("link", "out/deep"),
+                ("link/../x", "out/x"),
+                ("link/new/file", "out/deep/new/file"),
+                ("missing/../link", "out/deep"),
+                ("dangling", "p/nowhere"),
+            ] {
+                let found = leads(&root, &format!("{long}{name}"));
+                assert_eq!(found.as_deref(), Some(target), "{dots} {name}");
+            }
+            assert_eq!(leads(&root, &format!("{long}loop")), None, "{dots}");
+        }
+        assert_eq!(leads(&root, &"sub/".repeat(1_100)), None);
     }
 
     #[test]

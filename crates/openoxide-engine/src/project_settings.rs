@@ -27,7 +27,7 @@ use openoxide_protocol::{
 };
 
 use crate::{
-    entered_places::{EnteredPlaces, has_unknown_place},
+    entered_places::{EnteredPlaces, changes_directory, has_unknown_place},
     real_path::real_path,
     script_edits::{PriorEdits, ScriptEdits},
     settings_checks,
@@ -53,7 +53,7 @@ pub(crate) fn distrust_configured_programs(
     let mut last: Option<(Option<AbsPath>, CommandWords, bool)> = None;
     for access in accesses {
         let Access::Exec(exec) = access else { continue };
-        if exec.class == CommandClass::Unknown {
+        if exec.class == CommandClass::Unknown || changes_directory(exec) {
             continue;
         }
         let before = edits.edits_before(exec);

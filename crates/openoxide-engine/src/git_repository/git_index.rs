@@ -35,6 +35,9 @@ pub(crate) struct IndexEntry {
     pub(crate) is_assumed: bool,
 }
 
+/// The maximum number of submodules. Each one is looked up.
+const MAX_SUBMODULES: usize = 2_000;
+
 /// An index that exists and whose entries are not known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnreadableIndex;
@@ -178,7 +181,7 @@ fn read_offset_number(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
 }
 
 /// Returns the paths of the submodules in an index (gitformat-index(5)), or `None` if it cannot be
-/// read. Git does not use `.gitmodules` here.
+/// read or has too many. Git does not use `.gitmodules` here.
 pub(super) fn submodule_paths(own: &Path, config: &str) -> Option<Vec<String>> {
     // An index can refer to another file.
     let names = fs::read_dir(own).ok()?.filter_map(Result::ok).map(|entry| entry.file_name());
@@ -222,6 +225,7 @@ fn gitlink_paths(bytes: &[u8], hash: usize) -> Option<Vec<String>> {
         let rest = bytes.get(name_at..)?;
         let length = rest.iter().position(|byte| *byte == 0)?;
         if read_big_endian(bytes, at + 24, 4)? == LINK {
+            (found.len() < MAX_SUBMODULES).then_some(())?;
             found.push(String::from_utf8(rest.get(..length)?.to_vec()).ok()?);
         }
         at += (name_at - at + length + 8) & !7;

@@ -192,3 +192,23 @@ fn another_repository_is_not_that_of_the_working_tree() {
     assert!(!is_plain(&path(&root.join("file"))));
     assert!(!is_plain(&path(&root.join("link"))));
 }
+
+/// Each submodule is looked up, and an index can name any number of them.
+#[test]
+fn a_repository_with_too_many_submodules_is_not_plain() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    for name in [".git/objects", ".git/refs"] {
+        fs::create_dir_all(root.join(name)).unwrap();
+    }
+    fs::write(root.join(".git/HEAD"), "ref: refs/heads/main").unwrap();
+    fs::write(root.join(".git/config"), CLONED).unwrap();
+    for (count, plain) in [(500_u32, true), (40_000, false)] {
+        let one = index(0o160_000, "s");
+        let (head, entry) = one.split_at(12);
+        let head = [&head[..8], &count.to_be_bytes()].concat();
+        let entries = entry.repeat(usize::try_from(count).unwrap());
+        fs::write(root.join(".git/index"), [head, entries].concat()).unwrap();
+        assert_eq!(is_plain(&path(&root)), plain, "{count}");
+    }
+}

@@ -93,3 +93,23 @@ fn many_edits_before_many_commands_are_beyond_the_budget() {
         assert!(many.iter().all(|class| *class == CommandClass::Unknown), "{part}");
     }
 }
+
+/// If a `cd` may fail, each command is examined in each directory that the script may have entered.
+#[test]
+fn many_commands_in_unknown_directories_are_not_examined() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    fs::create_dir(root.join("sub")).unwrap();
+    let classes = |count: usize| {
+        let (facts, _) = steps_of(&"cd sub; ls; make --version; cd -; ".repeat(count), &root);
+        let classes = facts.accesses.into_iter().filter_map(|access| match access {
+            Access::Exec(exec) if exec.text.starts_with("make") => Some(exec.class),
+            _ => None,
+        });
+        classes.collect::<Vec<_>>()
+    };
+    let few = classes(10);
+    assert!(few.len() == 10 && few.iter().all(|class| *class == CommandClass::Harmless), "{few:?}");
+    let many = classes(60);
+    assert!(many.len() == 60 && !many.contains(&CommandClass::Harmless), "{many:?}");
+}
