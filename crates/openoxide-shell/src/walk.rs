@@ -20,6 +20,7 @@ pub(crate) mod environment_variables;
 mod expanded_word;
 mod expansion_walk;
 mod loop_facts;
+mod named_resources;
 mod numeric_output;
 mod parameter_lookup;
 mod patched;

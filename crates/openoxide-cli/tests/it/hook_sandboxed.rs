@@ -219,3 +219,81 @@ fn a_directory_that_is_no_project_is_not_made_writable() {
         assert_eq!(decide(wide), "ask", "{}", wide.display());
     }
 }
+
+#[test]
+fn a_command_does_not_run_in_another_directory_at_the_same_path() {
+    for (script, moved) in [("cd sub && touch made", "w/sub"), ("touch made", "w")] {
+        let place = Place::new();
+        place.file("w/sub/a", "");
+        let (kept, replaced) = (place.replaced(script), place.replaced(script));
+        assert_eq!(place.shell(&kept).0, 0, "{script}");
+        fs::rename(place.arena.path(moved), place.arena.path("moved")).unwrap();
+        place.file("w/sub/a", "");
+        fs::create_dir_all(place.arena.path("w/.git")).unwrap();
+        let (exit, out, told) = place.shell(&replaced);
+        assert_eq!((exit, out.as_str()), (126, ""), "{told}");
+        assert!(told.contains("is another directory now"), "{told}");
+        assert!(!place.has("w/made") && !place.has("w/sub/made"), "{script}: {told}");
+    }
+}
+
+/// A variable that names a host or a file asks where the option that it replaces does.
+#[test]
+fn variables_that_name_hosts_and_files_have_the_effect_of_options() {
+    let place = Place::new();
+    place.file("w/.env", "TOKEN=x");
+    for asked in [
+        "docker -H tcp://h.example ps",
+        "DOCKER_HOST=tcp://h.example docker ps",
+        "DOCKER_HOST=$X docker ps",
+        "export DOCKER_HOST=tcp://h.example; docker ps",
+        "env DOCKER_HOST=h.example docker ps",
+        "DOCKER_HOST=h.example timeout 5 docker ps",
+        "GH_HOST=h.example gh pr list",
+        "bash -c 'GH_HOST=h.example gh pr list'",
+        "https_proxy=http://h.example npm test",
+        "npm_config_registry=http://h.example npm test",
+        "read https_proxy < f; export https_proxy; npm test",
+        "AWS_ENDPOINT_URL_S3=http://h.example aws s3 ls",
+        "PGHOST=h.example psql -c 'select 1'",
+        "GOPROXY=https://h.example,direct go test ./...",
+        "ALL_PROXY=socks5://localhost@h.example:1 npm test",
+        "KUBECONFIG=/tmp/a:b kubectl get pods",
+        "GIT_WORK_TREE=/ git ls-files",
+        "GIT_DIR=../x git log",
+        "GIT_INDEX_FILE=/etc/passwd git ls-files",
+        "PYTHONSTARTUP=.env python3 -i",
+        "make --eval='x:; git push' x",
+        "make SHELL=./x test",
+        "make $X",
+    ] {
+        assert_eq!(place.hook("PreToolUse", asked)["permissionDecision"], "ask", "{asked}");
+    }
+    for allowed in [
+        "make test",
+        "make -j8 CC=clang CFLAGS='-O2 -g' all",
+        "http_proxy= npm test",
+        "PGHOST=localhost REDIS_URL=redis://localhost python3 x.py",
+        "https_proxy=http://127.0.0.1:8080/ npm test",
+        "GOPROXY=off go test ./...",
+        "PYTHONPATH=. python3 x.py",
+        "GIT_WORK_TREE=. git ls-files",
+        "KUBECONFIG=./k kubectl get pods",
+    ] {
+        assert_eq!(place.hook("PreToolUse", allowed)["permissionDecision"], "allow", "{allowed}");
+    }
+}
+
+/// The host of a variable is decided by the same rules as that of an option.
+#[test]
+fn a_rule_about_a_host_applies_to_variables() {
+    let place = Place::new();
+    let policy = "[sandbox]\nauto_allow = \"project\"\n[permissions]\n\
+                  allow = [\"WebFetch(domain:good.example)\"]\ndeny = [\"WebFetch(domain:bad.example)\"]\n";
+    place.file("home/.config/openoxide/policy.toml", policy);
+    let decide = |command: &str| place.hook("PreToolUse", command)["permissionDecision"].clone();
+    assert_eq!(decide("https_proxy=http://bad.example npm test"), "deny");
+    assert_eq!(decide("DOCKER_HOST=ssh://u@bad.example docker ps"), "deny");
+    assert_eq!(decide("https_proxy=http://good.example:8080 npm test"), "allow");
+    assert_eq!(decide("https_proxy=http://good.example,http://bad.example npm test"), "deny");
+}

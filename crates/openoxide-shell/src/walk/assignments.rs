@@ -5,6 +5,7 @@ use openoxide_protocol::Span;
 use super::{
     environment_variables,
     expanded_word::ExpandedWord,
+    named_resources,
     script_walk::{ScriptWalk, WalkSource},
     state::KnownValue,
     value_text::{is_arithmetic_number, stays_one_word},
@@ -163,6 +164,11 @@ impl ScriptWalk<'_> {
         };
         if environment_variables::names_locale(name) && unknown {
             self.add_opaque_access(text, span, FindingCode::Environment);
+        }
+        if named_resources::names_host(name)
+            && matches!(value, AssignedValue::Text | AssignedValue::Files(_))
+        {
+            self.add_opaque_access(name, span, FindingCode::Environment);
         }
         // The values of these variables are evaluated, including the commands in their subscripts.
         if environment_variables::is_integer_variable(name) && !value.is_numeric() {

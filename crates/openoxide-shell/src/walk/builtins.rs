@@ -98,6 +98,7 @@ impl ScriptWalk<'_> {
             // The masks refer to the earlier positions of the words.
             tainted: WordMask::all_words(),
             numbers: WordMask::default(),
+            assigned: Vec::new(),
             has_altered_environment: call.has_altered_environment,
             reveals_secret: call.reveals_secret,
             obscure: call.obscure,

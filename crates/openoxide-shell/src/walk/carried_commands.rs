@@ -88,6 +88,8 @@ impl ScriptWalk<'_> {
             paths: Vec::new(),
             tainted: call.tainted,
             numbers: call.numbers,
+            // Their effects are those of the outer command.
+            assigned: Vec::new(),
             has_altered_environment: altered,
             reveals_secret: call.reveals_secret,
             obscure: call.obscure,

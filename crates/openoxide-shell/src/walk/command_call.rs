@@ -2,6 +2,7 @@
 
 use openoxide_protocol::{CommandWords, Span};
 
+use super::named_resources::AssignedVariable;
 use crate::programs::{ArgvRef, WordSource};
 
 /// A command that is about to run.
@@ -21,6 +22,8 @@ pub(super) struct CommandCall<'c> {
     pub(super) tainted: WordMask,
     /// The words that are assignments of unknown numbers.
     pub(super) numbers: WordMask,
+    /// The variables that are assigned for this command.
+    pub(super) assigned: Vec<AssignedVariable<'c>>,
     /// Whether variables are assigned for this command that may change what it does.
     pub(super) has_altered_environment: bool,
     /// Whether its words contain a variable of the environment that looks like a secret.
@@ -43,6 +46,7 @@ impl<'c> CommandCall<'c> {
             sources: Vec::new(),
             tainted: WordMask::default(),
             numbers: WordMask::default(),
+            assigned: Vec::new(),
             has_altered_environment: false,
             reveals_secret: false,
             obscure: false,

@@ -50,6 +50,11 @@ impl ScriptWalk<'_> {
             {
                 stated(CauseCode::Opaque, phrase)
             }
+            Some(CommandCause::Stated { code: CauseCode::RunsProjectCode, phrase })
+                if runs_text_of_words(name, meaning) =>
+            {
+                stated(CauseCode::Opaque, phrase)
+            }
             found => found.or_else(|| Some(derive_cause(name, meaning))),
         }
     }
@@ -63,6 +68,27 @@ fn is_code_of_file(name: &str, words: &CommandWords, meaning: &CommandMeaning) -
         CommandEffect::Unknown(why) => is_python || why == programs::RUNS_SCRIPT_FILE,
         _ => true,
     })
+}
+
+/// Returns whether a program that runs recipes takes shell commands, or the shell, from its words:
+/// `make --eval=…`, `make SHELL=…`. These are not the code of the project.
+fn runs_text_of_words(name: &str, meaning: &CommandMeaning) -> bool {
+    const RECIPE_PROGRAMS: [&str; 12] = [
+        "make",
+        "gmake",
+        "remake",
+        "colormake",
+        "bmake",
+        "pmake",
+        "nmake",
+        "smake",
+        "dmake",
+        "mk",
+        "tup",
+        "just",
+    ];
+    RECIPE_PROGRAMS.contains(&programs::base_name(name))
+        && meaning.effects.iter().any(|effect| matches!(effect, CommandEffect::Unknown(_)))
 }
 
 /// Returns whether a command has no words but a program, perhaps a subcommand, and an option for a

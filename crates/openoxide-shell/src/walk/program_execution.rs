@@ -8,6 +8,7 @@ use super::{
     carried_commands::CommandRole,
     command_call::{CommandCall, StdinSource},
     environment_changes::alters_environment,
+    named_resources::add_named_resources,
     posix_differences,
     script_walk::ScriptWalk,
     state::WalkState,
@@ -131,6 +132,7 @@ impl ScriptWalk<'_> {
         let name = argv.known_word(0).unwrap_or_default();
         let mut meaning = programs::analyze_command(argv);
         programs::add_possible_options(&mut meaning, argv);
+        add_named_resources(call, argv, &mut meaning);
         if call.redirects_output {
             programs::remove_nohup_output(&mut meaning, argv);
         }

@@ -48,6 +48,7 @@ impl ScriptWalk<'_> {
             sources: Vec::new(),
             tainted: WordMask::default(),
             numbers: WordMask::default(),
+            assigned: Vec::new(),
             has_altered_environment: false,
             reveals_secret: reveals,
             obscure: false,
@@ -73,6 +74,11 @@ impl ScriptWalk<'_> {
             {
                 continue;
             }
+            let value = match self.classify_assigned_value(&assignment.value) {
+                AssignedValue::Known(text) if !assignment.append => Some(text),
+                _ => None,
+            };
+            call.assigned.push((assignment.name, value));
             call.has_altered_environment |=
                 !environment_variables::is_harmless_variable(assignment.name);
             self.note_alteration(assignment.name, call.span);
