@@ -31,6 +31,7 @@ use clap::FromArgMatches as _;
 use args::{CliArgs, CliCommand, ExecpolicyCheckArgs};
 use commands::hook::HookTiming;
 use error::CliError;
+use openoxide_tui::{LineMode, escape_text};
 use program_exit::ProgramExit;
 
 fn main() -> ExitCode {
@@ -45,14 +46,29 @@ fn main() -> ExitCode {
     if let Some(exit) = run_fast_path(&words) {
         return exit.into();
     }
-    let matches = help_groups::grouped_command().get_matches();
-    let args = CliArgs::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches = help_groups::grouped_command().try_get_matches();
+    let args = match matches.and_then(|matches| CliArgs::from_arg_matches(&matches)) {
+        Ok(args) => args,
+        Err(error) => return print_usage_error(&error).into(),
+    };
     run_subcommand(args)
         .unwrap_or_else(|error| {
             user_messages::print_cli_error(&error);
             error.exit_code()
         })
         .into()
+}
+
+/// Prints help, or what is wrong with the arguments. They can contain text of an agent.
+fn print_usage_error(error: &clap::Error) -> ProgramExit {
+    let text = error.render().to_string();
+    let shown = escape_text(&text, LineMode::MultiLine);
+    if shown == text {
+        // This prints with colors. Help is no error.
+        error.exit();
+    }
+    user_messages::print_line(shown.trim_end());
+    ProgramExit::Usage
 }
 
 /// Runs the command of the arguments.

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{World, code, stdout};
+use crate::support::{World, code, stderr, stdout};
 
 /// CSI, right-to-left override, zero-width space, delete, language tag.
 const HOSTILE: &str = "a\u{9b}2J\u{202e}\u{200b}\u{7f}\u{e0041}b";
@@ -52,6 +52,17 @@ fn the_answer_of_the_hook_and_the_journal_are_escaped() {
     assert_eq!(code(&output), 0);
     assert!(!stdout(&output).contains(FORBIDDEN), "{:?}", stdout(&output));
     assert_escaped(&stdout(&world.run(&["audit", "log", "--json"], b"")), "audit log");
+}
+
+#[test]
+fn an_error_about_arguments_is_escaped() {
+    for args in [&["check", HOSTILE][..], &[HOSTILE], &["rules", "list", "--cwd", HOSTILE, HOSTILE]]
+    {
+        let output = World::new().run(args, b"");
+        assert_eq!(code(&output), 2);
+        assert!(!stderr(&output).contains(FORBIDDEN), "{:?}", stderr(&output));
+        assert!(stderr(&output).contains("\\u{202e}"), "{:?}", stderr(&output));
+    }
 }
 
 /// Everything that is printed passes through one function, or is listed here.
