@@ -18,6 +18,8 @@ pub struct PackageRegistry {
     /// The commands that install packages into the project, or fetch them. A word can name
     /// alternatives: `npm install|ci`. None of these commands uploads anything.
     commands: &'static [&'static str],
+    /// True if `user/name` and `host:user/name` are packages in git repositories.
+    has_shorthands: bool,
 }
 
 impl PackageRegistry {
@@ -60,6 +62,28 @@ impl PackageRegistry {
             .filter(|_| !words.iter().any(is_outside))
     }
 
+    /// Returns whether a command that belongs to this registry names no package of another place:
+    /// all of its words are known, and none is an address, a path outside of the project or the
+    /// name of a git repository. Modules of Go have names with hosts, and come from its registry.
+    #[must_use]
+    pub fn contains_packages(&self, words: &CommandWords) -> bool {
+        let names_project_part = |index: usize| {
+            let before = index.checked_sub(1).and_then(|before| words.known_word(before));
+            words.known_word(0).zip(before).is_some_and(|pair| PROJECT_PART_OPTIONS.contains(&pair))
+        };
+        words.iter().enumerate().skip(1).all(|(index, word)| match word {
+            CommandWord::Known(text) if names_project_part(index) => !names_outside_place(text),
+            CommandWord::Known(text) if text.starts_with('-') => {
+                !text.contains("://") && !text.starts_with("--git")
+            }
+            CommandWord::Known(text) => {
+                let is_repository = self.has_shorthands && is_git_shorthand(text);
+                !names_outside_place(text) && !is_repository
+            }
+            CommandWord::KnownPrefix(_) | CommandWord::AnyWords => false,
+        })
+    }
+
     /// Returns the rule that allows all hosts of this registry.
     #[must_use]
     pub fn allow_rule(&self) -> String {
@@ -70,6 +94,30 @@ impl PackageRegistry {
 /// The options with which packages are installed for all projects.
 const OUTSIDE_OPTIONS: &[&str] =
     &["-g", "--global", "--location", "--location=global", "--prefix", "--system", "--user"];
+
+/// The options whose value is a part of the project, each with its program (`npm install -w
+/// packages/a`). For pnpm, `-w` takes no value.
+const PROJECT_PART_OPTIONS: &[(&str, &str)] =
+    &[("npm", "-w"), ("npm", "--workspace"), ("pnpm", "-F"), ("pnpm", "--filter")];
+
+/// Returns whether a word is an address, or a path that does not lead below the directory.
+fn names_outside_place(word: &str) -> bool {
+    word.contains("://")
+        || word.starts_with(['/', '~'])
+        || word.split('/').any(|component| component == "..")
+}
+
+/// Returns whether a word names a package in a git repository (npm-install(1)): `user/name`,
+/// `github:user/name`, `git@host:name`, also behind `alias@`.
+fn is_git_shorthand(word: &str) -> bool {
+    let is_path = word.starts_with("./");
+    // The name of a package can begin with `@scope/`.
+    let scoped = word.strip_prefix('@').and_then(|rest| rest.split_once('/'));
+    let name = scoped.map_or(word, |(_, name)| name);
+    let (name, version) = name.split_once('@').unwrap_or((name, ""));
+    let is_place = |text: &str| text.contains(['/', ':']);
+    !is_path && (is_place(name) || !version.starts_with("npm:") && is_place(version))
+}
 
 /// All known registries.
 pub const REGISTRIES: &[PackageRegistry] = &[
@@ -84,6 +132,7 @@ pub const REGISTRIES: &[PackageRegistry] = &[
             "pnpm install|i|add|update|up",
             "bun install|add|update",
         ],
+        has_shorthands: true,
     },
     // Yarn's settings, `npmRegistryServer`.
     PackageRegistry {
@@ -91,6 +140,7 @@ pub const REGISTRIES: &[PackageRegistry] = &[
         hosts: &["registry.yarnpkg.com"],
         retry_variables: &[],
         commands: &["yarn install|add|up|upgrade"],
+        has_shorthands: true,
     },
     // pip's options, `--index-url` and `--retries`: the index names the files on the other host
     // (docs.pypi.org/api/index-api). uv's variables, `UV_HTTP_RETRIES`. Uploads use
@@ -101,6 +151,7 @@ pub const REGISTRIES: &[PackageRegistry] = &[
         retry_variables: &["PIP_RETRIES", "UV_HTTP_RETRIES"],
         // `pip` installs into the project only if it is the one of a virtual environment there.
         commands: &["uv add|sync|lock", "uv pip install|sync|compile", "poetry add|install|lock"],
+        has_shorthands: false,
     },
     // The Cargo book, "Registry index" and `net.retry`: `dl` in index.crates.io/config.json names
     // the host of the files. Uploads use crates.io.
@@ -109,6 +160,7 @@ pub const REGISTRIES: &[PackageRegistry] = &[
         hosts: &["index.crates.io", "static.crates.io"],
         retry_variables: &["CARGO_NET_RETRY"],
         commands: &["cargo add|fetch|update|generate-lockfile"],
+        has_shorthands: false,
     },
     // `go help environment`: the defaults of `GOPROXY` and `GOSUMDB`. Go does not try again.
     PackageRegistry {
@@ -116,6 +168,7 @@ pub const REGISTRIES: &[PackageRegistry] = &[
         hosts: &["proxy.golang.org", "sum.golang.org"],
         retry_variables: &[],
         commands: &["go get", "go mod download|tidy"],
+        has_shorthands: false,
     },
 ];
 
@@ -156,6 +209,44 @@ mod tests {
         ] {
             assert_eq!(registry(command), expected, "{command}");
         }
+    }
+
+    #[test]
+    fn packages_of_other_places_are_not_those_of_the_registry() {
+        let is_contained = |words: &CommandWords| {
+            PackageRegistry::of_command(words).unwrap().contains_packages(words)
+        };
+        for (command, expected) in [
+            ("npm install @types/node@^20 left-pad@1.3 ./packages/a", true),
+            ("npm install -w packages/a x@npm:@scope/y@1", true),
+            ("uv pip install -e . -r requirements/dev.txt", true),
+            ("go get example.com/x/y@v1", true),
+            ("cargo add serde --features derive", true),
+            ("npm install https://h.example/x.tgz", false),
+            ("npm install x@https://h.example/x.tgz", false),
+            ("npm install git+ssh://h.example/x", false),
+            ("npm install user/repository", false),
+            ("npm install x@user/repository", false),
+            ("npm install @s/x@github:user/repository", false),
+            ("npm install git@h.example:x.git", false),
+            ("pnpm add -F packages/a x", true),
+            ("pnpm add -w user/repository", false),
+            ("npm install ../x", false),
+            ("npm install a/../../x", false),
+            ("npm install -w ../x", false),
+            ("npm install --registry=http://h.example", false),
+            ("npm install /x", false),
+            ("yarn add user/repository", false),
+            ("uv add git+https://h.example/x", false),
+            ("cargo add --git git@h.example:x", false),
+            ("cargo add x --path ../x", false),
+        ] {
+            assert_eq!(is_contained(&command.split(' ').collect()), expected, "{command}");
+        }
+        let mut words: CommandWords = ["npm", "install"].into_iter().collect();
+        assert!(is_contained(&words));
+        words.push_any_words();
+        assert!(!is_contained(&words), "unknown words");
     }
 
     #[test]

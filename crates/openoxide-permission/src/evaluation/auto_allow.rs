@@ -107,7 +107,9 @@ impl<'a> AutoAllow<'a> {
     }
 
     fn installs_from_allowed_registry(&self, exec: &ExecAccess) -> bool {
-        find_registry(exec).is_some_and(|registry| {
+        let registry =
+            find_registry(exec).filter(|registry| registry.contains_packages(&exec.argv));
+        registry.is_some_and(|registry| {
             self.registries == AllowedRegistries::All
                 || allows_registry(self.policy, self.context, registry)
         })

@@ -175,7 +175,9 @@ fn a_command_that_installs_packages_needs_a_rule_about_its_registry() {
     let host = (Allow, "WebFetch(domain:registry.npmjs.org)");
     let denied = [registry, (Deny, "WebFetch(domain:registry.npmjs.org)")];
     type Row<'a> = (&'a [(Effect, &'a str)], &'a str, (Effect, bool));
-    let rows: [Row<'_>; 8] = [
+    let rows: [Row<'_>; 10] = [
+        (&[registry], "npm install https://h.example/a.tgz", ASK),
+        (&[registry], "npm install user/repository", ASK),
         (&[], "npm install a", ASK),
         (&[registry], "npm install a", SANDBOXED),
         (&[host], "npm ci", SANDBOXED),
