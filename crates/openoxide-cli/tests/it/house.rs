@@ -241,7 +241,7 @@ fn only_the_engine_starts_permitted_programs() {
 }
 
 /// Returns the source files of the crates, the bindings and the development tasks.
-fn sources() -> Vec<(PathBuf, String)> {
+pub(crate) fn sources() -> Vec<(PathBuf, String)> {
     let mut open = ["crates", "xtask", "bindings"].map(|name| workspace().join(name)).to_vec();
     let mut found = Vec::new();
     while let Some(directory) = open.pop() {
@@ -392,6 +392,12 @@ fn invariants_and_the_tests_that_guard_them_name_each_other() {
     assert_eq!((only_listed, only_in_tests), (vec![], vec![]));
 }
 
+/// Returns whether a function with this name is in the sources.
+pub(crate) fn has_test(sources: &[(PathBuf, String)], name: &str) -> bool {
+    let function = format!("fn {name}(");
+    sources.iter().any(|(_, text)| text.contains(&function))
+}
+
 /// Each row of a table names a behaviour, what OpenOxide does, and the tests that verify it.
 #[test]
 fn the_tests_that_the_pages_of_compatibility_name_exist() {
@@ -408,8 +414,7 @@ fn the_tests_that_the_pages_of_compatibility_name_exist() {
             let tests: Vec<_> = tests.split('`').skip(1).step_by(2).collect();
             assert!(!tests.is_empty() || here.starts_with("not yet"), "nothing holds: {row}");
             for test in tests {
-                let function = format!("fn {test}(");
-                let there = sources.iter().any(|(_, text)| text.contains(&function));
+                let there = has_test(&sources, test);
                 assert!(there, "{}: there is no test `{test}`", path.display());
             }
         }

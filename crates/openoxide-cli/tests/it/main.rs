@@ -70,6 +70,7 @@ mod prompt;
 #[cfg(test)]
 mod question_hints;
 #[cfg(test)]
+mod regressions;
 mod repetition;
 #[cfg(test)]
 mod replay;
