@@ -505,14 +505,18 @@ fn project(world: &World) -> (PathBuf, String) {
     (project, home.to_str().unwrap().to_owned())
 }
 
-/// Makes the project a repository in which reading commands of git are harmless.
+/// Makes the project a repository in which reading commands of git are harmless, with a bare
+/// repository in it that git would obey.
 fn make_repository(world: &World) {
-    for directory in ["objects", "refs/heads"] {
-        world.make(&format!("project/.git/{directory}"));
-    }
     let config = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n";
-    for (file, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", config)] {
-        fs::write(world.path(&format!("project/.git/{file}")), text).unwrap();
+    let hostile = "[core]\n\tbare = true\n\tfsmonitor = touch owned\n";
+    for (name, config) in [("project/.git", config), ("project/vendor/bare.git", hostile)] {
+        for directory in ["objects", "refs/heads"] {
+            world.make(&format!("{name}/{directory}"));
+        }
+        for (file, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", config)] {
+            fs::write(world.path(&format!("{name}/{file}")), text).unwrap();
+        }
     }
 }
 

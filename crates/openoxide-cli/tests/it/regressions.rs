@@ -32,9 +32,7 @@ impl Names {
     fn has(&self, name: &str) -> bool {
         match row_id(name) {
             Some(_) if !name.contains('_') => self.ids.iter().any(|id| id == name),
-            _ => {
-                has_test(&self.sources, name) || self.attempts.contains(&format!("def {name}("))
-            }
+            _ => has_test(&self.sources, name) || self.attempts.contains(&format!("def {name}(")),
         }
     }
 
