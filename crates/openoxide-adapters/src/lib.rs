@@ -16,9 +16,11 @@ pub mod parsed_script;
 pub mod patch_files;
 pub mod policy_export;
 pub mod policy_translation;
+mod search_filter;
 mod shell_quote;
 pub mod tool_action;
 pub mod tool_input_error;
 pub mod wiring;
 
+pub use search_filter::has_matching_braces;
 pub use shell_quote::quote_words;

@@ -3,7 +3,10 @@
 use openoxide_protocol::Action;
 use serde_json::Value;
 
-use crate::{patch_files, quote_words};
+use crate::{
+    patch_files, quote_words,
+    search_filter::{ALL_FILES, filter_patterns, find_fixed_prefix},
+};
 
 /// A tool that agents have, as its input is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +71,7 @@ const KNOWN_TOOLS: &[(&str, KnownTool)] = &[
     ("agent", KnownTool::Subagent),
     ("Monitor", KnownTool::Monitor),
     ("CronCreate", KnownTool::ScheduledPrompt),
+    ("ScheduleWakeup", KnownTool::ScheduledPrompt),
 ];
 
 /// Returns the names of the tools whose input is understood. Any other tool is a generic one.
@@ -100,7 +104,7 @@ pub fn parse_action(tool: &str, input: &Value) -> Action {
             opaque_input(tool, "names a WebSocket")
         }
         KnownTool::Monitor => command_action(input),
-        KnownTool::ScheduledPrompt => scheduled_prompt_action(input),
+        KnownTool::ScheduledPrompt => scheduled_prompt_action(tool, input),
     }
 }
 
@@ -108,7 +112,8 @@ pub fn parse_action(tool: &str, input: &Value) -> Action {
 const DEFAULT_SUBAGENT: &str = "general-purpose";
 
 /// Returns the action of a tool that starts a subagent. A call can also choose the mode that applies
-/// to the calls of the subagent, and let it run on another machine.
+/// to the calls of the subagent, let it run on another machine, or in a new worktree. Git can run
+/// hooks and filters when it creates one.
 fn subagent_action(tool: &str, input: &Value) -> Action {
     let field = |key: &str| input.get(key).filter(|value| !value.is_null());
     let keys = ["subagent_type", "agent"];
@@ -120,7 +125,7 @@ fn subagent_action(tool: &str, input: &Value) -> Action {
     if field("mode").is_some_and(|mode| mode != "default" && mode != "plan") {
         return opaque_input(tool, "chooses the permission mode of the subagent");
     }
-    if field("isolation").is_some_and(|isolation| isolation != "worktree") {
+    if field("isolation").is_some() {
         return opaque_input(tool, "chooses where the subagent runs");
     }
     Action::Delegate { agent: agent.to_owned() }
@@ -131,11 +136,22 @@ const SCHEDULED_PROMPTS: &str = ".claude/scheduled_tasks.json";
 
 /// Returns the action of a tool that enqueues a prompt later. Without `durable`, the session only
 /// remembers the prompt.
-fn scheduled_prompt_action(input: &Value) -> Action {
+fn scheduled_prompt_action(tool: &str, input: &Value) -> Action {
+    if !input.get("prompt").is_none_or(is_plain_prompt) {
+        return opaque_input(tool, "can name a command or a file");
+    }
     match input.get("durable") {
         None | Some(Value::Null | Value::Bool(false)) => Action::CallTool,
         Some(_) => Action::Edit { paths: vec![SCHEDULED_PROMPTS.to_owned()] },
     }
+}
+
+/// Returns whether a prompt contains only text for the model. Claude Code processes an enqueued
+/// prompt as if the user had typed it: it runs the commands in the definition of `/NAME`, and sends
+/// the file `@PATH` to the model, without calling a hook.
+fn is_plain_prompt(prompt: &Value) -> bool {
+    let is_plain_start = |line: &str| !line.trim_start().starts_with(['/', '!', '#']);
+    prompt.as_str().is_some_and(|text| !text.contains('@') && text.lines().all(is_plain_start))
 }
 
 fn opaque_input(tool: &str, why: &str) -> Action {
@@ -240,7 +256,11 @@ fn find_search_targets(tool: &str, place: &str, input: &Value) -> Vec<String> {
     }
     // A search that is limited to some files reveals the contents of these files.
     let narrowed = input.get("glob").or_else(|| input.get("include")).is_some();
-    let patterns = if narrowed { filter_patterns(input) } else { Vec::new() };
+    let patterns = match text_field(input, &["glob", "include"]) {
+        Some(text) if narrowed => filter_patterns(text),
+        None if narrowed => vec![ALL_FILES],
+        _ => Vec::new(),
+    };
     paths.extend(patterns.iter().map(|pattern| format!("{place}/{pattern}")));
     // File names and counts do not reveal the lines that were found, unless the search is limited
     // to some files. Then they reveal the contents of those files.
@@ -253,50 +273,6 @@ fn find_search_targets(tool: &str, place: &str, input: &Value) -> Vec<String> {
         paths.extend(if narrowed { &patterns[..] } else { &["*"] }.iter().map(below));
     }
     paths
-}
-
-/// A pattern that takes in all files, also those that lists of ignored files name. A search without a
-/// pattern is written with `*`.
-const ALL_FILES: &str = "**";
-
-/// Returns the patterns of the files to which a search is limited. Agents split the text at white
-/// space, and at commas outside of braces. A pattern that excludes files does not limit the search.
-fn filter_patterns<'a>(input: &'a Value) -> Vec<&'a str> {
-    let Some(text) = text_field(input, &["glob", "include"]) else { return vec![ALL_FILES] };
-    let split = |part: &'a str| match part.contains('{') {
-        true => vec![part],
-        false => part.split(',').collect(),
-    };
-    text.split_whitespace()
-        .flat_map(split)
-        .filter(|part| !part.is_empty())
-        .map(|part| match part {
-            "*" => ALL_FILES,
-            _ if part.contains(['!', '\0']) => "*",
-            _ => part,
-        })
-        .collect()
-}
-
-/// Returns the directory that a pattern names before its first wildcard, if any. The directory can
-/// also be a link.
-fn find_fixed_prefix(place: &str, pattern: &str) -> Option<String> {
-    let wild = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
-    let (fixed, rest) = pattern.split_at_checked(wild)?;
-    // After a wildcard, dots can lead to any directory, and braces and classes can produce dots and
-    // slashes.
-    let (before, last) = rest.rsplit_once('/').unwrap_or(("", rest));
-    let strange = before.contains(['{', '[', '\\']) || last.contains('\\');
-    if rest.contains("..") || strange {
-        return Some("/".to_owned());
-    }
-    let absolute = fixed.starts_with(['/', '~']);
-    match (absolute, fixed.rsplit_once('/').map(|(directory, _)| directory)) {
-        (true, None | Some("")) => Some("/".to_owned()),
-        (true, Some(directory)) => Some(directory.to_owned()),
-        (false, Some(directory)) => Some(format!("{place}/{directory}")),
-        (false, None) => None,
-    }
 }
 
 #[cfg(test)]
@@ -339,6 +315,12 @@ mod tests {
                 read(&[".", "./{.env,a}", "./**/{.env,a}"]),
             ),
             ("Grep", json!({"pattern": "x", "path": "/etc"}), read(&["/etc", "/etc/**/*"])),
+            // Claude Code 2.1 passes no filter to ripgrep for these.
+            ("Grep", json!({"pattern": "x", "glob": " , "}), read(&[".", "./**", "./**/**"])),
+            ("Grep", json!({"pattern": "x", "glob": ""}), read(&[".", "./**", "./**/**"])),
+            // ripgrep 13 and 14 ignore a brace that closes nothing.
+            ("Grep", json!({"pattern": "x", "glob": ".env}"}), read(&[".", "./**", "./**/**"])),
+            ("Grep", json!({"pattern": "x", "glob": "a{b}}"}), read(&[".", "./**", "./**/**"])),
             ("Glob", json!({"pattern": "src/**"}), read(&[".", "./src"])),
             ("Glob", json!({"pattern": "**/*.{ts,tsx}"}), read(&["."])),
             ("Glob", json!({"pattern": "{/etc,x}/*"}), read(&[".", "/"])),
@@ -358,13 +340,15 @@ mod tests {
             ),
             (
                 "Agent",
-                json!({"prompt": "x", "subagent_type": null, "mode": "plan", "isolation": "worktree"}),
+                json!({"prompt": "x", "subagent_type": null, "mode": "plan"}),
                 Action::Delegate { agent: "general-purpose".into() },
             ),
             ("Monitor", json!({"command": "ls"}), Action::Command { script: "ls".into() }),
             ("CronCreate", json!({"cron": "* * * * *", "durable": false}), Action::CallTool),
             ("CronCreate", json!({"durable": true}), edit(&[".claude/scheduled_tasks.json"])),
             ("CronCreate", json!({"durable": "true"}), edit(&[".claude/scheduled_tasks.json"])),
+            ("CronCreate", json!({"prompt": "check the build, 3/4 done"}), Action::CallTool),
+            ("ScheduleWakeup", json!({"prompt": "x"}), Action::CallTool),
             ("mcp__a__b", json!({}), Action::CallTool),
             ("Frobnicate", json!(7), Action::CallTool),
         ];
@@ -430,6 +414,13 @@ mod tests {
             ("Task", json!({"subagent_type": "Explore", "mode": "acceptEdits"})),
             ("Agent", json!({"subagent_type": "Explore", "mode": ["plan"]})),
             ("Agent", json!({"subagent_type": "Explore", "isolation": "remote"})),
+            ("Agent", json!({"subagent_type": "Explore", "isolation": "worktree"})),
+            ("CronCreate", json!({"cron": "* * * * *", "prompt": "/deploy"})),
+            ("CronCreate", json!({"cron": "* * * * *", "prompt": "look @/root/.ssh/id_rsa"})),
+            ("CronCreate", json!({"cron": "* * * * *", "prompt": "x\n  !ls"})),
+            ("CronCreate", json!({"cron": "* * * * *", "prompt": ["/deploy"]})),
+            ("CronCreate", json!({"durable": true, "prompt": "@.env"})),
+            ("ScheduleWakeup", json!({"delaySeconds": 60, "prompt": " /deploy"})),
             ("Agent", json!({"subagent_type": "deploy", "agent": "Explore"})),
             ("Agent", json!({"subagent_type": ["deploy"]})),
         ] {

@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use openoxide_adapters::has_matching_braces;
 use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, FileSearch, OperationFacts, PathAccess, Span,
@@ -296,6 +297,9 @@ fn is_excluded(name: &str, excluded: &[String]) -> bool {
 
 /// Returns whether a pattern of a search can match a file of this name, in whichever directory.
 fn may_include(pattern: &str, name: &str) -> bool {
+    if !has_matching_braces(pattern) {
+        return true;
+    }
     let name = name.to_lowercase();
     expand_braces(&pattern.to_lowercase()).iter().any(|pattern| {
         let last = pattern.rsplit('/').next().unwrap_or_default();
@@ -502,6 +506,10 @@ mod tests {
             (".[e]nv", vec![".env"]),
             ("**/{x,{.e,y}}nv", vec![".env"]),
             ("*.PEM", vec!["certs/x.pem"]),
+            // ripgrep 13 and 14 ignore a brace that closes nothing: `rg --hidden -g '.env}' x`
+            // searches `.env`.
+            (".env}", vec![".env", "certs/x.pem"]),
+            ("**?}.pem**", vec![".env", "certs/x.pem"]),
             ("*.rs", vec![]),
         ] {
             let included = vec![pattern.to_owned()];

@@ -242,6 +242,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the real shells are the reference")]
     fn quoted_words_reach_the_shell_unchanged() {
         let words =
             ["d >nul y", "/a/d > nul", "'>nul '", ">nul", "a>>nul;", "\\>\t\tNUL", ">", "\n>nul\n"];
@@ -251,7 +252,7 @@ mod tests {
         let expected = words.map(|word| format!("{word}|")).concat();
         for shell in ["bash", "dash", "sh"] {
             let script = format!("printf '%s|' {command}");
-            let Ok(output) = Command::new(shell).args(["-c", &script]).output() else { continue };
+            let output = Command::new(shell).args(["-c", &script]).output().unwrap();
             assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{shell}: {command}");
         }
     }

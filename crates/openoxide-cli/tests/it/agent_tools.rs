@@ -104,11 +104,12 @@ fn a_call_that_loosens_the_mode_of_a_subagent_is_asked_about() {
         start_subagent(&world, &input)
     };
     assert_eq!(with("mode", "plan"), "allow");
-    assert_eq!(with("isolation", "worktree"), "allow");
     for mode in ["bypassPermissions", "acceptEdits", "auto", "dontAsk"] {
         assert_eq!(with("mode", mode), "ask", "{mode}");
     }
-    assert_eq!(with("isolation", "remote"), "ask");
+    for isolation in ["remote", "worktree"] {
+        assert_eq!(with("isolation", isolation), "ask", "{isolation}");
+    }
 }
 
 /// A definition can set the mode of a subagent, start servers and run hooks (Claude Code,

@@ -1,0 +1,67 @@
+//! The patterns with which the search tools of agents select files.
+
+/// A pattern that takes in all files, also those that lists of ignored files name. A search without a
+/// pattern is written with `*`.
+pub(crate) const ALL_FILES: &str = "**";
+
+/// Returns the patterns of the files to which a search is limited. Agents split the text at white
+/// space, and at commas outside of braces. A pattern that excludes files does not limit the search.
+pub(crate) fn filter_patterns(text: &str) -> Vec<&str> {
+    fn split(part: &str) -> Vec<&str> {
+        match part.contains('{') {
+            true => vec![part],
+            false => part.split(',').collect(),
+        }
+    }
+    let parts = text.split_whitespace().flat_map(split).filter(|part| !part.is_empty());
+    let mut patterns: Vec<_> = parts
+        .map(|part| match part {
+            "*" => ALL_FILES,
+            _ if !has_matching_braces(part) => ALL_FILES,
+            _ if part.contains(['!', '\0']) => "*",
+            _ => part,
+        })
+        .collect();
+    if patterns.is_empty() {
+        // Agents omit the filter then.
+        patterns.push(ALL_FILES);
+    }
+    patterns
+}
+
+/// Returns whether each brace of a pattern has its counterpart. ripgrep ignores a brace that closes
+/// nothing.
+#[must_use]
+pub fn has_matching_braces(pattern: &str) -> bool {
+    let mut depth = 0_usize;
+    for character in pattern.chars() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 0 => return false,
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    depth == 0
+}
+
+/// Returns the directory that a pattern names before its first wildcard, if any. The directory can
+/// also be a link.
+pub(crate) fn find_fixed_prefix(place: &str, pattern: &str) -> Option<String> {
+    let wild = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
+    let (fixed, rest) = pattern.split_at_checked(wild)?;
+    // After a wildcard, dots can lead to any directory, and braces and classes can produce dots and
+    // slashes.
+    let (before, last) = rest.rsplit_once('/').unwrap_or(("", rest));
+    let strange = before.contains(['{', '[', '\\']) || last.contains('\\');
+    if rest.contains("..") || strange {
+        return Some("/".to_owned());
+    }
+    let absolute = fixed.starts_with(['/', '~']);
+    match (absolute, fixed.rsplit_once('/').map(|(directory, _)| directory)) {
+        (true, None | Some("")) => Some("/".to_owned()),
+        (true, Some(directory)) => Some(directory.to_owned()),
+        (false, Some(directory)) => Some(format!("{place}/{directory}")),
+        (false, None) => None,
+    }
+}
