@@ -434,6 +434,8 @@ fn help_that_was_not_verified_has_its_own_cause() {
         "ansible all --version",
         "ansible -x --version",
         "ansible A --version",
+        "terraform -x -help",
+        "terraform A -help",
         "cargo yank --version",
         "docker compose down -v",
         "ssh host --help",
@@ -661,6 +663,8 @@ fn what_a_builtin_leaves_behind_counts_for_later_commands() {
     check_not_harmless(&[
         "((_$(nproc)=1)); ls",
         "((a$(nproc)=1)); ls",
+        "((++$(nproc))); ls",
+        "((--$(nproc))); ls",
         "find src | while read -r f g; do cat \"$f\"; done",
     ]);
 }
@@ -701,6 +705,7 @@ fn text_that_a_script_writes_is_not_evaluated_as_a_number() {
         "v=PATH; (($v)); ls",
         "y='a[$(id)]'; echo $((${y:-1}))",
         "y='a[$(id)]'; echo $((${q:-$y}))",
+        "y='a[$(id)]'; for i in {1..99}\"$y\"; do echo $((i)); done",
         "trap 'echo a' ERR; while x; do echo $(($(nproc))); set -E; done",
         "y=1; f() { y=$(cat g); }; f; echo $((y))",
         "y=1; if x; then y=$(cat f); fi; echo $((y))",
@@ -734,6 +739,8 @@ fn what_the_shell_may_have_changed_is_not_relied_on() {
     check_opaque(&[
         "x=${x?$GITHUB_TOKEN}",
         "env TZ=/x ls",
+        "env TZ=../x ls",
+        "declare -a y='($(id))'",
         "env PWD=/x ls",
         "SECONDS=a",
         "OPTIND=$(cat f)",
@@ -757,7 +764,14 @@ fn what_the_shell_may_have_changed_is_not_relied_on() {
         "SECONDS=5",
         "OPTIND=1",
     ]);
-    check_clear(&["test \"a$(cat f)\" = b"]);
+    check_clear(&[
+        "test \"a$(cat f)\" = b",
+        "env FOO=/x ls",
+        "env TZ=Europe/Berlin ls",
+        "declare -a y='(b c)'",
+        "echo $((${a[1]}))",
+        "cat a:~/f",
+    ]);
     let piped = reads("find src | { read -r f; cat \"$f\"; } 2>/dev/null");
     assert!(
         piped.len() > 1 && piped.iter().all(|path| path == "/home/me/project/src"),
@@ -791,6 +805,12 @@ fn a_file_of_code_is_another_cause_than_code_from_elsewhere() {
     for script in ["sh", "bash", "bash \"$q\""] {
         assert_eq!(cause(script), CauseCode::Opaque, "{script}");
     }
+    let is_unknown = |script: &str| {
+        let unknown = Some(CommandCause::UnknownProgram);
+        let facts = facts(script);
+        facts.accesses.iter().any(|one| matches!(one, Access::Exec(exec) if exec.cause == unknown))
+    };
+    assert!(is_unknown("no-such-program a") && !is_unknown("make a"));
 }
 
 #[test]

@@ -125,3 +125,10 @@ fn expansions_end_where_bash_ends_them() {
     }
     check(&[("x `y a\\.b`", &["exec y a.b", "exec x <*>", "opaque x `y a\\.b`"])]);
 }
+
+/// Each level is read twice, as arithmetic and as a subshell, if nothing limits that.
+#[test]
+fn parentheses_that_are_read_twice_do_not_multiply() {
+    let nested = (0..24).fold("x".to_owned(), |inside, _| format!("echo $(({inside}) )"));
+    check_opaque(&[&nested]);
+}

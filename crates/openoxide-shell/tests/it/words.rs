@@ -219,6 +219,7 @@ fn values_that_are_not_certain_are_not_known() {
         ("y=(a b); x \"$y\"", "exec x <?>"),
         ("y[0]=a; x \"$y\"", "exec x <?>"),
         ("y=a; y[0]=b; x \"$y\"", "exec x <?>"),
+        ("y=a; x \"${y[1]}\"", "exec x <?>"),
         ("y=a; declare y+=b; x \"$y\"", "exec x <?>"),
         ("y=a; declare y; x \"$y\"", "exec x <?>"),
         ("y=a; declare -p y=b; x \"$y\"", "exec x <?>"),
