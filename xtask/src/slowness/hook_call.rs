@@ -18,7 +18,12 @@ pub(super) struct CallTime {
     pub(super) clock: Duration,
     /// Of the processors.
     pub(super) processor: Duration,
+    /// True if the time limit of the hook ended the call, so that it would have taken longer.
+    pub(super) is_ended_early: bool,
 }
+
+/// The text in the hook's answer after its time limit.
+const TIMEOUT_REASON: &str = "deciding took too long";
 
 /// Runs the hook on one payload, and returns the time that it took.
 ///
@@ -32,12 +37,16 @@ pub(super) fn run_hook(
 ) -> Result<CallTime, String> {
     let since = Instant::now();
     let (output, processor) = answer(program, world, payload)?;
-    let time = CallTime { clock: since.elapsed(), processor };
+    let clock = since.elapsed();
     let answer: serde_json::Value = serde_json::from_slice(&output)
         .map_err(|error| format!("case {case} has no single answer: {error}"))?;
-    let effect = answer.pointer("/hookSpecificOutput/permissionDecision");
-    match effect.and_then(serde_json::Value::as_str) {
-        Some("allow" | "ask" | "deny") => Ok(time),
+    let text = |name: &str| {
+        answer.pointer(&format!("/hookSpecificOutput/{name}")).and_then(serde_json::Value::as_str)
+    };
+    let reason = text("permissionDecisionReason").unwrap_or_default();
+    let is_ended_early = reason.contains(TIMEOUT_REASON);
+    match text("permissionDecision") {
+        Some("allow" | "ask" | "deny") => Ok(CallTime { clock, processor, is_ended_early }),
         _ => Err(format!("case {case} has another answer: {answer}")),
     }
 }

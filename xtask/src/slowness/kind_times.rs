@@ -15,6 +15,8 @@ struct KindTime {
     worst: CallTime,
     /// The case that took most processor time.
     worst_case: u64,
+    /// The number of calls that the time limit of the hook ended.
+    ended_early: u32,
 }
 
 /// The times of all kinds.
@@ -31,6 +33,7 @@ impl KindTimes {
         if let Some(of) = all.get_mut(kind) {
             of.calls += 1;
             of.total += time.processor;
+            of.ended_early += u32::from(time.is_ended_early);
             of.worst.clock = of.worst.clock.max(time.clock);
             if of.worst.processor <= time.processor {
                 (of.worst.processor, of.worst_case) = (time.processor, case);
@@ -44,14 +47,17 @@ impl KindTimes {
     /// When a kind never ran.
     pub(super) fn print(&self) -> Result<Duration, String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        println!("{:<20} {:>7} {:>9} {:>9} {:>9}", "kind", "calls", "mean", "worst", "clock");
+        println!(
+            "{:<20} {:>7} {:>9} {:>9} {:>9} {:>7}",
+            "kind", "calls", "mean", "worst", "clock", "ended"
+        );
         for (kind, time) in KINDS.iter().zip(all.iter()) {
             let mean = time.total.checked_div(time.calls).unwrap_or_default();
             let (mean, worst) = (millis(mean), millis(time.worst.processor));
             let (name, calls, clock) = (kind.name, time.calls, time.worst.clock.as_millis());
             println!(
-                "{name:<20} {calls:>7} {mean:>6.1} ms {worst:>6.1} ms {clock:>6} ms  case {}",
-                time.worst_case
+                "{name:<20} {calls:>7} {mean:>6.1} ms {worst:>6.1} ms {clock:>6} ms {:>7}  case {}",
+                time.ended_early, time.worst_case
             );
         }
         let total: Duration = all.iter().map(|time| time.total).sum();
