@@ -9,7 +9,7 @@ use openoxide_sandbox::{
 };
 use openoxide_store::audit::EnforcementRecord;
 
-use crate::audit_log::ConfinementRecord;
+use crate::{audit_log::ConfinementRecord, url_host::bracketed};
 
 impl ConfinementRecord {
     /// Returns the record of a confined command.
@@ -35,7 +35,8 @@ pub fn describe_denial(denial: &SandboxDenial) -> String {
         SandboxDenial::Connect { host, port, address } => {
             let leads = address.map(|refused| format!(", which leads to {}", refused.address));
             let leads = leads.unwrap_or_default();
-            format!("a connection to {}:{port}{leads}", escape_text(host, LineMode::SingleLine))
+            let host = bracketed(&escape_text(host, LineMode::SingleLine));
+            format!("a connection to {host}:{port}{leads}")
         }
         SandboxDenial::Write { path } => {
             format!("changing `{}`", escape_text(path.as_str(), LineMode::SingleLine))

@@ -4,10 +4,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde_json::{Value, json};
 
+/// Returns the host as it is written before a port: addresses of version 6 are in brackets.
+pub(crate) fn bracketed(host: &str) -> String {
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
+}
+
 /// Returns the URL that rules about hosts are matched against when a program connects to a host.
 #[must_use]
 pub(crate) fn connection_url(host: &str, port: u16) -> String {
-    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    let host = bracketed(host);
     match port {
         443 => format!("https://{host}/"),
         80 => format!("http://{host}/"),
@@ -112,6 +117,12 @@ fn is_host_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_version_6_are_in_brackets_before_a_port() {
+        assert_eq!(bracketed("2002:7f00:1::"), "[2002:7f00:1::]");
+        assert_eq!(bracketed("example.com"), "example.com");
+    }
 
     #[test]
     fn plain_addresses_have_a_host() {
