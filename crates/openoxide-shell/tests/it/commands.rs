@@ -693,7 +693,7 @@ fn text_that_a_script_writes_is_not_evaluated_as_a_number() {
         "Y=1; f() { :; }; f; z=$(cat g); echo $((Y))",
         "A=5; x=$(ls); if ls; then A=6; fi; echo $((A*2))",
         "y=$(uname); [[ -v y ]]",
-        "echo $(($(date '+%s')))",
+        "echo $(($(date '+%s'))) $(($(grep -c a)))",
         "printf \"a$(cat f)\" \"$((1))\"",
     ]);
     check_opaque(&[
@@ -712,6 +712,7 @@ fn text_that_a_script_writes_is_not_evaluated_as_a_number() {
         "A=5; if ls; then A=$(cat f); fi; echo $((A))",
         "while x; do echo $(($(nproc))); nproc() { echo 'a[$(id)]'; }; done",
         "echo $(($(date +%%s)))",
+        "echo $(($(grep -c --help)))",
         "printf \"a$(cat f)\" a b \"$(cat g)\"",
         "declare DIRSTACK=$(cat f)",
         "declare BASH_X=$(cat f)",
