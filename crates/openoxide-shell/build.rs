@@ -535,7 +535,7 @@ fn operands(text: &str) -> Fallible<Operands> {
 }
 
 fn traits(text: &str) -> Fallible<String> {
-    const ALL: [&str; 20] = [
+    const ALL: [&str; 21] = [
         "aliases",
         "anything",
         "here",
@@ -544,6 +544,7 @@ fn traits(text: &str) -> Fallible<String> {
         "abbreviations",
         "single-dash",
         "bundled",
+        "separate-values",
         "numbers",
         "plus",
         "toolchains",

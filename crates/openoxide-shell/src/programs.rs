@@ -15,6 +15,7 @@ mod command_reading;
 mod command_spec;
 pub(crate) mod hash;
 mod option_signs;
+mod option_values;
 mod possible_option;
 mod reader_functions;
 mod reader_table;

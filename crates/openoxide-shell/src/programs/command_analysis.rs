@@ -8,6 +8,7 @@ use super::{
     command_meaning::{CommandEffect, CommandMeaning},
     command_reading,
     option_signs::check_option_signs,
+    option_values::check_option_values,
     spec_table,
 };
 
@@ -21,6 +22,7 @@ pub(crate) fn analyze_command(arguments: ArgvRef<'_>) -> CommandMeaning {
     let Some(level) = spec_table::find_program(base) else { return CommandMeaning::new_unknown() };
     let mut meaning = command_reading::read_arguments(CommandArguments::new(level, arguments, 1));
     check_option_signs(&mut meaning, level, arguments);
+    check_option_values(&mut meaning, level, arguments);
     meaning.unproved = spec_table::is_unproved_program(base);
     let ends = meaning.only_ends || level.custom_reader().is_some() && names_version(arguments);
     if ends && spec_table::is_version_unproved(base) {

@@ -78,9 +78,21 @@ pub(crate) enum CandidateKind {
 struct PartialWord<'a> {
     text: &'a str,
     is_partial: bool,
+    /// Whether the values of the letters are the next words, in order: `tar tfI a.tar PROGRAM`.
+    has_separate_values: bool,
 }
 
 impl<'a> PartialWord<'a> {
+    const fn new(text: &'a str, is_partial: bool) -> Self {
+        Self { text, is_partial, has_separate_values: false }
+    }
+
+    /// Returns whether the value of the letter before this text is the next word. A number can be
+    /// attached: `tree -L2`.
+    fn takes_next_words(self) -> bool {
+        self.has_separate_values && !self.text.bytes().all(|byte| byte.is_ascii_digit())
+    }
+
     fn to_argument(self) -> ArgumentWord<'a> {
         if self.is_partial {
             ArgumentWord::Prefix(self.text)
@@ -198,16 +210,19 @@ impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
             ArgumentWord::Known(text)
                 if first && is_option_bundle(text) && self.has_trait(|l| l.traits.bundled) =>
             {
-                self.read_short_option(PartialWord { text, is_partial: false })
+                self.read_short_option(PartialWord {
+                    has_separate_values: true,
+                    ..PartialWord::new(text, false)
+                })
             }
             ArgumentWord::Known(text) => {
-                self.read_leading_dashes(PartialWord { text, is_partial: false }, word)
+                self.read_leading_dashes(PartialWord::new(text, false), word)
             }
             ArgumentWord::Files(WordSource::Pattern(pattern))
                 if known_option_prefix(pattern).is_some() =>
             {
                 let text = known_option_prefix(pattern).unwrap_or_default();
-                self.read_leading_dashes(PartialWord { text, is_partial: true }, word)
+                self.read_leading_dashes(PartialWord::new(text, true), word)
             }
             ArgumentWord::Files(paths)
                 if !paths.may_look_like_option() || self.has_trait(|l| l.traits.inert) =>
@@ -220,7 +235,7 @@ impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
                 self.unclear_item(word, CandidateKind::Any)
             }
             ArgumentWord::Prefix(text) => {
-                self.read_leading_dashes(PartialWord { text, is_partial: true }, word)
+                self.read_leading_dashes(PartialWord::new(text, true), word)
             }
         })
     }
@@ -260,7 +275,8 @@ impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
         if self.has_trait(|level| level.traits.single_dash) {
             return self.read_long_option(piece);
         }
-        self.read_short_option(piece)
+        let has_separate_values = self.has_trait(|level| level.traits.separate_values);
+        self.read_short_option(PartialWord { has_separate_values, ..piece })
     }
 
     fn read_short_option(&mut self, cluster: PartialWord<'a>) -> CommandItem<'a> {
@@ -292,11 +308,16 @@ impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
                 self.may_take_next = true;
                 return CommandItem::Unclear;
             }
-            OptionValueKind::Value | OptionValueKind::Rest if more => Some(rest.to_argument()),
-            OptionValueKind::Value | OptionValueKind::Rest => match self.next_value(option) {
-                Some(value) => Some(value),
-                None => return self.unclear_item(ArgumentWord::Many, CandidateKind::Any),
-            },
+            OptionValueKind::Value | OptionValueKind::Rest if more && !rest.takes_next_words() => {
+                Some(rest.to_argument())
+            }
+            OptionValueKind::Value | OptionValueKind::Rest => {
+                self.cluster = more.then_some(rest);
+                match self.next_value(option) {
+                    Some(value) => Some(value),
+                    None => return self.unclear_item(ArgumentWord::Many, CandidateKind::Any),
+                }
+            }
         };
         self.operands_only |= option.value == OptionValueKind::Rest;
         CommandItem::Option { option, value }

@@ -356,6 +356,11 @@ impl CommandMeaning {
         }
     }
 
+    /// Returns whether the command has an effect that its words do not show.
+    pub(crate) fn is_opaque(&self) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, CommandEffect::Unknown(_)))
+    }
+
     /// Records an unknown effect and its reason.
     pub(crate) fn add_unknown_effect(&mut self, why: impl Into<Cow<'static, str>>) {
         self.effects.push(CommandEffect::Unknown(why.into()));

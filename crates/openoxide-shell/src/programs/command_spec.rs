@@ -73,6 +73,8 @@ pub(crate) struct CommandTraits {
     pub(crate) single_dash: bool,
     /// Whether the first word is a cluster of options even without a dash.
     pub(crate) bundled: bool,
+    /// Whether the values of short options are the next words, also after a cluster of letters.
+    pub(crate) separate_values: bool,
     /// Whether `-5` is an option.
     pub(crate) numbers: bool,
     /// Whether words such as `+5` are options.

@@ -70,9 +70,7 @@ pub(super) fn check_option_signs(
         return;
     }
     meaning.lower_class(CommandClass::Unknown);
-    let is_opaque =
-        meaning.effects.iter().any(|effect| matches!(effect, CommandEffect::Unknown(_)));
-    if !is_opaque && arguments.iter(1).any(|word| begins_known_option(level, word)) {
+    if !meaning.is_opaque() && arguments.iter(1).any(|word| begins_known_option(level, word)) {
         meaning.add_unknown_effect(MAY_BE_OPTION);
     }
 }

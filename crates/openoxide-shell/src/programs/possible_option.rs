@@ -319,7 +319,7 @@ fn most_harmful_option(level: &CommandSpec, kind: CandidateKind) -> Option<(Opti
 }
 
 /// Returns the harm that an option can do.
-fn option_harm(level: &CommandSpec, option: OptionSpec) -> Option<OptionEffect> {
+pub(super) fn option_harm(level: &CommandSpec, option: OptionSpec) -> Option<OptionEffect> {
     if option.effect >= OptionEffect::Asks || option.effect == OptionEffect::Moves {
         return Some(option.effect);
     }
@@ -531,5 +531,36 @@ mod tests {
         let mut exempt: Vec<&str> = EXEMPT.iter().map(|(name, _)| *name).collect();
         exempt.sort_unstable();
         assert_eq!(silent, exempt);
+    }
+
+    /// Builtins, which take no words from another program, and a program that writes all names.
+    const NO_FILES: [&str; 7] = ["dd", "declare", "export", "local", "readonly", "set", "typeset"];
+
+    /// Names that another program prints may begin with `-`.
+    #[test]
+    fn printed_names_may_be_options_of_programs_with_their_own_reader() {
+        let mut silent = Vec::new();
+        for (name, level) in spec_table::all() {
+            let mut argv = super::super::Argv::default();
+            argv.words.push(name);
+            argv.words.push_any_words();
+            let roots = vec![".".to_owned()];
+            argv.paths.push((1, WordSource::DescendantsOf { roots, bare: true, search: None }));
+            let mut meaning = super::super::analyze_command(argv.as_argv_ref());
+            add_possible_options(&mut meaning, argv.as_argv_ref());
+            let holds = |effect: &CommandEffect| {
+                matches!(effect, CommandEffect::MayBeOption(_) | CommandEffect::Unknown(_))
+            };
+            if level.custom_reader().is_some()
+                && !level.traits.inert
+                && !level.traits.anything
+                && meaning.class != CommandClass::Unknown
+                && !meaning.effects.iter().any(holds)
+                && !NO_FILES.contains(&name)
+            {
+                silent.push(name);
+            }
+        }
+        assert!(silent.is_empty(), "{silent:?}");
     }
 }

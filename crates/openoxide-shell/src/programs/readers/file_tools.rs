@@ -213,15 +213,17 @@ fn unpacks(arguments: CommandArguments<'_>) -> bool {
     arguments.called_name().contains("un") || arguments.items().any(looks)
 }
 
-/// Returns whether the last requested operation is compressing or unpacking. Of `-t`, `-l`, `-d`
-/// and `-z` the last one applies. Output that is printed with `-c` is never written to a file.
+/// Returns whether compressing or unpacking is requested. Of `-t`, `-l`, `-d` and `-z` the last one
+/// applies to most programs, but bzip2 reads all short options before the long ones. Output that is
+/// printed with `-c` is never written to a file.
 fn compresses_or_unpacks(arguments: CommandArguments<'_>) -> bool {
+    let unordered = arguments.spec.name() == "bzip2";
     let mut acts = false;
     for item in arguments.items() {
         let CommandItem::Option { option, .. } = item else { continue };
         match option.name {
             "c" | "stdout" | "to-stdout" => return false,
-            "t" | "l" | "test" | "list" => acts = false,
+            "t" | "l" | "test" | "list" if !unordered => acts = false,
             "d" | "z" | "compress" | "decompress" | "uncompress" => acts = true,
             _ => {}
         }
@@ -241,13 +243,18 @@ fn follow_recursive_links(meaning: &mut CommandMeaning, arguments: CommandArgume
     }
 }
 
-/// Reads `dos2unix` and similar programs. Files after `-n` or `-o` are converted, also with `-i` or
-/// `-O`.
+/// Reads `dos2unix` and similar programs. They read their words in order: files before `-i` or `-O`
+/// are converted, and so are files after `-n`, `-o` or `-iso`, which is not `-i` with a value.
 pub(in super::super) fn read_line_ending_converter(
     arguments: CommandArguments<'_>,
 ) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
-    if has_option(arguments, &["n", "newfile", "o", "oldfile"]) {
+    let is_mode = |word: ArgumentWord<'_>| matches!(word, ArgumentWord::Known(text) if text.starts_with("-i") || matches!(text, "-O" | "--info" | "--to-stdout") || text.starts_with("--info="));
+    let in_order = arguments.words().next().is_some_and(is_mode);
+    let converts = arguments.words().any(|word| word == ArgumentWord::Known("-iso"));
+    let has_mode = meaning.class == CommandClass::Harmless && in_order && !converts;
+    let names_target = has_option(arguments, &["n", "newfile", "o", "oldfile"]);
+    if names_target || meaning.class == CommandClass::Harmless && !has_mode {
         mark_files_changed(&mut meaning);
     }
     meaning
