@@ -2,7 +2,7 @@
 //!
 //! A row of the table may be wrong about an option that takes a value, because versions of a program
 //! differ: `ag -A --pager=./x` takes no value here, and runs `./x`. Therefore, a separate value that
-//! begins with `-` must also be harmless as an option.
+//! begins with `-` must also be harmless as an option. The same holds for a word after `--`.
 
 use openoxide_protocol::CommandClass;
 
@@ -24,7 +24,9 @@ pub(super) fn check_option_values(
 ) {
     let pairs = arguments.iter(1).zip(arguments.iter(2));
     let mut pairs = pairs.filter(|(before, value)| has_dash(*before) && has_dash(*value));
-    if level.traits.anything || pairs.next().is_none() {
+    let end = find_doubtful_end(level, arguments);
+    let after = end.is_some_and(|end| arguments.iter(end).any(has_dash));
+    if level.traits.anything || pairs.next().is_none() && !after {
         return;
     }
     match find_worst_value(meaning, level, arguments) {
@@ -56,6 +58,27 @@ fn has_dash(word: ArgumentWord<'_>) -> bool {
     }
 }
 
+/// Returns the index of the word after the first `--`, if that may not end the options: after an
+/// option, and for git.
+fn find_doubtful_end(level: &CommandSpec, arguments: ArgvRef<'_>) -> Option<usize> {
+    let index = arguments.iter(1).position(|word| word == ArgumentWord::Known("--"))?;
+    let is_doubtful = level.name() == "git" || arguments.iter(index).next().is_some_and(has_dash);
+    is_doubtful.then_some(index + 2)
+}
+
+/// Returns the harm that a word after `--` can do as an option.
+fn find_harm_after_dashes(
+    program: &CommandSpec,
+    levels: &[&'static CommandSpec],
+    word: ArgumentWord<'_>,
+) -> Harm {
+    match find_harm(levels, word) {
+        Harm::Nothing => Harm::Nothing,
+        _ if program.name() == "git" => Harm::KnownOption,
+        harm => harm.min(Harm::UnknownOption),
+    }
+}
+
 /// Returns whether the command runs an inner command that begins with this word.
 fn begins_inner_command(meaning: &CommandMeaning, word: &str) -> bool {
     meaning.effects.iter().any(|effect| match effect {
@@ -78,6 +101,7 @@ fn find_worst_value(
     level: &'static CommandSpec,
     arguments: ArgvRef<'_>,
 ) -> Harm {
+    let end = find_doubtful_end(level, arguments);
     let mut worst = Harm::Nothing;
     let mut items = CommandArguments::new(level, arguments, 1).items();
     let mut current = Some(level);
@@ -88,6 +112,16 @@ fn find_worst_value(
                 if begins_inner_command(meaning, name) =>
             {
                 return worst;
+            }
+            // Some versions take the `--` as a value, and git gives the words after it to a
+            // second parser. A pattern of a search often begins with `-`.
+            CommandItem::Operand(word, at)
+                if has_dash(word) && end.is_some_and(|end| at >= end) =>
+            {
+                let levels: Vec<_> = items.active_specs().collect();
+                if !current.unwrap_or(level).given.contains("e") {
+                    worst = worst.max(find_harm_after_dashes(level, &levels, word));
+                }
             }
             CommandItem::Operand(ArgumentWord::Known(name), _) => {
                 current = current.and_then(|level| level.find_subcommand(name));
@@ -171,7 +205,7 @@ fn rate_option(level: &CommandSpec, option: OptionSpec) -> Harm {
 mod tests {
     use openoxide_protocol::{CommandClass, CommandWords};
 
-    use super::super::*;
+    use super::{super::*, is_pattern_option};
 
     fn class(words: &[&str]) -> CommandClass {
         let mut all = CommandWords::new();
@@ -198,6 +232,9 @@ mod tests {
                     option.value == command_spec::OptionValueKind::Value
                 };
                 for option in level.options().filter(valued) {
+                    if is_pattern_option(level, option) {
+                        continue;
+                    }
                     let short = option.name.len() == 1 || level.traits.single_dash;
                     let option = format!("{}{}", if short { "-" } else { "--" }, option.name);
                     let words = [Some(name), sub, Some(&option), Some(&harmful)];
