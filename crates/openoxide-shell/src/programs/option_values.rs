@@ -72,7 +72,10 @@ fn find_harm_after_dashes(
     levels: &[&'static CommandSpec],
     word: ArgumentWord<'_>,
 ) -> Harm {
+    // These have a single parser, which obeys the `--`.
+    let obeys = |sub: &str| levels.iter().map(|level| level.name()).eq([sub, "git"]);
     match find_harm(levels, word) {
+        _ if ["diff", "log", "show"].into_iter().any(obeys) => Harm::Nothing,
         Harm::Nothing => Harm::Nothing,
         _ if program.name() == "git" => Harm::KnownOption,
         harm => harm.min(Harm::UnknownOption),
