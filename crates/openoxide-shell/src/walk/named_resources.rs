@@ -7,7 +7,7 @@
 //! names follows its documentation. Letters match in both cases, because the names of proxies and
 //! of settings of npm may have lowercase letters.
 
-use openoxide_protocol::CommandWord;
+use openoxide_protocol::{CommandClass, CommandWord};
 
 use super::command_call::CommandCall;
 use crate::programs::{ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, EffectTarget};
@@ -138,6 +138,8 @@ const FILES: &[&str] = &[
     "PIP_CONSTRAINT",
     "UV_CONFIG_FILE",
     "UV_ENV_FILE",
+    // GNU Make manual: The Variable MAKEFILES
+    "MAKEFILES",
     "PYLINTRC",
     "COVERAGE_RCFILE",
     // npm: config; bundle-config(1); gem(1); R: Startup; dotenv: README
@@ -170,6 +172,16 @@ const FILE_LISTS: &[&str] = &[
     "KUBECONFIG",
     "COMPOSE_FILE",
 ];
+
+/// The variables that contain options of `make`, which can contain recipes.
+const MAKE_OPTIONS: &[&str] = &[
+    // GNU Make manual: Communicating Options
+    "MAKEFLAGS",
+    "GNUMAKEFLAGS",
+];
+
+/// The options in these variables that contain no recipe.
+const PLAIN_MAKE_OPTIONS: [&str; 6] = ["-k", "-s", "k", "s", "--no-print-directory", "--silent"];
 
 /// A variable with its value, or `None` if the value is not known.
 pub(super) type AssignedVariable<'a> = (&'a str, Option<String>);
@@ -214,6 +226,9 @@ fn add_variable(name: &str, value: Option<&str>, meaning: &mut CommandMeaning) {
             let why = format!("contacts the host in `{name}`, which is not known");
             meaning.add_unknown_effect(why);
         }
+        value if contains(MAKE_OPTIONS, name) && !value.is_some_and(has_plain_make_options) => {
+            meaning.add_unknown_effect(format!("`{name}` can contain recipes"));
+        }
         Some(value) if contains(FILES, name) => add_file(value, meaning),
         Some(value) if contains(FILE_LISTS, name) => {
             value.split(':').for_each(|file| add_file(file, meaning));
@@ -221,6 +236,38 @@ fn add_variable(name: &str, value: Option<&str>, meaning: &mut CommandMeaning) {
         _ => {}
     }
 }
+
+fn has_plain_make_options(value: &str) -> bool {
+    value.split(' ').all(is_plain_make_option)
+}
+
+fn is_plain_make_option(option: &str) -> bool {
+    let jobs = option.strip_prefix("-j").or_else(|| option.strip_prefix("--jobs="));
+    jobs.is_some_and(|jobs| jobs.bytes().all(|byte| byte.is_ascii_digit()))
+        || PLAIN_MAKE_OPTIONS.contains(&option)
+}
+
+/// Adds the hosts of the words of a command that are addresses, if what the command does with them
+/// is not known: `deno run https://h/x.ts`.
+pub(super) fn add_named_addresses(argv: ArgvRef<'_>, meaning: &mut CommandMeaning) {
+    if meaning.class != CommandClass::Unknown {
+        return;
+    }
+    for word in argv.words.iter().skip(1) {
+        let CommandWord::Known(text) = word else { continue };
+        let value = text.strip_prefix('-').and_then(|option| option.split_once('='));
+        let word = value.map_or(text, |(_, value)| value);
+        let address = word.strip_prefix("git+").unwrap_or(word);
+        let reach = CommandEffect::Reaches(address.to_owned());
+        let is_address = SCHEMES.iter().any(|scheme| address.starts_with(scheme));
+        if is_address && !is_loopback(address) && !meaning.effects.contains(&reach) {
+            meaning.effects.push(reach);
+        }
+    }
+}
+
+/// The beginnings of words that are addresses.
+const SCHEMES: [&str; 5] = ["http://", "https://", "ssh://", "git://", "ftp://"];
 
 /// Returns whether a variable names hosts.
 pub(super) fn names_host(variable: &str) -> bool {

@@ -8,7 +8,7 @@ use super::{
     carried_commands::CommandRole,
     command_call::{CommandCall, StdinSource},
     environment_changes::alters_environment,
-    named_resources::add_named_resources,
+    named_resources::{add_named_addresses, add_named_resources},
     posix_differences,
     script_walk::ScriptWalk,
     state::WalkState,
@@ -133,6 +133,7 @@ impl ScriptWalk<'_> {
         let mut meaning = programs::analyze_command(argv);
         programs::add_possible_options(&mut meaning, argv);
         add_named_resources(call, argv, &mut meaning);
+        add_named_addresses(argv, &mut meaning);
         if call.redirects_output {
             programs::remove_nohup_output(&mut meaning, argv);
         }
