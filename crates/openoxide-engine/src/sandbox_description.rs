@@ -167,11 +167,9 @@ fn describe_settings(
 ) -> String {
     let (path, held) = (display_path(path), display_path(held));
     let known = if names.len() == 1 { "is" } else { "are" };
+    let effects = "can make git run programs, or change what it contacts, sends or deletes";
     let risky = (!names.is_empty()).then(|| {
-        format!(
-            "{} {known} not known to be harmless and can make git run programs",
-            display_settings(names)
-        )
+        format!("{} {known} not known to be harmless and {effects}", display_settings(names))
     });
     let conflicting = (!conflicts.is_empty())
         .then(|| format!("{}: changed by another program, too", display_settings(conflicts)));

@@ -22,6 +22,7 @@ mod command_words;
 mod decision;
 pub mod escape;
 mod finding;
+pub mod git_settings;
 mod hook_decision;
 mod id;
 mod operation;

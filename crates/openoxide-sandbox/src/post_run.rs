@@ -10,7 +10,9 @@ mod quarantine;
 mod steering_scan;
 
 pub use config_update::restore_git_settings;
-pub(crate) use config_update::{apply_private_configs, apply_settings, changed_configs};
+pub(crate) use config_update::{
+    apply_private_configs, apply_settings, changed_configs, restore_settings,
+};
 pub(crate) use hook_update::{changed_hooks, hold_hook, hold_private_hooks};
 pub(crate) use new_files::{limit_findings, quarantine_new_files, repository_hook_finding};
 pub(crate) use quarantine::quarantine_path;

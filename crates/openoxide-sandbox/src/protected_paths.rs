@@ -43,7 +43,7 @@ pub(crate) use directory_walk::DirectoryWalk;
 pub(crate) use displayed_paths::{to_display_path, unsearched_finding};
 pub(crate) use git_config::{
     GitSetting,
-    config_changes::find_risky_changes,
+    config_changes::{are_harmless_additions, find_risky_changes},
     config_merge::merge_changes,
     private_config::{PrivateConfig, read_config_text},
 };

@@ -9,6 +9,7 @@ mod explanations;
 mod git;
 mod git_clean;
 mod git_hooks;
+mod git_settings;
 mod intranet;
 mod job_control;
 mod jobs;

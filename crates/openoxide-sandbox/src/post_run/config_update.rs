@@ -79,7 +79,7 @@ fn hold_changed_config(config: &PrivateConfig) -> Option<PostRunFinding> {
     if now.as_ref() == Some(&config.text) {
         return None;
     }
-    let risky = now.and_then(|now| find_risky_changes(&config.text, &now, config.path.parent()?));
+    let risky = now.and_then(|now| find_risky_changes(&config.text, &now, &config.path));
     if risky.as_ref().is_some_and(BTreeSet::is_empty) {
         return None;
     }
@@ -114,8 +114,26 @@ pub(crate) fn apply_settings(
     config: &PrivateConfig,
     new: &[u8],
 ) -> io::Result<Option<PostRunFinding>> {
-    let directory = config.path.parent().unwrap_or(Path::new("/"));
-    let risky = find_risky_changes(&config.text, new, directory);
+    apply_harmless_settings(config, new, find_risky_changes(&config.text, new, &config.path))
+}
+
+/// Restores an earlier content of the host's file, whatever the settings.
+///
+/// # Errors
+/// Returns an error if the content was neither restored nor written next to the file.
+pub(crate) fn restore_settings(
+    config: &PrivateConfig,
+    earlier: &[u8],
+) -> io::Result<Option<PostRunFinding>> {
+    apply_harmless_settings(config, earlier, Some(BTreeSet::new()))
+}
+
+/// Applies the changes except for these risky ones, which are `None` if they cannot be determined.
+fn apply_harmless_settings(
+    config: &PrivateConfig,
+    new: &[u8],
+    risky: Option<BTreeSet<String>>,
+) -> io::Result<Option<PostRunFinding>> {
     let is_harmless = risky.as_ref().is_some_and(BTreeSet::is_empty);
     let update = update_config(config, new, is_harmless).unwrap_or_else(|_| ConfigUpdate {
         all: new.to_vec(),
@@ -165,9 +183,8 @@ fn update_config(
             is_complete: true,
         });
     }
-    let parent = config.path.parent().unwrap_or(Path::new("/"));
     let merged =
-        merge_changes(&config.text, new, &now, parent).ok_or(io::ErrorKind::InvalidData)?;
+        merge_changes(&config.text, new, &now, &config.path).ok_or(io::ErrorKind::InvalidData)?;
     if merged.harmless != now {
         lock.commit(&merged.harmless, config.mode)?;
     }

@@ -21,7 +21,7 @@ use crate::{
     interface::PostRunFinding,
     protected_paths::{
         FileStamp, GitSetting, LinkedFileSearch, ProgramSource, ProtectedPaths, QUARANTINE_SUFFIX,
-        ScanResult, TemporaryPermissions, find_external_hooks,
+        ScanResult, TemporaryPermissions, are_harmless_additions, find_external_hooks,
         git_config::{self, config_levels},
         outermost_roots, read_common_directory, read_gitdir_link, read_stamp, to_display_path,
     },
@@ -107,13 +107,21 @@ enum ScanPhase {
 }
 
 impl ScanPhase {
-    fn is_harmless(self, settings: Option<&[GitSetting]>, directory: &Path) -> bool {
+    fn is_harmless(self, settings: Option<&[GitSetting]>, directory: &Path, name: &str) -> bool {
         let during = self == Self::During;
         let harmless = |one: &GitSetting| {
             one.is_harmless(directory) || during && one.name() == "core.worktree"
         };
-        settings.map_or(during, |all| all.iter().all(harmless))
+        settings.map_or(during, |all| {
+            all.iter().all(harmless) && (during || may_be_added(&directory.join(name), all))
+        })
     }
+}
+
+/// Returns whether a new file with these settings changes nothing that `git` does with an existing
+/// repository: `config.worktree` overrides the configuration of the repository.
+fn may_be_added(file: &Path, settings: &[GitSetting]) -> bool {
+    !file.ends_with("config.worktree") || are_harmless_additions(file, settings)
 }
 
 /// The files that make `git` run something in some directories.
@@ -199,7 +207,7 @@ fn collect_hooks_and_config(
     }
     for name in CONFIG_NAMES {
         let settings = git_config::read_file(&directory.join(name));
-        if !moment.is_harmless(settings.as_deref(), directory) {
+        if !moment.is_harmless(settings.as_deref(), directory, name) {
             armed.insert(directory.join(name));
         }
     }

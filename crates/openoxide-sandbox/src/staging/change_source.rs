@@ -25,4 +25,9 @@ pub(super) trait ChangeSource {
     /// # Errors
     /// Returns an error if the content cannot be read.
     fn open_content(&self, change: &StagedChange) -> io::Result<File>;
+
+    /// Returns whether the changes undo those of an earlier run.
+    fn is_undo(&self) -> bool {
+        false
+    }
 }

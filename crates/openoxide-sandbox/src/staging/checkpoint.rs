@@ -337,6 +337,10 @@ impl CheckpointEntry {
 }
 
 impl ChangeSource for Checkpoint {
+    fn is_undo(&self) -> bool {
+        true
+    }
+
     fn profile(&self) -> &SandboxRestrictions {
         &self.record.profile
     }

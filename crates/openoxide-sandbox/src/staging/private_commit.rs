@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     interface::PostRunFinding,
-    post_run::{apply_settings, hold_hook},
+    post_run::{apply_settings, hold_hook, restore_settings},
     protected_paths::{HookEntry, MAX_HOOK_BYTES, PrivateConfig, PrivateHooks, read_config_text},
     staging::{
         change_source::ChangeSource,
@@ -32,7 +32,12 @@ pub(super) fn commit_config(
     target.check_unchanged(before)?;
     let config = PrivateConfig::read(change.host_path()).ok_or(io::ErrorKind::InvalidData)?;
     let new = read_config_text(source.open_content(change)?).ok_or(io::ErrorKind::InvalidData)?;
-    let held = apply_settings(&config, &new)?;
+    // What was applied as harmless can be taken back.
+    let is_undone = source.is_undo() && config.is_harmless_change(&new, &config.text);
+    let held = match is_undone {
+        true => restore_settings(&config, &new)?,
+        false => apply_settings(&config, &new)?,
+    };
     if held.is_none() {
         target.set_metadata(Some(before), after)?;
     }

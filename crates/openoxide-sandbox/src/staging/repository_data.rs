@@ -86,7 +86,7 @@ impl StagedChange {
         let risky = before.ok().zip(after.ok()).and_then(|(before, after)| {
             // A text of the maximum length may be incomplete.
             let is_complete = [&before, &after].iter().all(|text| text.len() < 1 << 20);
-            is_complete.then(|| find_risky_changes(&before, &after, directory))?
+            is_complete.then(|| find_risky_changes(&before, &after, self.host_path()))?
         });
         risky.is_some_and(|risky| risky.is_empty())
     }

@@ -1,35 +1,25 @@
 //! The comparison of two versions of a configuration file: the changes that could make `git` run
-//! something or that remove a protection.
+//! something, that remove a protection, or that change what later commands send, contact or delete.
 
 use std::{collections::BTreeSet, path::Path};
 
-use crate::protected_paths::git_config::{GitSetting, parse_settings};
-
-/// Settings that are harmless in a new repository. In an existing one, a change of their value or
-/// their removal can end a protection (git-config(1)): `core.fsmonitor=false` overrides a command of
-/// the user's configuration, and the others are checks of names, objects and other users.
-const PROTECTIVE_SETTINGS: &[&str] = &[
-    "core.fsmonitor",
-    "core.protecthfs",
-    "core.protectntfs",
-    "core.sharedrepository",
-    "receive.denynonfastforwards",
-    "transfer.fsckobjects",
-];
+use crate::protected_paths::git_config::{
+    GitSetting, parse_settings, setting_changes::ConfigContext,
+};
 
 /// Returns the names of the settings that differ between two versions of a configuration file, apart
-/// from settings that are known to make `git` run nothing. `directory` is the git directory in which
-/// the file is read.
+/// from harmless changes. `file` is the path of the file.
 ///
 /// Returns `None` if one of the versions is not understood.
 pub(crate) fn find_risky_changes(
     before: &[u8],
     after: &[u8],
-    directory: &Path,
+    file: &Path,
 ) -> Option<BTreeSet<String>> {
-    let is_risky = |one: &GitSetting| !is_harmless_change(one, directory);
-    let mut before: Vec<_> = parse_strictly(before)?.into_iter().filter(is_risky).collect();
-    let mut after: Vec<_> = parse_strictly(after)?.into_iter().filter(is_risky).collect();
+    let (mut before, mut after) = (parse_strictly(before)?, parse_strictly(after)?);
+    let context = ConfigContext::new(file, &before);
+    before.retain(|one| !context.is_harmless_change(one));
+    after.retain(|one| !context.is_harmless_change(one));
     if before == after {
         return Some(BTreeSet::new());
     }
@@ -40,9 +30,10 @@ pub(crate) fn find_risky_changes(
     Some(before.iter().chain(&after).map(GitSetting::display_name).collect())
 }
 
-/// Returns whether a setting may be added, changed and removed.
-pub(super) fn is_harmless_change(setting: &GitSetting, directory: &Path) -> bool {
-    setting.is_harmless(directory) && !PROTECTIVE_SETTINGS.contains(&setting.name().as_str())
+/// Returns whether a file may be created with these settings.
+pub(crate) fn are_harmless_additions(file: &Path, settings: &[GitSetting]) -> bool {
+    let context = ConfigContext::new(file, &[]);
+    settings.iter().all(|one| context.is_harmless_change(one))
 }
 
 /// Parses a text that contains nothing that versions of `git` and other programs read in different

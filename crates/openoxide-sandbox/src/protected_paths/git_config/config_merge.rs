@@ -6,9 +6,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use crate::protected_paths::git_config::{
-    GitSetting,
-    config_changes::{is_harmless_change, parse_strictly},
-    parse_settings,
+    GitSetting, config_changes::parse_strictly, parse_settings, setting_changes::ConfigContext,
 };
 
 /// The section and the subsection of a setting.
@@ -31,7 +29,7 @@ pub(crate) fn merge_changes(
     before: &[u8],
     after: &[u8],
     now: &[u8],
-    directory: &Path,
+    file: &Path,
 ) -> Option<MergedConfig> {
     let current = now;
     let (before, after, now) =
@@ -43,10 +41,12 @@ pub(crate) fn merge_changes(
             changed.push(setting);
         }
     }
+    let existing: Vec<_> = before.settings().chain(now.settings()).cloned().collect();
+    let context = ConfigContext::new(file, &existing);
     let is_harmless = |setting: &&&GitSetting| {
         let all = [&before, &after, &now];
         let mut same = all.into_iter().flat_map(|one| one.named_like(setting));
-        same.all(|one| is_harmless_change(one, directory))
+        same.all(|one| context.is_harmless_change(one))
     };
     let is_conflict = |setting: &&&GitSetting| {
         let values = now.values(setting);

@@ -9,7 +9,7 @@ use std::{
 
 use rustix::fs::{Mode, OFlags, open};
 
-use crate::protected_paths::git_config::MAX_FILE_BYTES;
+use crate::protected_paths::git_config::{MAX_FILE_BYTES, config_changes::find_risky_changes};
 
 /// The state of a configuration file before the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,13 @@ impl PrivateConfig {
         let file = File::from(open(path, flags, Mode::empty()).ok()?);
         let mode = file.metadata().ok()?.permissions().mode() & 0o777;
         Some(Self { path: path.to_owned(), text: read_config_text(file)?, mode })
+    }
+}
+
+impl PrivateConfig {
+    /// Returns whether the file may be changed from one content to another without a question.
+    pub(crate) fn is_harmless_change(&self, before: &[u8], after: &[u8]) -> bool {
+        find_risky_changes(before, after, &self.path).is_some_and(|risky| risky.is_empty())
     }
 }
 

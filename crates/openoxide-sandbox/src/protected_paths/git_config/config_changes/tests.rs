@@ -5,12 +5,13 @@ const BASE: &str = "[core]\n\tbare = false\n\tfsmonitor = false\n[alias]\n\tx = 
 /// Returns the risky settings that this text adds to the base.
 fn added(text: &str) -> Option<Vec<String>> {
     let after = format!("{BASE}{text}");
-    find_risky_changes(BASE.as_bytes(), after.as_bytes(), Path::new("/none"))
+    find_risky_changes(BASE.as_bytes(), after.as_bytes(), Path::new("/none/config"))
         .map(|names| names.into_iter().collect())
 }
 
 fn is_harmless(before: &str, after: &str) -> bool {
-    let changes = find_risky_changes(before.as_bytes(), after.as_bytes(), Path::new("/none"));
+    let changes =
+        find_risky_changes(before.as_bytes(), after.as_bytes(), Path::new("/none/config"));
     changes.is_some_and(|names| names.is_empty())
 }
 
@@ -86,7 +87,7 @@ fn texts_that_other_programs_may_read_differently_are_not_understood() {
     }
     let mut bytes = BASE.as_bytes().to_vec();
     bytes.extend(b"[core]\n\tpager = \xff\n");
-    assert_eq!(find_risky_changes(BASE.as_bytes(), &bytes, Path::new("/none")), None);
+    assert_eq!(find_risky_changes(BASE.as_bytes(), &bytes, Path::new("/none/config")), None);
 }
 
 #[test]

@@ -7,15 +7,19 @@ use super::merge_changes;
 const BASE: &str = "[core]\n\tbare = false\n\tpager = less\n[user]\n\tname = A\n";
 
 fn merge(before: &str, after: &str, now: &str) -> Option<(String, Vec<String>)> {
-    let merged =
-        merge_changes(before.as_bytes(), after.as_bytes(), now.as_bytes(), Path::new("/none"))?;
+    let merged = merge_changes(
+        before.as_bytes(),
+        after.as_bytes(),
+        now.as_bytes(),
+        Path::new("/none/config"),
+    )?;
     Some((String::from_utf8(merged.harmless).unwrap(), merged.conflicts.into_iter().collect()))
 }
 
 #[test]
 fn harmless_changes_are_separated_from_others() {
-    let after = "[core]\n\tbare = false\n\tpager = evil\n[user]\n\tname = B\n[remote \"o\"]\n\turl = https://x/y\n\tfetch = a\n\tfetch = b\n[alias]\n\tx = !y\n";
-    let expected = "[core]\n\tbare = false\n\tpager = less\n[user]\n\tname = B\n[remote \"o\"]\n\turl = https://x/y\n\tfetch = a\n\tfetch = b\n";
+    let after = "[core]\n\tbare = false\n\tpager = evil\n[user]\n\tname = B\n[remote \"o\"]\n\turl = https://x/y\n\tfetch = refs/heads/a:refs/remotes/o/a\n\tfetch = refs/heads/b:refs/remotes/o/b\n[alias]\n\tx = !y\n";
+    let expected = "[core]\n\tbare = false\n\tpager = less\n[user]\n\tname = B\n[remote \"o\"]\n\turl = https://x/y\n\tfetch = refs/heads/a:refs/remotes/o/a\n\tfetch = refs/heads/b:refs/remotes/o/b\n";
     assert_eq!(merge(BASE, after, BASE), Some((expected.to_owned(), vec![])));
 }
 
