@@ -5,6 +5,8 @@
 mod agents;
 mod continuous_integration;
 mod editors;
+mod home;
+mod installed_programs;
 mod path_match;
 mod programs;
 mod project;

@@ -18,6 +18,18 @@ pub(super) fn matches_path(pattern: &str, path: &AbsPath) -> bool {
     }
 }
 
+/// Returns whether a path matches the pattern in one of the usual home directories.
+pub(super) fn matches_below_home(pattern: &str, path: &AbsPath) -> bool {
+    let mut rest = path_components(path.as_str());
+    match rest.next() {
+        Some("root") => {}
+        Some("home" | "Users") => drop(rest.next()),
+        Some("var") if rest.next() == Some("home") => drop(rest.next()),
+        _ => return false,
+    }
+    matches_components(pattern, rest)
+}
+
 /// Returns whether the components of a path match those of the pattern.
 ///
 /// If the path ends before the pattern does, it is a directory that would contain the file. A

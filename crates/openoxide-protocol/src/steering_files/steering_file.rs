@@ -35,7 +35,7 @@ pub enum SteeringLocation {
     /// In any directory.
     Anywhere(&'static str),
     /// In the home directory. If no home directory is known, a name with a leading dot is matched
-    /// in any directory.
+    /// in any directory, and another name in the usual home directories (`/home/*`, `/root`).
     Home(&'static str),
     /// Relative to the root. Also matched in any directory, because any directory can be the root
     /// of a container or of an image.
@@ -162,9 +162,12 @@ impl SteeringFile {
     /// that directory would replace the file.
     #[must_use]
     pub fn matches(&self, path: &AbsPath) -> bool {
-        let is_home_alone = |text: &str| !text.starts_with('.');
-        !matches!(self.location, SteeringLocation::Home(text) if is_home_alone(text))
-            && path_match::matches_path(self.pattern(), path)
+        match self.location {
+            SteeringLocation::Home(text) if !text.starts_with('.') => {
+                path_match::matches_below_home(text, path)
+            }
+            _ => path_match::matches_path(self.pattern(), path),
+        }
     }
 
     /// Returns whether a relative path, such as one below a project, is such a file or is below

@@ -1,8 +1,8 @@
 //! The list of all steering files.
 
 use super::{
-    agents, continuous_integration, editors, project, shells, steering_file::SteeringFile, system,
-    tools, version_control,
+    agents, continuous_integration, editors, home, installed_programs, project, shells,
+    steering_file::SteeringFile, system, tools, version_control,
 };
 
 /// Returns all steering files.
@@ -11,6 +11,8 @@ pub fn all_steering_files() -> impl Iterator<Item = &'static SteeringFile> {
         agents::SETTINGS,
         agents::INSTRUCTIONS,
         shells::FILES,
+        home::FILES,
+        installed_programs::FILES,
         version_control::FILES,
         editors::FILES,
         tools::PROTECTED,

@@ -82,6 +82,67 @@ fn protected_paths_are_found_at_any_depth_and_in_any_case() {
     }
 }
 
+/// Bash, lesspipe, desktops, version managers and `PATH` find these files in a home directory.
+#[test]
+fn programs_and_start_up_files_of_a_home_directory_are_protected() {
+    for file in [
+        "bin/git",
+        "go/bin/x",
+        "anaconda3/bin/python",
+        "miniconda3/bin/python",
+        "sdk/go1.22/bin/go",
+        ".nix-profile/bin/x",
+        ".npm-global/bin/x",
+        ".lessfilter",
+        ".bash_completion.d/x",
+        ".config/bash_completion",
+        ".local/share/bash-completion/completions/git",
+        ".virtualenvs/postactivate",
+        ".rvm/scripts/rvm",
+        ".ghc/ghci.conf",
+        ".config/qtile/config.py",
+        ".config/polybar/config",
+        ".config/dunst/dunstrc",
+        ".hammerspoon/init.lua",
+        ".SpaceVim.d/init.toml",
+        ".task/hooks/on-add",
+        ".hgext/x.py",
+        ".config/mutt/muttrc",
+        ".fetchmailrc",
+        ".mozilla/firefox/x/user.js",
+        ".password-store/.extensions/x.bash",
+        ".local/share/uv/python/x/bin/python",
+        ".local/share/pipx/venvs/x/bin/x",
+        ".config/lf/lfrc",
+        ".config/nnn/plugins/x",
+        ".config/mc/menu",
+        ".fzf.bash",
+        ".zfunc/_git",
+        ".config/waybar/config",
+        ".yabairc",
+        ".msmtprc",
+        ".pyenv/shims/python",
+        ".local/share/pnpm/x",
+        ".nodenv/shims/node",
+    ] {
+        for home in ["/root", "/home/ann", "/Users/ann", "/var/home/ann"] {
+            let file = path(&format!("{home}/{file}"));
+            assert!(is_protected_path(&file), "{file}");
+        }
+    }
+    for file in [
+        "/home/ann/project/bin/x",
+        "/root/x/go/bin/x",
+        "/home/ann/src/main.rs",
+        "/home/bin/x/y",
+        "/p/node_modules/.bin/x",
+        "/srv/home/ann/bin/x",
+        "/home/ann/sdk/x/main.c",
+    ] {
+        assert!(!is_protected_path(&path(file)), "{file}");
+    }
+}
+
 #[test]
 fn a_wildcard_stays_in_one_name() {
     let patterns = |text: &str| -> Vec<_> {
