@@ -8,7 +8,7 @@ use std::{
 use openoxide_permission::{
     AdditionalDirectory, CombiningAlgorithm, EvaluationContext, HiddenReason, Hook, Layer,
     LayerKind, PathAnchors, PolicyStack, default_layer, evaluate, explain, find_hidden_reason,
-    forbidden_root_reason, parse_rule,
+    forbidden_root_reason, parse_rule, system_directory_reason,
 };
 use openoxide_protocol::{
     AbsPath, Action, Decision, Effect, Operation, OperationFacts, PermissionMode, SandboxAutoAllow,
@@ -310,7 +310,8 @@ impl Engine {
         roots: &'a [AbsPath],
     ) -> EvaluationContext<'a> {
         let mode = call.mode().map_or(self.mode, |mode| self.loaded_policy.effective_mode(mode));
-        let auto_allow = self.auto_allow(mode);
+        let auto_allow = self.auto_allow_in(mode, roots);
+        let mode = self.mode_in(mode, roots);
         EvaluationContext { mode, auto_allow, ..self.directory_context(call.cwd(), roots) }
     }
 
@@ -320,31 +321,51 @@ impl Engine {
         roots: &'a [AbsPath],
     ) -> EvaluationContext<'a> {
         EvaluationContext {
-            mode: self.mode,
+            mode: self.mode_in(self.mode, roots),
             cwd,
             roots,
             policy_error: self.policy_error(),
-            auto_allow: self.auto_allow(self.mode),
+            auto_allow: self.auto_allow_in(self.mode, roots),
         }
     }
 
-    /// Returns whether a directory of the project contains more than a project: it would be writable
+    /// Returns the mode for calls in a project with these roots: where no project is,
+    /// `accept_edits` allows no edits.
+    fn mode_in(&self, mode: PermissionMode, roots: &[AbsPath]) -> PermissionMode {
+        if mode == PermissionMode::AcceptEdits && self.has_wide_root(roots) {
+            PermissionMode::Default
+        } else {
+            mode
+        }
+    }
+
+    /// Returns whether one of these directories contains more than a project: it would be writable
     /// in the sandbox. This is the case if an agent works in a directory without a project.
-    fn has_wide_root(&self) -> bool {
+    fn has_wide_root(&self, roots: &[AbsPath]) -> bool {
         let homes = self.environment().home_directories().homes;
-        let is_wide = |root: &AbsPath| {
-            ["/tmp", "/var/tmp"].contains(&root.as_str())
-                || homes
-                    .iter()
-                    .map(Some)
-                    .chain([None])
-                    .any(|home| forbidden_root_reason(root, home).is_some())
+        let is_forbidden = |root: &AbsPath| {
+            let homes = homes.iter().map(Some).chain([None]);
+            homes.into_iter().any(|home| forbidden_root_reason(root, home).is_some())
         };
-        self.roots.iter().any(is_wide)
+        // A person may name a directory of the system as an additional one.
+        let is_named = |root: &AbsPath| {
+            self.options.extra_directories.contains(root) || self.loaded_policy.roots.contains(root)
+        };
+        let is_system = |root: &AbsPath| {
+            let has_repository = || Path::new(root.as_str()).join(".git").exists();
+            system_directory_reason(root, false).is_some()
+                && system_directory_reason(root, has_repository()).is_some()
+        };
+        roots.iter().any(|root| is_forbidden(root) || !is_named(root) && is_system(root))
     }
 
     /// Returns the commands that need no approval in a mode, because the caller confines them.
     pub(crate) fn auto_allow(&self, mode: PermissionMode) -> SandboxAutoAllow {
+        self.auto_allow_in(mode, &self.roots)
+    }
+
+    /// Returns the same for a project with these roots.
+    fn auto_allow_in(&self, mode: PermissionMode, roots: &[AbsPath]) -> SandboxAutoAllow {
         if !self.options.confines_commands {
             return SandboxAutoAllow::Off;
         }
@@ -357,7 +378,7 @@ impl Engine {
             | PermissionMode::BypassPermissions => SandboxAutoAllow::Off,
         };
         let setting = self.sandbox_settings().auto_allow.unwrap_or(by_mode);
-        if setting != SandboxAutoAllow::Off && self.has_wide_root() {
+        if setting != SandboxAutoAllow::Off && self.has_wide_root(roots) {
             SandboxAutoAllow::Off
         } else {
             setting

@@ -67,6 +67,7 @@ mod session_grants;
 mod subagent_mode;
 mod subsumption;
 mod suggested_rules;
+mod system_directories;
 
 pub use access_outcome::{AccessOutcome, ReasonCode};
 pub use additional_directory::{
@@ -101,3 +102,4 @@ pub use session_grants::{SessionGrants, granted_rules};
 pub use subagent_mode::inherit_mode;
 pub use subsumption::subsumes;
 pub use suggested_rules::{exact_command_rule, prefix_rule};
+pub use system_directories::system_directory_reason;

@@ -180,3 +180,23 @@ fn the_schema_knows_them() {
         serde_json::from_str(&stdout(&world.run(&["schema", "policy"], b""))).unwrap();
     assert_eq!(schema["properties"]["directories"]["type"], "array");
 }
+
+/// Directories of the system and home directories are no projects, whoever works in them.
+#[test]
+fn no_mode_allows_changes_in_a_directory_that_is_no_project() {
+    let world = World::new().policy("[sandbox]\nauto_allow = \"project\"\n");
+    let decide = |cwd: &std::path::Path, args: &[&str]| {
+        let mut command = world.command(&[&["check", "--json"], args].concat());
+        let output = command.current_dir(cwd).output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        answer["decision"].as_str().unwrap().to_owned()
+    };
+    let edits = ["--mode", "accept_edits", "-c", "touch x"];
+    assert_eq!(decide(&world.project(), &edits), "allow");
+    for cwd in ["/usr/local", "/usr/lib", "/etc", "/opt", "/srv", "/var/lib", "/run", "/root", "/"]
+    {
+        let cwd = std::path::Path::new(cwd);
+        assert_eq!(decide(cwd, &edits), "ask", "{}", cwd.display());
+    }
+    assert_eq!(decide(&world.root(), &edits), "ask", "the home directory");
+}
