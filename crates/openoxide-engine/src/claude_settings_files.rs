@@ -7,6 +7,7 @@ use std::{
 
 use openoxide_permission::LayerKind;
 use openoxide_protocol::AbsPath;
+use openoxide_store::{FileReadError, read_text};
 use serde_json::Value;
 
 /// The maximum size of a settings file.
@@ -89,11 +90,11 @@ pub(crate) fn read_settings(path: &Path) -> io::Result<Option<String>> {
 }
 
 fn read_limited(path: &Path, most: u64) -> io::Result<Option<String>> {
-    match fs::metadata(path) {
-        Ok(found) if found.is_file() && found.len() <= most => fs::read_to_string(path).map(Some),
-        Ok(_) => Err(io::ErrorKind::InvalidInput.into()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+    match read_text(path, most) {
+        Ok(text) => Ok(Some(text)),
+        Err(FileReadError::Missing) => Ok(None),
+        Err(FileReadError::Io(error)) => Err(error),
+        Err(_) => Err(io::ErrorKind::InvalidInput.into()),
     }
 }
 

@@ -9,10 +9,13 @@ use std::{
 };
 
 use openoxide_protocol::{AbsPath, Access, CauseCode, CommandClass, ExecAccess};
+use openoxide_store::read_regular_file;
 
 use crate::{
-    entered_places::EnteredPlaces, printed_settings::prints_credentials,
-    project_settings::path_spellings, url_credentials::file_has_credentials,
+    entered_places::EnteredPlaces,
+    printed_settings::prints_credentials,
+    project_settings::path_spellings,
+    url_credentials::{MAX_CONFIG_BYTES, file_has_credentials},
 };
 
 /// The reason of a question about such a command.
@@ -104,7 +107,7 @@ fn includes_credentials(file: &Path, home: Option<&Path>, depth: usize) -> bool 
     if file_has_credentials(file) {
         return true;
     }
-    let Ok(bytes) = fs::read(file) else { return false };
+    let Ok(bytes) = read_regular_file(file, MAX_CONFIG_BYTES) else { return false };
     let text = String::from_utf8_lossy(&bytes);
     let above = file.parent().unwrap_or(Path::new("/"));
     let included = text.lines().filter_map(|line| {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use openoxide_protocol::{AbsPath, ExecAccess};
-use openoxide_store::UserEnvironment;
+use openoxide_store::{UserEnvironment, read_regular_file};
 
 use crate::{git_repository, ssh_config, url_host};
 
@@ -65,10 +65,8 @@ fn has_plain_git_settings(place: &AbsPath, home: Option<&AbsPath>) -> bool {
 }
 
 fn read_small(file: &Path) -> Option<String> {
-    let found = fs::metadata(file).ok()?;
-    (found.is_file() && found.len() <= MAX_CONFIG_BYTES)
-        .then(|| fs::read(file).ok())?
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    let bytes = read_regular_file(file, MAX_CONFIG_BYTES).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Returns the directories whose `.ssh` the program may read: `ssh` uses the account's.

@@ -8,6 +8,7 @@ use std::{fs, path::Path};
 use openoxide_permission::safety_floor::is_protected;
 use openoxide_protocol::{AbsPath, Access, AccessRoute, ExecAccess, PathAccess};
 use openoxide_shell::{applies_patch, patched_files};
+use openoxide_store::read_regular_file;
 
 use crate::{script_edits::ScriptEdits, step_budget::StepBudget};
 
@@ -82,7 +83,7 @@ fn steering_files(patch: &AbsPath, place: &AbsPath, steps: &StepBudget) -> Optio
     let Ok(meta) = fs::metadata(patch.as_str()) else { return Some(Vec::new()) };
     let size = usize::try_from(meta.len()).ok()?;
     (meta.is_file() && meta.len() <= LONGEST && steps.take_steps(size / 256)).then_some(())?;
-    let bytes = fs::read(patch.as_str()).ok()?;
+    let bytes = read_regular_file(Path::new(patch.as_str()), LONGEST).ok()?;
     let files = patched_files(&String::from_utf8_lossy(&bytes));
     steps.take_steps(files.len()).then_some(())?;
     Some(files.iter().map(|file| place.join(file)).filter(is_protected).collect())

@@ -14,6 +14,7 @@ use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, FileSearch, OperationFacts, PathAccess, Span,
 };
+use openoxide_store::{FileReadError, read_regular_file, read_text};
 
 use crate::{
     git_credentials, git_repository::TrackedFiles, name_pattern::name_may_match,
@@ -149,11 +150,11 @@ fn is_invisible(letter: char) -> bool {
 fn included_lines(directory: &AbsPath) -> Vec<String> {
     let text = |name: &&str| {
         let list = directory.join(name);
-        match fs::metadata(list.as_str()) {
-            Ok(found) if found.len() > MAX_IGNORE_FILE_BYTES => Some("!*".to_owned()),
-            Ok(_) => fs::read(list.as_str())
-                .ok()
-                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        match read_regular_file(Path::new(list.as_str()), MAX_IGNORE_FILE_BYTES) {
+            Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(FileReadError::TooLong(_)) => Some("!*".to_owned()),
+            // Programs read a pipe, too, and what it contains then is not known.
+            Err(FileReadError::NotRegular) => (!is_directory(&list)).then(|| "!*".to_owned()),
             Err(_) => None,
         }
     };
@@ -161,6 +162,10 @@ fn included_lines(directory: &AbsPath) -> Vec<String> {
     let lines = texts.iter().flat_map(|text| text.lines());
     let negated = |line: &str| line.trim_matches(is_invisible).strip_prefix('!').map(str::to_owned);
     lines.filter_map(negated).collect()
+}
+
+fn is_directory(path: &AbsPath) -> bool {
+    fs::metadata(path.as_str()).is_ok_and(|found| found.is_dir())
 }
 
 /// Returns whether a line can name a hidden file or directory.
@@ -394,10 +399,12 @@ fn ignore_state(directory: &AbsPath, path: &AbsPath, root: &AbsPath) -> Option<b
         Err(error) => return (error.kind() != ErrorKind::NotFound).then_some(false),
     };
     // Git does not follow a link here.
-    if !meta.is_file() || meta.len() > MAX_IGNORE_FILE_BYTES {
+    if !meta.is_file() {
         return Some(false);
     }
-    let Ok(text) = fs::read_to_string(list.as_str()) else { return Some(false) };
+    let Ok(text) = read_text(Path::new(list.as_str()), MAX_IGNORE_FILE_BYTES) else {
+        return Some(false);
+    };
     let below = path.strip_prefix(directory)?;
     let depth = root
         .strip_prefix(directory)

@@ -1,10 +1,8 @@
 //! Reading the settings files of a project.
 
-use std::{
-    fs,
-    io::{ErrorKind, Read as _},
-    path::Path,
-};
+use std::{fs, io::ErrorKind, path::Path};
+
+use openoxide_store::read_regular_file;
 
 /// The maximum number of bytes of a file that are searched. A longer file could contain anything.
 pub(crate) const MAX_FILE_BYTES: usize = 64 * 1024;
@@ -22,11 +20,6 @@ pub(crate) fn leads_to_other_name(path: &Path) -> bool {
 
 /// Returns the text of a file that is not too long.
 pub(crate) fn read_short(path: &Path) -> Option<String> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut text = Vec::new();
-    let open = fs::File::open(path).ok()?;
-    let length = open.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut text).ok()?;
-    (length <= MAX_FILE_BYTES).then(|| String::from_utf8_lossy(&text).into_owned())
+    let text = read_regular_file(path, MAX_FILE_BYTES as u64).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
 }

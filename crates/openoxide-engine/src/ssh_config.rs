@@ -6,6 +6,7 @@ use std::{
 };
 
 use openoxide_protocol::{AbsPath, matches_host_pattern};
+use openoxide_store::read_regular_file;
 
 /// The maximum depth of included files, and the maximum size of one.
 const MAX_DEPTH: usize = 8;
@@ -33,11 +34,13 @@ pub(crate) fn is_plain(home: &AbsPath, host: &str) -> bool {
 
 /// Checks a file, if it exists. Relative paths in it begin in `directory`.
 fn is_plain_file(file: &Path, directory: &Path, host: &str, depth: usize) -> bool {
-    let Ok(found) = fs::symlink_metadata(file) else { return true };
-    if depth == 0 || found.len() > MAX_CONFIG_BYTES {
+    if fs::symlink_metadata(file).is_err() {
+        return true;
+    }
+    if depth == 0 {
         return false;
     }
-    let Ok(bytes) = fs::read(file) else { return false };
+    let Ok(bytes) = read_regular_file(file, MAX_CONFIG_BYTES) else { return false };
     let text = String::from_utf8_lossy(&bytes);
     let mut applies = true;
     for line in text.lines() {

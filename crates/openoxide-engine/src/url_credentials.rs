@@ -1,18 +1,19 @@
 //! Credentials in the URLs of configuration files.
 
-use std::{fs, path::Path};
+use std::path::Path;
+
+use openoxide_store::{FileReadError, read_regular_file};
 
 /// The maximum size of a configuration that is examined.
-const MAX_CONFIG_BYTES: u64 = 1 << 20;
+pub(crate) const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// Returns whether a configuration contains a URL with credentials, or a header with a token. A file
 /// that is too long may contain some.
 pub(crate) fn file_has_credentials(path: &Path) -> bool {
-    let Ok(meta) = fs::metadata(path) else { return false };
-    if !meta.is_file() || meta.len() > MAX_CONFIG_BYTES {
-        return meta.is_file();
-    }
-    let Ok(bytes) = fs::read(path) else { return false };
+    let bytes = match read_regular_file(path, MAX_CONFIG_BYTES) {
+        Ok(bytes) => bytes,
+        Err(error) => return matches!(error, FileReadError::TooLong(_)),
+    };
     let text = String::from_utf8_lossy(&bytes);
     text.lines().any(|line| line.to_ascii_lowercase().contains("extraheader") || has_password(line))
 }

@@ -6,11 +6,12 @@
 use std::{
     env,
     ffi::OsString,
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 use openoxide_protocol::AbsPath;
+use openoxide_store::{FileReadError, read_text};
 
 /// The maximum size of a configuration.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
@@ -98,17 +99,13 @@ fn config_runs_files(file: &Path, place: &Path, home: Option<&Path>, deep: usize
     if file == Path::new("/dev/null") {
         return false;
     }
-    let meta = match fs::metadata(file) {
-        Ok(meta) => meta,
-        // A file that cannot be examined may name anything.
-        Err(error) => {
-            let kind = error.kind();
-            return !matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
-        }
+    let text = match read_text(file, MAX_CONFIG_BYTES) {
+        Ok(text) => text,
+        Err(FileReadError::Missing) => return false,
+        // A file that cannot be read may name anything.
+        Err(FileReadError::Io(error)) => return error.kind() != io::ErrorKind::NotADirectory,
+        Err(_) => return true,
     };
-    let text =
-        (meta.is_file() && meta.len() <= MAX_CONFIG_BYTES).then(|| fs::read_to_string(file).ok());
-    let Some(text) = text.flatten() else { return true };
     let mut section = String::new();
     logical_lines(&text).iter().any(|line| {
         let line = match parse_section_header(line) {
@@ -257,6 +254,8 @@ fn is_absolute_path(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn runs(config: &str) -> bool {

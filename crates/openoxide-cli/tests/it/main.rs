@@ -66,6 +66,8 @@ mod links;
 #[cfg(test)]
 mod pending;
 #[cfg(test)]
+mod pipes;
+#[cfg(test)]
 mod prompt;
 #[cfg(test)]
 mod question_hints;

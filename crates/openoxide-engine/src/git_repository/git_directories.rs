@@ -1,11 +1,9 @@
 //! The directories of a repository (gitrepository-layout(5)).
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use openoxide_protocol::AbsPath;
+use openoxide_store::read_text;
 
 /// The maximum size of a configuration.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
@@ -75,6 +73,5 @@ pub(super) fn trim_line_end(text: &str) -> &str {
 }
 
 pub(super) fn read_config(path: &Path) -> Option<String> {
-    let meta = fs::metadata(path).ok()?;
-    (meta.is_file() && meta.len() <= MAX_CONFIG_BYTES).then(|| fs::read_to_string(path).ok())?
+    read_text(path, MAX_CONFIG_BYTES).ok()
 }

@@ -3,6 +3,7 @@
 use std::{fs, io, os::unix::fs::MetadataExt as _, path::Path};
 
 use openoxide_protocol::AbsPath;
+use openoxide_store::read_regular_file;
 
 use super::git_directories::{
     GitDirectories, find_git_directories, may_be_git_dir, read_config, working_tree_above,
@@ -110,8 +111,7 @@ fn read_index(tree: &Path, found: &GitDirectories, path: &Path) -> Option<Index>
         return None;
     }
     let meta = fs::metadata(path).ok()?;
-    (meta.is_file() && meta.len() <= MAX_INDEX_BYTES).then_some(())?;
-    let bytes = fs::read(path).ok()?;
+    let bytes = read_regular_file(path, MAX_INDEX_BYTES).ok()?;
     let entries = index_entries(&bytes, hash)?;
     // A directory of a sparse index stands for all files in it.
     if entries.iter().any(|entry| entry.name.ends_with('/')) {
@@ -192,9 +192,7 @@ pub(super) fn submodule_paths(own: &Path, config: &str) -> Option<Vec<String>> {
     if !path.exists() {
         return Some(Vec::new());
     }
-    let meta = fs::metadata(&path).ok()?;
-    let bytes =
-        (meta.is_file() && meta.len() <= MAX_INDEX_BYTES).then(|| fs::read(&path).ok())??;
+    let bytes = read_regular_file(&path, MAX_INDEX_BYTES).ok()?;
     match read_big_endian(&bytes, 4, 4)? {
         2 | 3 => gitlink_paths(&bytes, hash_length(config)?),
         // Other versions compress the names. Only the absence of submodules can be detected.
