@@ -27,6 +27,10 @@ pub(crate) fn find_risky_changes(
     let common = before.iter().zip(&after).take_while(|(old, new)| old == new).count();
     before.drain(..common);
     after.drain(..common);
+    let common = before.iter().rev().zip(after.iter().rev()).take_while(|(old, new)| old == new);
+    let common = common.count();
+    before.truncate(before.len() - common);
+    after.truncate(after.len() - common);
     Some(before.iter().chain(&after).map(GitSetting::display_name).collect())
 }
 
