@@ -26,7 +26,8 @@ pub(super) fn check_option_values(
     let mut pairs = pairs.filter(|(before, value)| has_dash(*before) && has_dash(*value));
     let end = find_doubtful_end(level, arguments);
     let after = end.is_some_and(|end| arguments.iter(end).any(has_dash));
-    if level.traits.anything || pairs.next().is_none() && !after {
+    let clusters = has_unknown_parser(level) && arguments.iter(1).any(is_cluster);
+    if level.traits.anything || pairs.next().is_none() && !after && !clusters {
         return;
     }
     match find_worst_value(meaning, level, arguments) {
@@ -79,6 +80,34 @@ fn find_harm_after_dashes(
         Harm::Nothing => Harm::Nothing,
         _ if program.name() == "git" => Harm::KnownOption,
         harm => harm.min(Harm::UnknownOption),
+    }
+}
+
+/// Returns whether the parser of a program is not known to be getopt or the like.
+fn has_unknown_parser(level: &CommandSpec) -> bool {
+    level.plain_signs.iter().count() < 3
+}
+
+/// Returns whether a word has a dash and several letters.
+fn is_cluster(word: ArgumentWord<'_>) -> bool {
+    matches!(word, ArgumentWord::Known(text) if text.len() > 2 && text.starts_with('-') && !text.starts_with("--"))
+}
+
+/// Returns the harm that the letters after an option can do, if they are not its value: zstd reads
+/// `-To` as `-T -o`, and `-T4o` as `-T4 -o`.
+fn find_attached_harm(
+    levels: &[&'static CommandSpec],
+    option: OptionSpec,
+    value: ArgumentWord<'_>,
+) -> Harm {
+    let ArgumentWord::Known(text) = value else { return Harm::Nothing };
+    if option.name.chars().count() > 1 || levels.iter().any(|level| level.traits.single_dash) {
+        return Harm::Nothing;
+    }
+    let letters = text.trim_start_matches(|first: char| first.is_ascii_digit());
+    match find_cluster_harm(levels, letters) {
+        Harm::KnownOption => Harm::UnknownOption,
+        Harm::UnknownOption | Harm::Nothing => Harm::Nothing,
     }
 }
 
@@ -138,6 +167,15 @@ fn find_worst_value(
             {
                 let levels: Vec<_> = items.active_specs().collect();
                 worst = worst.max(find_harm(&levels, value));
+            }
+            CommandItem::Option { option, value: Some(value) }
+                if has_unknown_parser(level)
+                    && option.effect < OptionEffect::Asks
+                    && arguments.iter(last).next().is_some_and(is_cluster)
+                    && arguments.iter(last).next() != Some(value) =>
+            {
+                let levels: Vec<_> = items.active_specs().collect();
+                worst = worst.max(find_attached_harm(&levels, option, value));
             }
             CommandItem::Operand(..)
             | CommandItem::Option { .. }
