@@ -279,7 +279,9 @@ impl<'a> CommandReading<'a> {
         match (does, value) {
             (OptionEffect::Nothing, _) => {}
             // After an unknown subcommand, that subcommand determines the meaning. For some
-            // programs, a repeated option is a different option, as is a cluster.
+            // programs, a repeated option is a different option, as is a cluster. `--version=x` is
+            // an unknown option for many programs, and some then do their work.
+            (OptionEffect::Ends, Some(_)) => self.mark_unclear(),
             (OptionEffect::Ends, _) if self.prints_help => self.mark_unclear(),
             (OptionEffect::Ends, _) => {
                 self.prints_help |= self.level.subcommands().is_empty() || self.operands.is_empty();
