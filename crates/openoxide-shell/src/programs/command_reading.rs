@@ -138,6 +138,8 @@ struct CommandReading<'a> {
     alone: Option<&'static str>,
     cuts: bool,
     prints_help: bool,
+    /// Whether there is an option that does not only print help or a version.
+    has_other_options: bool,
     prints_names: bool,
     /// Whether an option includes hidden, ignored or other files.
     includes_hidden_files: bool,
@@ -169,6 +171,7 @@ impl<'a> CommandReading<'a> {
             here: level.traits.here,
             alone: level.missing_operands_reason(),
             prints_help: false,
+            has_other_options: false,
             prints_names: false,
             includes_hidden_files: false,
             compares_outside_files: false,
@@ -233,6 +236,7 @@ impl<'a> CommandReading<'a> {
 
     fn add_option(&mut self, option: OptionSpec, value: Option<ArgumentWord<'a>>) {
         let level = self.level;
+        self.has_other_options |= option.effect != OptionEffect::Ends;
         self.given |= level.given.contains(option.name);
         self.here |= level.here_with.contains(option.name);
         self.includes_hidden_files |= includes_hidden_files(option.name);
@@ -378,12 +382,13 @@ impl<'a> CommandReading<'a> {
 
     fn into_meaning(mut self) -> CommandMeaning {
         self.meaning.lower_class(self.class);
-        // Only help or a version is printed if everything else was understood and there is no
-        // operand. Many programs read no options after the first operand, or do their work in
+        // Only help or a version is printed if everything else was understood, and there is no
+        // operand and no option that may come first: `tsc --init --help` writes a file. Many programs read no options after the first operand, or do their work in
         // addition.
         if self.prints_help
             && self.is_understood
             && self.operands.is_empty()
+            && (self.class == CommandClass::Harmless || !self.has_other_options)
             && !self.needs_approval
             && self.meaning.effects.is_empty()
         {
