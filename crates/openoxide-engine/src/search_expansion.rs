@@ -618,6 +618,32 @@ mod tests {
         }
     }
 
+    /// Run with ugrep 7.5, which is the `grep` of Claude Code's shell.
+    #[test]
+    fn a_grep_that_searches_the_directory_in_ugrep_prints_its_secrets() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        for name in [".env", "a.md"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        for script in [
+            "grep -2 x",
+            "ls | grep -3 x",
+            "grep -1 x < a.md",
+            "grep -2 x -",
+            "grep -9 --directories=skip x .",
+            "grep -r x -",
+            "grep -rn -e x -- -",
+            "grep --include='*/' x",
+        ] {
+            assert!(may_print_secret(script, &root), "{script}");
+        }
+        for script in ["grep -2 x a.md", "ls | grep -C 2 x", "ls | grep -e x -", "grep -rn x a.md"]
+        {
+            assert!(!may_print_secret(script, &root), "{script}");
+        }
+    }
+
     #[test]
     fn files_that_git_ignores_are_not_searched() {
         let searched = FileSearch { includes_hidden: true, ..FileSearch::default() };

@@ -3,7 +3,7 @@
 use openoxide_protocol::{CommandWord, CommandWords};
 
 use super::{expanded_word::ParameterValue, script_walk::ScriptWalk, value_text::stays_one_word};
-use crate::syntax::syntax_tree::{ExpansionForm, ParameterExpansion, WordPiece};
+use crate::syntax::syntax_tree::{ExpansionForm, ParameterExpansion, ShellWord, WordPiece};
 
 /// Builtins of bash that are programs in a plain shell, or do not exist there.
 const BASH_ONLY_BUILTINS: &[&str] = &[
@@ -103,7 +103,16 @@ const BASH_GIVES: &[&str] = &[
 impl ScriptWalk<'_> {
     /// Records whether a plain shell or zsh expands these pieces differently.
     pub(super) fn note_differences(&mut self, pieces: &[WordPiece<'_>], quoted: bool) {
+        let mut follows_dollar = false;
         for (index, piece) in pieces.iter().enumerate() {
+            let text = match piece {
+                WordPiece::Unquoted(text) => text,
+                WordPiece::Literal(text) => &**text,
+                _ => "",
+            };
+            self.only_without_zsh |=
+                has_zsh_flag(text) || follows_dollar && text.starts_with(ZSH_FLAGS);
+            follows_dollar = text.ends_with('$');
             match piece {
                 WordPiece::Unquoted(text) => {
                     self.is_bash_only |= index == 0 && is_bash_tilde(text);
@@ -133,18 +142,36 @@ impl ScriptWalk<'_> {
             ExpansionForm::Indirect | ExpansionForm::Names | ExpansionForm::Prompt
         ) || BASH_GIVES.contains(&name)
             || ["BASH", "COMP_", "EPOCH", "HIST"].iter().any(|own| name.starts_with(own));
-        // In zsh, `$x:h` and `$x[1]` are parts of a value.
+        // In zsh, `$x:h` and `$x[1]` are parts of a value, and `$#x` is the length of one.
         let length = parameter.span.end.saturating_sub(parameter.span.start);
         let braced = usize::try_from(length).is_ok_and(|length| length > name.len() + 1);
         self.only_without_zsh |= !braced
             && match next {
-                Some(WordPiece::Unquoted(text)) => is_part(text),
-                Some(WordPiece::Literal(text)) => is_part(text),
+                Some(WordPiece::Unquoted(text)) => is_part(text) || name == "#" && is_named(text),
+                Some(WordPiece::Literal(text)) => is_part(text) || name == "#" && is_named(text),
                 _ => false,
             };
         // zsh does not split values.
         self.only_without_zsh |= !quoted && self.is_split(name);
     }
+}
+
+/// Returns whether a word with redirections names a variable in zsh: `{name} < FILE` assigns the
+/// number of a new file descriptor to it.
+pub(super) fn names_descriptor(word: &ShellWord<'_>) -> bool {
+    let [WordPiece::Unquoted(text)] = word.pieces.as_slice() else { return false };
+    text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).is_some_and(is_named)
+}
+
+/// The flags that zsh accepts between `$` and a name.
+const ZSH_FLAGS: [char; 4] = ['=', '~', '^', '+'];
+
+fn has_zsh_flag(text: &str) -> bool {
+    text.split('$').skip(1).any(|rest| rest.starts_with(ZSH_FLAGS))
+}
+
+fn is_named(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_alphanumeric() || first == '_')
 }
 
 impl ScriptWalk<'_> {

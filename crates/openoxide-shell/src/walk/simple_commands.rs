@@ -38,6 +38,8 @@ impl ScriptWalk<'_> {
             return None;
         }
         simple.redirects.iter().for_each(|redirect| self.walk_redirection(source, redirect));
+        self.only_without_zsh |= !simple.redirects.is_empty()
+            && simple.words.iter().any(posix_differences::names_descriptor);
         let span = words_span(simple);
         let mut call = CommandCall {
             text: source.text_at(span),

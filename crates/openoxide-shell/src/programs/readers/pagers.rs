@@ -10,7 +10,7 @@ use super::{
     },
     find_names::may_select_secrets,
     push_word,
-    search_scope::add_search,
+    search_scope::{add_search, searches_directory_in_ugrep},
 };
 
 /// Reads commands of `less` and similar programs. They execute the text after a `+` as if it were
@@ -161,6 +161,9 @@ fn is_follow_links_option(level: &CommandSpec, item: &CommandItem<'_>) -> bool {
 /// Reads a program with options that follow symbolic links.
 pub(in super::super) fn read_following_links(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
+    if arguments.called_name() == "grep" && searches_directory_in_ugrep(arguments) {
+        meaning.add_read(ArgumentWord::Known("."), false);
+    }
     // Without a path, ugrep searches each entry of the working directory as if it were named.
     let names_entries = arguments.spec.name() == "ugrep";
     if names_entries || arguments.items().any(|item| is_follow_links_option(arguments.spec, &item))

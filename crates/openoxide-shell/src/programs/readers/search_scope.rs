@@ -142,6 +142,38 @@ fn prints_only_names(arguments: CommandArguments<'_>) -> bool {
     })
 }
 
+/// Returns whether a `grep` command that names no file searches the working directory if `grep` is
+/// ugrep, as in the shell of Claude Code: a number is the depth of the search, `-` as an operand of a
+/// recursive search is the working directory, and a pattern with a slash makes the search recursive
+/// (ugrep 7.5).
+pub(super) fn searches_directory_in_ugrep(arguments: CommandArguments<'_>) -> bool {
+    let (mut is_recursive, mut has_path_pattern, mut has_expression) = (false, false, false);
+    let mut operands = Vec::new();
+    for item in arguments.items() {
+        match item {
+            CommandItem::Option { option, value } => match option.name {
+                "r" | "R" | "recursive" | "dereference-recursive" => is_recursive = true,
+                "include" | "exclude" | "include-dir" | "exclude-dir" => {
+                    let is_name = matches!(value, Some(ArgumentWord::Known(pattern)) if !pattern.contains('/'));
+                    has_path_pattern |= !is_name;
+                }
+                "e" | "regexp" | "f" | "file" => has_expression = true,
+                _ => {}
+            },
+            CommandItem::Operand(word, ..) => operands.push(word),
+            CommandItem::Number | CommandItem::Unclear => {}
+        }
+    }
+    let mut files = operands.into_iter().skip(usize::from(!has_expression)).peekable();
+    let has_files = files.peek().is_some();
+    let names_no_file = files.all(|word| word == ArgumentWord::Known("-"));
+    names_no_file && (has_depth(arguments) || has_path_pattern || is_recursive && has_files)
+}
+
+fn has_depth(arguments: CommandArguments<'_>) -> bool {
+    arguments.items().any(|item| matches!(item, CommandItem::Number))
+}
+
 /// Returns which files are searched, or `None` if the command does not search directories.
 fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<FileSearch> {
     let ripgrep = matches!(name, "rg" | "ripgrep");
@@ -227,7 +259,8 @@ fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<Fil
     }
     search.includes_ignored |= unrestricted > 0;
     search.includes_hidden |= unrestricted > usize::from(ripgrep);
-    recursive.then_some(search)
+    // For ugrep, a number is the depth of a recursive search, whatever `-d` says.
+    (recursive || name == "grep" && has_depth(arguments)).then_some(search)
 }
 
 /// Returns the patterns of a file type (`rg --type-list`), or `*` if the type is not known.
