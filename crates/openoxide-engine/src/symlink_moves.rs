@@ -1,8 +1,8 @@
-//! Links that lead elsewhere after they are moved or copied.
+//! Links that a script creates, moves or copies.
 //!
-//! The target of a link is determined before anything runs. `../../x` leads into the project from
-//! one directory and out of it from another. For example, `mv a/b b; cat b/link/key` would read a
-//! file that was not checked.
+//! The target of a path is determined before anything runs. A link `../../x` leads into the project
+//! from one directory and out of it from another. For example, `mv a/b b; cat b/link/key` would read
+//! a file that was not checked. And if the script creates `q/x` as a link, `q/x/../a` is not `q/a`.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use openoxide_protocol::{Access, OperationFacts};
+use openoxide_protocol::{AbsPath, Access, CommandClass, OperationFacts};
 
 use crate::step_budget::StepBudget;
 
@@ -41,7 +41,65 @@ pub(crate) fn check_moved_links(facts: &mut OperationFacts, steps: &StepBudget) 
     }
 }
 
-/// Returns whether a link at this path or below it leads out of it by `..`, or may do so.
+/// Programs that change files, but create no link.
+const NEVER_LINK: [&str; 16] = [
+    "cd", "chgrp", "chmod", "chown", "dd", "mkdir", "mkfifo", "mktemp", "printf", "rm", "rmdir",
+    "sed", "tee", "touch", "truncate", "unlink",
+];
+
+/// Makes a path opaque if `..` in it follows a directory that does not exist yet, and an earlier
+/// command may create it as a link.
+pub(crate) fn check_parents_of_new_links(facts: &mut OperationFacts, cwd: &AbsPath) {
+    let Some(first) = facts.accesses.iter().position(may_create_link) else { return };
+    let place = |access: &Access| {
+        let Access::Exec(exec) = access else { return None };
+        Some(exec.cwd.clone().unwrap_or_else(|| cwd.clone()))
+    };
+    // A redirection precedes its command.
+    let mut before = cwd.clone();
+    for index in first..facts.accesses.len() {
+        let (done, rest) = facts.accesses.split_at_mut(index);
+        if let Some(place) = done.last().and_then(place) {
+            before = place;
+        }
+        let Some((access, later)) = rest.split_first_mut() else { return };
+        let after = later.iter().find_map(place);
+        let (Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path)) = &*access
+        else {
+            continue;
+        };
+        let places = [Some(&before), after.as_ref()];
+        if places.into_iter().flatten().any(|place| names_parent_of_missing(place, &path.raw_path))
+        {
+            let text = format!("{} (a link can be created there)", path.raw_path);
+            *access = Access::Opaque { text, span: path.span };
+        }
+    }
+}
+
+fn may_create_link(access: &Access) -> bool {
+    let Access::Exec(exec) = access else { return false };
+    let name = exec.argv.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
+    exec.class != CommandClass::Harmless && !name.is_some_and(|name| NEVER_LINK.contains(&name))
+}
+
+/// Returns whether `..` in a path follows a directory that does not exist.
+fn names_parent_of_missing(place: &AbsPath, path: &str) -> bool {
+    let mut walked = PathBuf::new();
+    let joined = Path::new(place.as_str()).join(path);
+    joined.components().any(|part| {
+        if part != Component::ParentDir {
+            walked.push(part);
+            return false;
+        }
+        let is_missing = fs::metadata(&walked).is_err();
+        walked.pop();
+        is_missing
+    })
+}
+
+/// Returns whether a link at this path or below it leads out of it by `..` or by an absolute path, or
+/// may do so.
 fn has_escaping_link(root: &Path, steps: &StepBudget) -> bool {
     let mut open = vec![(root.to_path_buf(), 0)];
     let mut seen = 0;
@@ -70,17 +128,23 @@ fn has_escaping_link(root: &Path, steps: &StepBudget) -> bool {
     false
 }
 
-/// Returns whether a link `depth` levels below the root has at least as many `..` as lead to the
-/// root.
+/// Returns whether a link `depth` levels below the root is absolute, or has at least as many `..` as
+/// lead to the root.
 fn is_escaping_link(link: &Path, depth: usize) -> bool {
     let target: PathBuf = fs::read_link(link).unwrap_or_default();
+    if target.is_absolute() {
+        return true;
+    }
     let up = target.components().filter(|part| matches!(part, Component::ParentDir)).count();
     up > 0 && up >= depth
 }
 
 #[cfg(test)]
 mod tests {
+    use openoxide_protocol::Action;
+
     use super::*;
+    use crate::operation_facts::{CallLocation, collect_action_facts};
 
     #[test]
     fn a_link_that_leads_out_of_the_moved_files_is_escaping() {
@@ -90,7 +154,7 @@ mod tests {
             ("r/bin/k", "../x", false),
             ("r/bin/k", "../../x", true),
             ("r/k", "x", false),
-            ("r/k", "/x", false),
+            ("r/k", "/x", true),
         ] {
             let dir = tempfile::tempdir().unwrap();
             let link = dir.path().join(link);
@@ -101,6 +165,38 @@ mod tests {
                 expected,
                 "{link:?} {target}"
             );
+        }
+    }
+
+    #[test]
+    fn the_parent_of_a_directory_that_can_become_a_link_is_not_understood() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        fs::create_dir(dir.path().join("sub")).unwrap();
+        let is_opaque = |script: &str| {
+            let action = Action::Command { script: script.to_owned() };
+            let place = CallLocation { cwd: &root, home: None };
+            let facts = collect_action_facts(&action, "Bash", place);
+            facts.accesses.iter().any(|access| {
+                matches!(access, Access::Opaque { text, .. } if text.contains("a link can be created"))
+            })
+        };
+        for script in [
+            "mkdir q && ln -s .. q/x && touch q/x/../f",
+            "ln -s .. sub/x && echo a > sub/x/../../f",
+            "cd sub && ln -s .. x && cd x && echo a > ../f",
+            "cp -r src dst && cat dst/../f",
+            "install -D a new/a; touch new/../f",
+        ] {
+            assert!(is_opaque(script), "{script}");
+        }
+        for script in [
+            "mkdir -p build && cd build && touch ../f",
+            "mkdir -p a/b && touch a/b/../f",
+            "cp a b && touch sub/../f",
+            "touch q/x/../f",
+        ] {
+            assert!(!is_opaque(script), "{script}");
         }
     }
 }

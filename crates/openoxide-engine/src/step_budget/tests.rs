@@ -102,9 +102,9 @@ fn many_commands_in_unknown_directories_are_not_examined() {
     fs::create_dir(root.join("sub")).unwrap();
     let classes = |count: usize| {
         let (facts, _) = steps_of(&"cd sub; ls; make --version; cd -; ".repeat(count), &root);
-        let classes = facts.accesses.into_iter().filter_map(|access| match access {
-            Access::Exec(exec) if exec.text.starts_with("make") => Some(exec.class),
-            _ => None,
+        let classes = facts.accesses.into_iter().filter_map(|access| {
+            let Access::Exec(exec) = access else { return None };
+            exec.text.starts_with("make").then_some(exec.class)
         });
         classes.collect::<Vec<_>>()
     };
