@@ -147,7 +147,10 @@ mod tests {
             "ssh://0x7f.1/a",
         ] {
             let found = reached(&format!("git fetch -- '{address}'"), "", "");
-            assert_eq!(found, ["?"], "{address}");
+            assert!(
+                !found.is_empty() && found.iter().all(|host| host == "?"),
+                "{address}: {found:?}"
+            );
         }
     }
 

@@ -10,7 +10,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use openoxide_protocol::{AbsPath, Access, CommandClass, OperationFacts};
+use openoxide_protocol::{AbsPath, Access, CommandClass, OperationFacts, Span};
 
 use crate::step_budget::StepBudget;
 
@@ -55,6 +55,7 @@ pub(crate) fn check_parents_of_new_links(facts: &mut OperationFacts, cwd: &AbsPa
         let Access::Exec(exec) = access else { return None };
         Some(exec.cwd.clone().unwrap_or_else(|| cwd.clone()))
     };
+    let own = OwnOperands::of(&facts.accesses, first);
     // A redirection precedes its command.
     let mut before = cwd.clone();
     for index in first..facts.accesses.len() {
@@ -68,12 +69,41 @@ pub(crate) fn check_parents_of_new_links(facts: &mut OperationFacts, cwd: &AbsPa
         else {
             continue;
         };
+        if own.contains(index, path.span) {
+            continue;
+        }
         let places = [Some(&before), after.as_ref()];
         if places.into_iter().flatten().any(|place| names_parent_of_missing(place, &path.raw_path))
         {
             let text = format!("{} (a link can be created there)", path.raw_path);
             *access = Access::Opaque { text, span: path.span };
         }
+    }
+}
+
+/// The operands of the first command that can create a link. It accesses them before.
+struct OwnOperands {
+    /// The index of the next command. Redirections of that command precede it.
+    next: usize,
+    span: Span,
+}
+
+impl OwnOperands {
+    /// Returns no operands if the spans of the commands overlap: those of a nested script are the
+    /// same.
+    fn of(accesses: &[Access], first: usize) -> Self {
+        let mut commands = accesses.iter().enumerate().skip(first).filter_map(|(index, access)| {
+            let Access::Exec(exec) = access else { return None };
+            Some((index, exec.span))
+        });
+        let span = commands.next().map(|(_, span)| span).unwrap_or_default();
+        let (next, other) = commands.next().unwrap_or((accesses.len(), Span::default()));
+        let overlaps = span.start < other.end && other.start < span.end;
+        Self { next: if overlaps { first } else { next }, span }
+    }
+
+    const fn contains(&self, index: usize, operand: Span) -> bool {
+        index < self.next && self.span.start <= operand.start && operand.end <= self.span.end
     }
 }
 
@@ -187,6 +217,7 @@ mod tests {
             "cd sub && ln -s .. x && cd x && echo a > ../f",
             "cp -r src dst && cat dst/../f",
             "install -D a new/a; touch new/../f",
+            "bash -c 'ln -s .. sub/x; echo a > sub/x/../../f'",
         ] {
             assert!(is_opaque(script), "{script}");
         }
@@ -195,6 +226,8 @@ mod tests {
             "mkdir -p a/b && touch a/b/../f",
             "cp a b && touch sub/../f",
             "touch q/x/../f",
+            "ln -s ../README.md docs/intro.md",
+            "ln -s ../README.md docs/intro.md && ls",
         ] {
             assert!(!is_opaque(script), "{script}");
         }
