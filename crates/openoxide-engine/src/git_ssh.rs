@@ -147,10 +147,7 @@ mod tests {
             "ssh://0x7f.1/a",
         ] {
             let found = reached(&format!("git fetch -- '{address}'"), "", "");
-            assert!(
-                !found.is_empty() && found.iter().all(|host| host == "?"),
-                "{address}: {found:?}"
-            );
+            assert!(found.iter().any(|host| host == "?"), "{address}: {found:?}");
         }
     }
 

@@ -44,6 +44,7 @@ mod golden;
 mod guide;
 #[cfg(test)]
 mod hook;
+#[cfg(test)]
 mod hook_codex;
 #[cfg(test)]
 mod hook_sandboxed;
@@ -73,6 +74,7 @@ mod prompt;
 mod question_hints;
 #[cfg(test)]
 mod regressions;
+#[cfg(test)]
 mod repetition;
 #[cfg(test)]
 mod replay;
@@ -84,9 +86,11 @@ mod retry;
 mod rules;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
+#[cfg(test)]
 mod sandbox;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
+#[cfg(test)]
 mod sandbox_policy;
 #[cfg(test)]
 mod starter;
@@ -100,6 +104,7 @@ mod task;
 mod tools;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
+#[cfg(test)]
 mod unreadable;
 #[cfg(test)]
 mod worktrees;
