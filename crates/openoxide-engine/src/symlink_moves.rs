@@ -55,7 +55,7 @@ pub(crate) fn check_parents_of_new_links(facts: &mut OperationFacts, cwd: &AbsPa
         let Access::Exec(exec) = access else { return None };
         Some(exec.cwd.clone().unwrap_or_else(|| cwd.clone()))
     };
-    let own = OwnOperands::of(&facts.accesses, first);
+    let own = OwnOperands::find(&facts.accesses, first);
     // A redirection precedes its command.
     let mut before = cwd.clone();
     for index in first..facts.accesses.len() {
@@ -91,7 +91,7 @@ struct OwnOperands {
 impl OwnOperands {
     /// Returns no operands if the spans of the commands overlap: those of a nested script are the
     /// same.
-    fn of(accesses: &[Access], first: usize) -> Self {
+    fn find(accesses: &[Access], first: usize) -> Self {
         let mut commands = accesses.iter().enumerate().skip(first).filter_map(|(index, access)| {
             let Access::Exec(exec) = access else { return None };
             Some((index, exec.span))

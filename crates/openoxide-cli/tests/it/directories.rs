@@ -181,7 +181,7 @@ fn the_schema_knows_them() {
     assert_eq!(schema["properties"]["directories"]["type"], "array");
 }
 
-/// Directories of the system and home directories are no projects, whoever works in them.
+/// Directories of the system and home directories are no projects, for any user.
 #[test]
 fn no_mode_allows_changes_in_a_directory_that_is_no_project() {
     let world = World::new().policy("[sandbox]\nauto_allow = \"project\"\n");

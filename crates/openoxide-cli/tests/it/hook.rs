@@ -219,7 +219,7 @@ fn a_policy_that_cannot_be_relied_on_allows_nothing() {
 }
 
 #[test]
-fn a_pipe_in_the_policys_place_does_not_hang_the_hook() {
+fn a_pipe_in_place_of_the_policy_does_not_hang_the_hook() {
     let world = World::new();
     assert!(Command::new("mkfifo").arg(world.user_policy()).status().unwrap().success());
     let start = Instant::now();

@@ -12,7 +12,8 @@ use crate::{
 /// Returns the letters and the number of a row's id.
 fn row_id(name: &str) -> Option<(&str, u32)> {
     let at = name.find(|letter: char| letter.is_ascii_digit())?;
-    Some((&name[..at], name[at..].parse().ok()?))
+    let (letters, number) = name.split_at_checked(at)?;
+    Some((letters, number.parse().ok()?))
 }
 
 /// The names that the page can contain.

@@ -32,7 +32,7 @@ pub(super) fn commit_config(
     target.check_unchanged(before)?;
     let config = PrivateConfig::read(change.host_path()).ok_or(io::ErrorKind::InvalidData)?;
     let new = read_config_text(source.open_content(change)?).ok_or(io::ErrorKind::InvalidData)?;
-    // What was applied as harmless can be taken back.
+    // A change that was applied as harmless can be undone.
     let is_undone = source.is_undo() && config.is_harmless_change(&new, &config.text);
     let held = match is_undone {
         true => restore_settings(&config, &new)?,

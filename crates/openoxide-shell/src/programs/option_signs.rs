@@ -97,7 +97,7 @@ fn is_suspicious_word(level: &CommandSpec, word: ArgumentWord<'_>) -> bool {
     known_beginning(word).is_some_and(|(text, is_partial)| is_suspicious(level, text, is_partial))
 }
 
-/// Returns whether a row says that a word with this beginning is an option.
+/// Returns whether a word with this beginning is an option according to a row.
 fn begins_known_option(level: &CommandSpec, word: ArgumentWord<'_>) -> bool {
     known_beginning(word).is_some_and(|(text, is_partial)| {
         is_suspicious(level, text, is_partial)

@@ -9,7 +9,6 @@
 
 use openoxide_protocol::{CommandClass, CommandWord};
 
-use super::command_call::CommandCall;
 use crate::programs::{ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, EffectTarget};
 
 /// The variables that name hosts or URLs, separated by commas, semicolons, bars or blanks.
@@ -188,11 +187,11 @@ pub(super) type AssignedVariable<'a> = (&'a str, Option<String>);
 
 /// Adds the effects of the variables that are assigned for a command or by it.
 pub(super) fn add_named_resources(
-    call: &CommandCall<'_>,
+    assigned: &[AssignedVariable<'_>],
     argv: ArgvRef<'_>,
     meaning: &mut CommandMeaning,
 ) {
-    for (name, value) in &call.assigned {
+    for (name, value) in assigned {
         add_variable(name, value.as_deref(), meaning);
     }
     let program = argv.known_word(0).unwrap_or_default();
@@ -292,7 +291,7 @@ fn add_hosts(value: &str, meaning: &mut CommandMeaning) {
     }
 }
 
-/// Removes a scheme that says how a host is contacted, so that the rest is a host.
+/// Removes a scheme that specifies how a host is contacted, so that the rest is a host.
 fn strip_transport(address: &str) -> &str {
     const TRANSPORTS: [&str; 8] = [
         "tcp://",

@@ -132,7 +132,7 @@ impl ScriptWalk<'_> {
         let name = argv.known_word(0).unwrap_or_default();
         let mut meaning = programs::analyze_command(argv);
         programs::add_possible_options(&mut meaning, argv);
-        add_named_resources(call, argv, &mut meaning);
+        add_named_resources(&call.assigned, argv, &mut meaning);
         add_named_addresses(argv, &mut meaning);
         if call.redirects_output {
             programs::remove_nohup_output(&mut meaning, argv);

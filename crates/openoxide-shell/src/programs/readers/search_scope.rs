@@ -259,7 +259,7 @@ fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<Fil
     }
     search.includes_ignored |= unrestricted > 0;
     search.includes_hidden |= unrestricted > usize::from(ripgrep);
-    // For ugrep, a number is the depth of a recursive search, whatever `-d` says.
+    // For ugrep, a number is the depth of a recursive search, regardless of `-d`.
     (recursive || name == "grep" && has_depth(arguments)).then_some(search)
 }
 
