@@ -121,6 +121,10 @@ impl<'a> SubcommandPath<'a> {
     }
 }
 
+/// Options that only change what is printed, also beside `--help` and `--version`.
+const OUTPUT_OPTIONS: [&str; 9] =
+    ["n", "no-ansi", "no-color", "no-interaction", "q", "quiet", "silent", "v", "verbose"];
+
 /// The state of reading a command line.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct CommandReading<'a> {
@@ -138,7 +142,7 @@ struct CommandReading<'a> {
     alone: Option<&'static str>,
     cuts: bool,
     prints_help: bool,
-    /// Whether there is an option that does not only print help or a version.
+    /// Whether there is an option that may do more than print help or a version.
     has_other_options: bool,
     prints_names: bool,
     /// Whether an option includes hidden, ignored or other files.
@@ -236,7 +240,8 @@ impl<'a> CommandReading<'a> {
 
     fn add_option(&mut self, option: OptionSpec, value: Option<ArgumentWord<'a>>) {
         let level = self.level;
-        self.has_other_options |= option.effect != OptionEffect::Ends;
+        self.has_other_options |=
+            option.effect != OptionEffect::Ends && !OUTPUT_OPTIONS.contains(&option.name);
         self.given |= level.given.contains(option.name);
         self.here |= level.here_with.contains(option.name);
         self.includes_hidden_files |= includes_hidden_files(option.name);
@@ -383,8 +388,8 @@ impl<'a> CommandReading<'a> {
     fn into_meaning(mut self) -> CommandMeaning {
         self.meaning.lower_class(self.class);
         // Only help or a version is printed if everything else was understood, and there is no
-        // operand and no option that may come first: `tsc --init --help` writes a file. Many programs read no options after the first operand, or do their work in
-        // addition.
+        // operand and no option that may come first: `tsc --init --help` writes a file. Many
+        // programs read no options after the first operand, or do their work in addition.
         if self.prints_help
             && self.is_understood
             && self.operands.is_empty()
