@@ -22,5 +22,5 @@ pub mod tool_action;
 pub mod tool_input_error;
 pub mod wiring;
 
-pub use search_filter::has_matching_braces;
+pub use search_filter::is_plain_filter;
 pub use shell_quote::quote_words;

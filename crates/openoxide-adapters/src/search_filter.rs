@@ -17,8 +17,8 @@ pub(crate) fn filter_patterns(text: &str) -> Vec<&str> {
     let mut patterns: Vec<_> = parts
         .map(|part| match part {
             "*" => ALL_FILES,
-            _ if !has_matching_braces(part) => ALL_FILES,
             _ if part.contains(['!', '\0']) => "*",
+            _ if !is_plain_filter(part) => ALL_FILES,
             _ => part,
         })
         .collect();
@@ -29,10 +29,19 @@ pub(crate) fn filter_patterns(text: &str) -> Vec<&str> {
     patterns
 }
 
-/// Returns whether each brace of a pattern has its counterpart. ripgrep ignores a brace that closes
-/// nothing.
+/// Returns whether all search programs read a filter as the same pattern. ripgrep reads it as a line
+/// of a `.gitignore`, in which `#` begins a comment and blanks at the end do not count, and ignores a
+/// brace that closes nothing. For ugrep, `^` negates.
 #[must_use]
-pub fn has_matching_braces(pattern: &str) -> bool {
+pub fn is_plain_filter(pattern: &str) -> bool {
+    let is_plain = |character: char| character.is_alphanumeric() || PLAIN.contains(character);
+    pattern.chars().all(is_plain) && has_matching_braces(pattern)
+}
+
+/// The characters other than letters and digits that a plain filter can contain.
+const PLAIN: &str = "._-*?/{},[]+@~=%";
+
+fn has_matching_braces(pattern: &str) -> bool {
     let mut depth = 0_usize;
     for character in pattern.chars() {
         match character {

@@ -321,6 +321,7 @@ mod tests {
             // ripgrep 13 and 14 ignore a brace that closes nothing.
             ("Grep", json!({"pattern": "x", "glob": ".env}"}), read(&[".", "./**", "./**/**"])),
             ("Grep", json!({"pattern": "x", "glob": "a{b}}"}), read(&[".", "./**", "./**/**"])),
+            ("Grep", json!({"pattern": "x", "glob": "#x"}), read(&[".", "./**", "./**/**"])),
             ("Glob", json!({"pattern": "src/**"}), read(&[".", "./src"])),
             ("Glob", json!({"pattern": "**/*.{ts,tsx}"}), read(&["."])),
             ("Glob", json!({"pattern": "{/etc,x}/*"}), read(&[".", "/"])),

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openoxide_adapters::has_matching_braces;
+use openoxide_adapters::is_plain_filter;
 use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, FileSearch, OperationFacts, PathAccess, Span,
@@ -32,6 +32,8 @@ const MAX_IGNORE_FILE_BYTES: u64 = 65_536;
 const MAX_LINE_BYTES: usize = 1024;
 /// Directories with packages of others: what has the name of a secret there is part of a package.
 const PACKAGE_DIRECTORIES: [&str; 3] = ["node_modules", "site-packages", ".git"];
+/// The pattern of a search that prints the lines of no file.
+const NO_FILE: &str = "\0";
 /// Lists of ignored files, which programs read wherever they are; errors show lines of them.
 const IGNORE_FILES: [&str; 6] =
     [".ignore", ".rgignore", ".fdignore", ".gitignore", ".git/info/exclude", ".hgignore"];
@@ -302,7 +304,10 @@ fn is_excluded(name: &str, excluded: &[String]) -> bool {
 
 /// Returns whether a pattern of a search can match a file of this name, in whichever directory.
 fn may_include(pattern: &str, name: &str) -> bool {
-    if !has_matching_braces(pattern) {
+    if pattern == NO_FILE {
+        return false;
+    }
+    if !is_plain_filter(pattern) {
         return true;
     }
     let name = name.to_lowercase();
@@ -423,7 +428,9 @@ fn ignore_state(directory: &AbsPath, path: &AbsPath, root: &AbsPath) -> Option<b
 }
 
 /// Returns whether a line names a file for certain, or a directory above it that has more than
-/// `depth` components.
+/// `depth` components, the number of directories from the list to the start of the search. ripgrep 13
+/// and 14 and fd 8.6 ignore a line with a slash there if that is not zero: `/config/key` does not
+/// apply to `rg x config`.
 fn line_matches(line: &str, below: &str, depth: usize) -> bool {
     let is_printable = |letter: char| letter.is_ascii_graphic() || letter == ' ';
     if line.len() > MAX_LINE_BYTES
@@ -442,6 +449,7 @@ fn line_matches(line: &str, below: &str, depth: usize) -> bool {
         || name.contains("**")
         || name.split('/').any(|part| matches!(part, "" | "." | ".."))
         || is_anchored != plain.starts_with('/')
+        || depth > 0 && (is_anchored || name.contains('/'))
     {
         return false;
     }
@@ -452,7 +460,6 @@ fn line_matches(line: &str, below: &str, depth: usize) -> bool {
         let wanted: Vec<&str> = name.split('/').collect();
         return !line.starts_with("**/")
             && !name.contains('*')
-            && wanted.len() > depth
             && wanted.len() <= named
             && parts.starts_with(&wanted);
     }
@@ -517,6 +524,12 @@ mod tests {
             // searches `.env`.
             (".env}", vec![".env", "certs/x.pem"]),
             ("**?}.pem**", vec![".env", "certs/x.pem"]),
+            // ripgrep reads a filter as a line of a `.gitignore`: a comment, and blanks at the end.
+            ("#x", vec![".env", "certs/x.pem"]),
+            (".env ", vec![".env", "certs/x.pem"]),
+            ("\n", vec![".env", "certs/x.pem"]),
+            // ugrep negates it.
+            ("^x", vec![".env", "certs/x.pem"]),
             ("*.rs", vec![]),
         ] {
             let included = vec![pattern.to_owned()];
@@ -666,6 +679,27 @@ mod tests {
     }
 
     /// Run with GNU grep 3.8, which prints lines of all of these files.
+    /// Run with ripgrep 13.0 and 14.1: `rg key config`.
+    #[test]
+    fn a_line_with_a_slash_does_not_apply_to_a_directory_that_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        for directory in [".git", "config"] {
+            fs::create_dir(dir.path().join(directory)).unwrap();
+        }
+        fs::write(dir.path().join("config/master.key"), "").unwrap();
+        for (list, from_root, named) in [
+            ("/config/master.key\n", false, true),
+            ("config/master.key\n", false, true),
+            ("/config\n", false, true),
+            ("*.key\n", false, false),
+        ] {
+            fs::write(dir.path().join(".gitignore"), list).unwrap();
+            assert_eq!(may_print_secret("rg x", &root), from_root, "{list:?}");
+            assert_eq!(may_print_secret("rg x config", &root), named, "{list:?}");
+        }
+    }
+
     #[test]
     fn names_that_are_not_text_and_long_paths_are_searched() {
         use std::os::unix::ffi::OsStrExt as _;

@@ -46,6 +46,7 @@ pub fn program_secret_paths(user: &HomeDirectories, program: &str) -> Vec<AbsPat
 pub fn is_secret(path: &AbsPath) -> bool {
     let mut components = path.as_str().split('/').filter(|component| !component.is_empty());
     let Some(name) = components.next_back() else { return false };
+    let name = without_backup_ending(name);
     if is_example(name) {
         return false;
     }
@@ -132,11 +133,20 @@ fn starts_with_ignore_case(name: &str, beginning: &str) -> bool {
     name.get(..beginning.len()).is_some_and(|head| head.eq_ignore_ascii_case(beginning))
 }
 
+/// Returns the name of the file that a copy is made of: `id_rsa.bak`, `.env~`.
+fn without_backup_ending(name: &str) -> &str {
+    const ENDINGS: &[&str] = &["~", ".backup", ".bak", ".old", ".orig", ".save"];
+    let ending = ENDINGS.iter().find(|ending| ends_with_ignore_case(name, ending));
+    let end = name.len() - ending.map_or(0, |ending| ending.len());
+    name.get(..end).filter(|rest| !rest.is_empty()).unwrap_or(name)
+}
+
 fn is_secret_name(name: &str) -> bool {
     SECRET_NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
         || SECRET_ENDINGS.iter().any(|ending| ends_with_ignore_case(name, ending))
         || starts_with_ignore_case(name, ".env.")
         || starts_with_ignore_case(name, "firebase-adminsdk")
+        || (starts_with_ignore_case(name, "client_secret") && ends_with_ignore_case(name, ".json"))
         || (starts_with_ignore_case(name, "id_")
             && SECRET_KEYS.iter().any(|key| ends_with_ignore_case(name, key)))
 }
@@ -152,6 +162,7 @@ const SECRET_NAMES: &[&str] = &[
     ".dockercfg",
     ".dockerconfigjson",
     ".env",
+    ".ftpconfig",
     ".git-credentials",
     ".htpasswd",
     ".irb_history",
@@ -189,12 +200,15 @@ const SECRET_NAMES: &[&str] = &[
     "login.keychain-db",
     "logins.json",
     "master.key",
+    "rclone.conf",
     "secrets.json",
     "secrets.toml",
     "secrets.yaml",
     "secrets.yml",
     "service-account.json",
     "service_account.json",
+    "serviceAccountKey.json",
+    "sftp-config.json",
     "shadow",
     "terraform.tfstate",
     "wallet.dat",
@@ -230,8 +244,15 @@ const MIXED_DIRECTORIES: &[&str] = &[
 ];
 
 /// Directories and files that contain secrets at any location.
-const SECRET_PATH_ENDINGS: &[&str] =
-    &["1Password", "Keychains", "keyrings", "opencode/auth.json", "state/openoxide"];
+const SECRET_PATH_ENDINGS: &[&str] = &[
+    ".envs/.production",
+    ".vscode/sftp.json",
+    "1Password",
+    "Keychains",
+    "keyrings",
+    "opencode/auth.json",
+    "state/openoxide",
+];
 
 #[cfg(test)]
 mod tests;

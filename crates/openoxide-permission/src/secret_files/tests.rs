@@ -26,6 +26,12 @@ fn secrets_are_known_in_any_directory() {
         "/srv/rootfs/etc/ssl/private/x",
         "/var/spool/cron/crontabs/root",
         "/run/secrets/kubernetes.io/serviceaccount/token",
+        "/h/.config/turso/settings.json",
+        "/p/terraform.tfstate.backup",
+        "/p/.env~",
+        "/p/id_rsa.bak",
+        "/p/client_secret_1.apps.googleusercontent.com.json",
+        "/p/.vscode/sftp.json",
     ] {
         assert!(is_secret(&path(secret)), "{secret}");
     }
@@ -36,6 +42,10 @@ fn secrets_are_known_in_any_directory() {
         "/p/id_rsa.pub",
         "/",
         "/p/keys.md",
+        "/p/keys.md~",
+        "/p/~",
+        "/p/.env.example.bak",
+        "/p/client_secrets.md",
         "/h/.config/ghostty/config",
         "/h/.cache/huggingface/hub/x",
         "/p/.vercel/project.json",

@@ -43,7 +43,11 @@ const AWS_READ_VERBS: [&str; 29] = [
 
 /// Commands whose output can contain the environment, start scripts or keys. An entry without a
 /// verb applies to the whole service.
-const AWS_SECRET_COMMANDS: [(&str, &str); 21] = [
+const AWS_SECRET_COMMANDS: [(&str, &str); 23] = [
+    // The answer is written into the file that the operand names.
+    ("medialive", "describe-input-device-thumbnail"),
+    // The answer contains pre-shared keys.
+    ("ec2", "describe-vpn-connections"),
     ("secretsmanager", ""),
     ("apprunner", ""),
     ("amplify", ""),

@@ -14,7 +14,9 @@ use super::{
     InnerCommand, OPTIONS_NOT_UNDERSTOOD, OTHER_DIRECTORY, STARTS_SHELL, UNCLEAR_COMMAND,
     base_name,
     find_names::may_select_secrets,
-    push_replaced, push_word, relocate_command, wrapper_meaning,
+    push_replaced, push_word, relocate_command,
+    search_scope::find_printed_files,
+    wrapper_meaning,
 };
 
 /// Reads a `busybox APPLET …` or `toybox APPLET …` command.
@@ -236,7 +238,7 @@ fn find_listed_files(meaning: &CommandMeaning) -> Option<WordSource> {
         roots.push(root.clone());
     }
     let known = meaning.working_directory.is_none() && !roots.is_empty();
-    let search = Some(Box::default());
+    let search = find_printed_files("fd", false);
     known.then_some(WordSource::DescendantsOf { roots, bare: true, search })
 }
 

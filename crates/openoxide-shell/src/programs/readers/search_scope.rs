@@ -7,8 +7,8 @@ use super::super::{
     command_items::CommandItem,
 };
 
-/// A pattern that matches no file.
-const NO_FILE: &str = "\n";
+/// A pattern that matches no file. A command cannot contain it.
+const NO_FILE: &str = "\0";
 
 /// Records for each directory that is read which files below it are searched.
 pub(super) fn add_search(meaning: &mut CommandMeaning, arguments: CommandArguments<'_>) {
