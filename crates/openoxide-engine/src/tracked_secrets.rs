@@ -108,7 +108,7 @@ fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> 
             let known = (1..words.len()).all(|index| words.known_word(index).is_some());
             Some(if plain && known { PrintedFiles::Changed } else { PrintedFiles::Any })
         }
-        ("show", _) if summarizes() => None,
+        ("show", _) if summarizes() && !may_name_file_object(words) => None,
         ("show", _) if names_only_paths(words) => None,
         ("show" | "range-diff", _) => Some(PrintedFiles::Any),
         ("archive", _) => {
@@ -117,10 +117,12 @@ fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> 
         ("format-patch", _) => {
             options().any(|word| word == "--stdout").then_some(PrintedFiles::Any)
         }
-        // Each option of the diff that is no summary takes the place of the default summary.
+        // Each option of the diff that is no summary takes the place of the default summary, and so
+        // does `--`.
         ("stash", Some("show")) => {
             let shows = |word: &str| word.starts_with('-') && !SUMMARIES.contains(&word);
-            (shows_patch || options().any(shows)).then_some(PrintedFiles::Any)
+            let has_dashes = (3..words.len()).any(|at| words.known_word(at) == Some("--"));
+            (shows_patch || has_dashes || options().any(shows)).then_some(PrintedFiles::Any)
         }
         (
             "log" | "whatchanged" | "reflog" | "stash" | "diff-tree" | "diff-index" | "diff-files",
@@ -155,6 +157,19 @@ fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> 
         _ => None,
     }
 }
+
+/// Returns whether a word after `git show` can be the id of a file. Git prints its text regardless of
+/// the options (git 2.47).
+fn may_name_file_object(words: &CommandWords) -> bool {
+    let is_id = |word: &str| {
+        word.len() >= MIN_ID_DIGITS && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let before_paths = (2..words.len()).take_while(|at| words.known_word(*at) != Some("--"));
+    before_paths.into_iter().any(|at| words.known_word(at).is_none_or(is_id))
+}
+
+/// The minimum number of digits of an abbreviated id.
+const MIN_ID_DIGITS: usize = 4;
 
 /// Returns whether each word after `git show` is a path of a revision (`HEAD:src/a.rs`), which a
 /// rule about paths sees. Git prints such a file whole, and of a directory only the names.
@@ -354,6 +369,13 @@ mod tests {
             ("git log", vec![]),
             ("git log --oneline", vec![]),
             ("git show --stat", vec![]),
+            ("git show --stat HEAD~1", vec![]),
+            ("git show -s 78eebd4", all.clone()),
+            ("git show --name-only $(git rev-parse HEAD:.env)", all.clone()),
+            ("git show --stat HEAD -- abcd", vec![]),
+            ("git stash show", vec![]),
+            ("git stash show --", all.clone()),
+            ("git stash show 'stash@{0}' --", all.clone()),
             ("git stash list", vec![]),
             ("git diff --name-only HEAD~1", vec![]),
             ("git status", vec![]),
