@@ -74,7 +74,8 @@ pub(super) use self::{
     databases::{is_local_connection, read_mysql, read_psql, read_sqlite},
     file_tools::{
         chart, read_ar, read_archive_lister, read_compressor, read_cp, read_dd, read_files_or_urls,
-        read_line_ending_converter, read_ln, read_rsync, read_seven_zip, read_unpacker, read_zip,
+        read_line_ending_converter, read_ln, read_rsync, read_seven_zip, read_unpacker,
+        read_with_mode, read_zip,
     },
     find::read_find,
     forge_tools::{is_harmless_filter_option, read_forge, read_forge_api},

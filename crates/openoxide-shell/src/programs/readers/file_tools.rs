@@ -190,16 +190,45 @@ pub(in super::super) fn read_compressor(arguments: CommandArguments<'_>) -> Comm
     let mut unpacked = Vec::new();
     for effect in &meaning.effects {
         let CommandEffect::Writes(EffectTarget::File(file)) = effect else { continue };
-        let ending = match suffix {
-            Some(ArgumentWord::Known(suffix)) => file.strip_suffix(suffix),
-            _ => file.rsplit_once('.').map(|(name, _)| name),
-        };
-        unpacked.extend(ending.map(str::to_owned));
+        match suffix {
+            Some(ArgumentWord::Known(suffix)) => {
+                unpacked.extend(file.strip_suffix(suffix).map(str::to_owned));
+                if !unpacks(arguments) {
+                    unpacked.push(format!("{file}{suffix}"));
+                }
+            }
+            _ => unpacked.extend(file.rsplit_once('.').map(|(name, _)| name.to_owned())),
+        }
+        // gzip(1) also removes these endings.
+        let other = ["-gz", "-z", "_z", "_gz"].into_iter();
+        unpacked.extend(other.filter_map(|ending| file.strip_suffix(ending)).map(str::to_owned));
     }
     for file in unpacked.iter().filter(|file| !file.is_empty() && !file.ends_with('/')) {
         meaning.add_write(ArgumentWord::Known(file));
     }
     meaning
+}
+
+/// Reads commands that create files with a mode. Special bits make a file run as its owner.
+pub(in super::super) fn read_with_mode(arguments: CommandArguments<'_>) -> CommandMeaning {
+    let mut meaning = read_without_custom_reader(arguments);
+    let is_special = |item| match item {
+        CommandItem::Option { option: OptionSpec { name: "m" | "mode", .. }, value } => {
+            !matches!(value, Some(ArgumentWord::Known(mode)) if is_plain_mode(mode))
+        }
+        _ => false,
+    };
+    if arguments.items().any(is_special) {
+        meaning.lower_class(CommandClass::Unknown);
+        meaning.add_unknown_effect("sets special mode bits");
+    }
+    meaning
+}
+
+fn is_plain_mode(mode: &str) -> bool {
+    let is_octal = mode.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
+    is_octal && mode.trim_start_matches('0').len() <= 3
+        || !is_octal && mode.bytes().all(|byte| b"augorwxX+-=,".contains(&byte))
 }
 
 /// Returns whether a compressor reads a compressed file.
