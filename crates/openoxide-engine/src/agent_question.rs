@@ -77,10 +77,11 @@ impl Engine {
         let Ok(review) = review else { return Ok(None) };
         let answer = review.to_answer_record();
         // If the question stays marked, the end of the call would count as an approval in the dialog.
-        if answer.is_some() && self.settle_announced_question(agent).is_err() {
+        let is_settled = answer.is_none() || self.settle_announced_question(agent).is_ok();
+        let decision = answered_decision(&review, decision)?;
+        if !is_settled && decision.effect != Effect::Deny {
             return Ok(None);
         }
-        let decision = answered_decision(&review, decision)?;
         if is_session_approval(&review) {
             self.remember_session_approval(agent, facts, hooks, &review);
         }

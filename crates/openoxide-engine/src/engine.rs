@@ -329,6 +329,11 @@ impl Engine {
         }
     }
 
+    /// Returns the mode for calls in the project of this engine.
+    pub(crate) fn effective_mode(&self) -> PermissionMode {
+        self.mode_in(self.mode, &self.roots)
+    }
+
     /// Returns the mode for calls in a project with these roots: where no project is,
     /// `accept_edits` allows no edits.
     fn mode_in(&self, mode: PermissionMode, roots: &[AbsPath]) -> PermissionMode {

@@ -334,7 +334,7 @@ impl<'e> PreparedCall<'e> {
     pub fn check_gate(&self, audit_violation: Option<&str>) -> GateVerdict {
         let problem = audit_violation.or(self.engine.policy_error()).map(str::to_owned);
         let (policy, roots) = (Arc::clone(&self.policy), self.engine.roots.clone());
-        let mut gate = PermissionGate::new(policy, self.engine.mode, roots)
+        let mut gate = PermissionGate::new(policy, self.engine.effective_mode(), roots)
             .with_policy_error(problem)
             .with_auto_allow(self.engine.auto_allow(self.engine.mode));
         gate.approve_directories(self.operation.session, &self.options.approved_directories);
@@ -473,10 +473,16 @@ impl<'e> PendingApproval<'e> {
     pub(crate) fn current_facts(&self) -> OperationFacts {
         let PreparedCall { operation, options, facts: checked, .. } = &self.prepared_call;
         let mut facts = self.engine().facts_with_actions(operation, &options.extra_actions);
+        mark_repository_data(&mut facts, &options.repository_data);
         let is_missing = |access: &&Access| !facts.accesses.contains(access);
         let missing: Vec<_> = checked.accesses.iter().filter(is_missing).cloned().collect();
         facts.accesses.extend(missing);
         facts
+    }
+
+    /// Returns the facts that were checked, and that the request shows.
+    pub(crate) const fn checked_facts(&self) -> &OperationFacts {
+        &self.prepared_call.facts
     }
 
     /// Applies the answer of a reviewer, and records it. The review of another request is not an

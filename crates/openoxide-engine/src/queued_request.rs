@@ -60,8 +60,8 @@ impl fmt::Debug for WaitOptions<'_> {
 /// An approval request that waits in the request store.
 ///
 /// The first answer applies. An approval is checked against the current policy, and does not apply
-/// if the operation has other accesses or findings by then than when it was registered. A request
-/// that is dropped before it ends is withdrawn.
+/// if the operation has other accesses or findings by then than those that the request shows. A
+/// request that is dropped before it ends is withdrawn.
 #[must_use]
 pub struct QueuedRequest<'p> {
     approval: &'p PendingApproval<'p>,
@@ -70,8 +70,6 @@ pub struct QueuedRequest<'p> {
     store: Box<dyn RequestStore>,
     interrupts: Box<dyn InterruptWatch + 'p>,
     digest: OperationDigest,
-    /// The facts about the operation when the request was registered.
-    registered_facts: OperationFacts,
     expires_at: Option<UtcTimestamp>,
     is_ended: bool,
 }
@@ -108,7 +106,6 @@ impl PendingApproval<'_> {
         // Interrupts are watched before the request is registered, so that none is missed while it
         // is pending.
         let interrupts = host.watch_interrupts();
-        let registered_facts = self.current_facts();
         let digest = store.register(&asking)?;
         Ok(QueuedRequest {
             approval: self,
@@ -117,7 +114,6 @@ impl PendingApproval<'_> {
             store: Box::new(store),
             interrupts,
             digest,
-            registered_facts,
             expires_at,
             is_ended: false,
         })
@@ -274,7 +270,8 @@ impl QueuedRequest<'_> {
                 Some(ReviewOutcome::Denied(Box::new(decision)))
             }
             Ok(_) => {
-                let added = first_addition(&self.registered_facts, &self.approval.current_facts())?;
+                let (shown, now) = (self.approval.checked_facts(), self.approval.current_facts());
+                let added = first_addition(shown, &now)?;
                 Some(ReviewOutcome::Failed(WaitError::OperationChanged(added)))
             }
             Err(error) => Some(ReviewOutcome::Failed(error.into())),

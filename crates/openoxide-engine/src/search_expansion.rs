@@ -648,6 +648,11 @@ mod tests {
             "grep -r x -",
             "grep -rn -e x -- -",
             "grep --include='*/' x",
+            "grep -R x -",
+            "grep -d recurse x -",
+            "ugrep -1 x",
+            "ls | ugrep -3 x",
+            "ugrep -r x -",
         ] {
             assert!(may_print_secret(script, &root), "{script}");
         }

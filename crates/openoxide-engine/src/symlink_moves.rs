@@ -10,7 +10,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use openoxide_protocol::{AbsPath, Access, CommandClass, OperationFacts, Span};
+use openoxide_protocol::{AbsPath, Access, CommandClass, OperationFacts, PathAccess, Span};
 
 use crate::step_budget::StepBudget;
 
@@ -47,38 +47,67 @@ const NEVER_LINK: [&str; 16] = [
     "sed", "tee", "touch", "truncate", "unlink",
 ];
 
-/// Makes a path opaque if `..` in it follows a directory that does not exist yet, and an earlier
-/// command may create it as a link.
+/// Makes a path opaque if `..` in it follows a directory that may be a link when the path is used,
+/// because a command of the script can create links. The order of the commands does not matter: a
+/// loop, a function, a job or a trap can run an earlier command later.
 pub(crate) fn check_parents_of_new_links(facts: &mut OperationFacts, cwd: &AbsPath) {
     let Some(first) = facts.accesses.iter().position(may_create_link) else { return };
-    let place = |access: &Access| {
-        let Access::Exec(exec) = access else { return None };
-        Some(exec.cwd.clone().unwrap_or_else(|| cwd.clone()))
-    };
     let own = OwnOperands::find(&facts.accesses, first);
-    // A redirection precedes its command.
-    let mut before = cwd.clone();
-    for index in first..facts.accesses.len() {
-        let (done, rest) = facts.accesses.split_at_mut(index);
-        if let Some(place) = done.last().and_then(place) {
-            before = place;
-        }
-        let Some((access, later)) = rest.split_first_mut() else { return };
-        let after = later.iter().find_map(place);
-        let (Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path)) = &*access
-        else {
-            continue;
-        };
-        if own.contains(index, path.span) {
-            continue;
-        }
-        let places = [Some(&before), after.as_ref()];
-        if places.into_iter().flatten().any(|place| names_parent_of_missing(place, &path.raw_path))
+    let edited: Vec<_> = facts.accesses.iter().filter_map(edited_path).collect();
+    let places = places_of(&facts.accesses, cwd);
+    let is_doubtful = |(index, access): &(usize, &Access)| {
+        let Some(path) = accessed_path(access) else { return false };
+        let may_be_link =
+            |place: &&AbsPath| names_parent_of_possible_link(place, &path.raw_path, &edited);
+        let is_own = *index > first && own.contains(*index, path.span);
+        !is_own && places.get(*index).is_some_and(|places| places.iter().any(may_be_link))
+    };
+    let doubtful = facts.accesses.iter().enumerate().filter(is_doubtful);
+    let doubtful: Vec<_> = doubtful.map(|(index, _)| index).collect();
+    for index in doubtful {
+        if let Some(access) = facts.accesses.get_mut(index)
+            && let Some(path) = accessed_path(access)
         {
             let text = format!("{} (a link can be created there)", path.raw_path);
             *access = Access::Opaque { text, span: path.span };
         }
     }
+}
+
+fn accessed_path(access: &Access) -> Option<&PathAccess> {
+    let (Access::Read(path) | Access::Edit(path) | Access::ExternalDirectory(path)) = access else {
+        return None;
+    };
+    Some(path)
+}
+
+fn edited_path(access: &Access) -> Option<&AbsPath> {
+    let Access::Edit(path) = access else { return None };
+    Some(&path.path)
+}
+
+/// Returns for each access the directories of the commands before and after it. An access of a
+/// redirection precedes its command.
+fn places_of<'a>(accesses: &'a [Access], cwd: &'a AbsPath) -> Vec<[&'a AbsPath; 2]> {
+    let place = |access: &'a Access| {
+        let Access::Exec(exec) = access else { return None };
+        Some(exec.cwd.as_ref().unwrap_or(cwd))
+    };
+    let mut last = cwd;
+    let mut places: Vec<[&AbsPath; 2]> = accesses
+        .iter()
+        .map(|access| {
+            last = place(access).unwrap_or(last);
+            [last, last]
+        })
+        .collect();
+    let mut next = last;
+    for (access, places) in accesses.iter().zip(&mut places).rev() {
+        next = place(access).unwrap_or(next);
+        let [before, _] = *places;
+        *places = [before, next];
+    }
+    places
 }
 
 /// The operands of the first command that can create a link. It accesses them before.
@@ -113,8 +142,9 @@ fn may_create_link(access: &Access) -> bool {
     exec.class != CommandClass::Harmless && !name.is_some_and(|name| NEVER_LINK.contains(&name))
 }
 
-/// Returns whether `..` in a path follows a directory that does not exist.
-fn names_parent_of_missing(place: &AbsPath, path: &str) -> bool {
+/// Returns whether `..` in a path follows a directory that does not exist, is a link, or is at or below
+/// an edited path.
+fn names_parent_of_possible_link(place: &AbsPath, path: &str, edited: &[&AbsPath]) -> bool {
     let mut walked = PathBuf::new();
     let joined = Path::new(place.as_str()).join(path);
     joined.components().any(|part| {
@@ -122,9 +152,10 @@ fn names_parent_of_missing(place: &AbsPath, path: &str) -> bool {
             walked.push(part);
             return false;
         }
-        let is_missing = fs::metadata(&walked).is_err();
+        let is_directory = fs::symlink_metadata(&walked).is_ok_and(|found| found.is_dir());
+        let is_edited = edited.iter().any(|edit| walked.starts_with(edit.as_str()));
         walked.pop();
-        is_missing
+        !is_directory || is_edited
     })
 }
 
@@ -203,6 +234,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
         fs::create_dir(dir.path().join("sub")).unwrap();
+        std::os::unix::fs::symlink("sub", dir.path().join("link")).unwrap();
         let is_opaque = |script: &str| {
             let action = Action::Command { script: script.to_owned() };
             let place = CallLocation { cwd: &root, home: None };
@@ -218,6 +250,11 @@ mod tests {
             "cp -r src dst && cat dst/../f",
             "install -D a new/a; touch new/../f",
             "bash -c 'ln -s .. sub/x; echo a > sub/x/../../f'",
+            "mkdir q; for i in 1 2; do touch q/x/../../f; ln -s .. q/x; done",
+            "{ sleep 1; touch q/x/../../f; } & ln -s .. q/x",
+            "f() { touch q/x/../f; }; ln -s .. q/x; f",
+            "ln -sfn . link && touch link/../f",
+            "mv sub old && ln -s . sub && touch sub/../f",
         ] {
             assert!(is_opaque(script), "{script}");
         }
@@ -225,6 +262,7 @@ mod tests {
             "mkdir -p build && cd build && touch ../f",
             "mkdir -p a/b && touch a/b/../f",
             "cp a b && touch sub/../f",
+            "ln -s a b && cd sub && touch ../f",
             "touch q/x/../f",
             "ln -s ../README.md docs/intro.md",
             "ln -s ../README.md docs/intro.md && ls",

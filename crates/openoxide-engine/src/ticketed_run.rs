@@ -100,9 +100,10 @@ impl Engine {
         let facts = collect_operation_facts(&operation, self.home());
         let context = self.directory_context(&operation.cwd, &self.roots);
         let policy = self.policy_without_spending(&context, &facts).clone();
-        let mut gate = PermissionGate::new(policy.into(), self.mode(), self.roots.clone())
-            .with_policy_error(self.policy_error().map(str::to_owned))
-            .with_auto_allow(self.auto_allow(self.mode()));
+        let mut gate =
+            PermissionGate::new(policy.into(), self.effective_mode(), self.roots.clone())
+                .with_policy_error(self.policy_error().map(str::to_owned))
+                .with_auto_allow(self.auto_allow(self.mode()));
         let request = CheckRequest {
             facts,
             digest: digest_operation(&operation),

@@ -158,18 +158,36 @@ fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> 
     }
 }
 
-/// Returns whether a word after `git show` can be the id of a file. Git prints its text regardless of
-/// the options (git 2.47).
+/// Returns whether a word after `git show` can name the object of a file, by its id or by a tag. Git
+/// prints its text regardless of the options (git 2.47).
 fn may_name_file_object(words: &CommandWords) -> bool {
-    let is_id = |word: &str| {
-        word.len() >= MIN_ID_DIGITS && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+    // A rule about paths sees a path of a revision (`HEAD:src/a.rs`).
+    let is_seen = |word: &str| {
+        word.starts_with('-') || word.contains(':') || word.split("..").all(names_commit)
     };
-    let before_paths = (2..words.len()).take_while(|at| words.known_word(*at) != Some("--"));
-    before_paths.into_iter().any(|at| words.known_word(at).is_none_or(is_id))
+    let mut before_paths = (2..words.len()).take_while(|at| words.known_word(*at) != Some("--"));
+    before_paths.any(|at| !words.known_word(at).is_some_and(is_seen))
+}
+
+/// References that always are commits.
+const COMMIT_NAMES: [&str; 9] =
+    ["", "@", "FETCH_HEAD", "HEAD", "MERGE_HEAD", "ORIG_HEAD", "main", "master", "stash"];
+
+/// Returns whether a revision certainly is a commit, or is a number, which is the value of an option.
+fn names_commit(revision: &str) -> bool {
+    let name = revision.split(['^', '~', '@']).next().unwrap_or_default();
+    let is_number =
+        revision.len() < MIN_ID_DIGITS && revision.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || COMMIT_NAMES.contains(&name) && !revision.contains("^{")
 }
 
 /// The minimum number of digits of an abbreviated id.
 const MIN_ID_DIGITS: usize = 4;
+
+/// Returns whether a text has the form of an id.
+fn is_id(text: &str) -> bool {
+    text.len() >= MIN_ID_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
 
 /// Returns whether each word after `git show` is a path of a revision (`HEAD:src/a.rs`), which a
 /// rule about paths sees. Git prints such a file whole, and of a directory only the names.
@@ -264,9 +282,10 @@ fn secrets(
 /// Returns the tracked files whose objects the words name by their ids, so that rules about paths
 /// apply to them. An older version of a file is not found in the index.
 fn named_objects(index: &Index, words: &CommandWords) -> Vec<AbsPath> {
-    let is_id = |word: &&str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let starts: Vec<String> = (2..words.len())
-        .filter_map(|at| words.known_word(at)?.split(['^', '~', '@']).next().filter(is_id))
+        .filter_map(|at| {
+            words.known_word(at)?.split(['^', '~', '@']).next().filter(|word| is_id(word))
+        })
         .map(|id| id.get(..8).unwrap_or(id).to_ascii_lowercase())
         .collect();
     if starts.is_empty() {
@@ -373,6 +392,12 @@ mod tests {
             ("git show -s 78eebd4", all.clone()),
             ("git show --name-only $(git rev-parse HEAD:.env)", all.clone()),
             ("git show --stat HEAD -- abcd", vec![]),
+            ("git show --stat -n 3 HEAD~2..HEAD", vec![]),
+            ("git show --stat '@{u}' main~1", vec![]),
+            ("git show -s '78eebd4^{}'", all.clone()),
+            ("git show -s 'HEAD^{object}'", all.clone()),
+            ("git show -s x-1-g78eebd4", all.clone()),
+            ("git show -s mytag", all.clone()),
             ("git stash show", vec![]),
             ("git stash show --", all.clone()),
             ("git stash show 'stash@{0}' --", all.clone()),

@@ -199,4 +199,8 @@ fn no_mode_allows_changes_in_a_directory_that_is_no_project() {
         assert_eq!(decide(cwd, &edits), "ask", "{}", cwd.display());
     }
     assert_eq!(decide(&world.root(), &edits), "ask", "the home directory");
+    let run =
+        ["run", "--mode", "accept_edits", "--sandbox=off", "--no-input", "--", "touch", "made"];
+    let output = world.command(&run).current_dir(world.root()).output().unwrap();
+    assert!(!output.status.success() && !world.root().join("made").exists(), "{output:?}");
 }

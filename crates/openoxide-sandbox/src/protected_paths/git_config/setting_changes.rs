@@ -60,10 +60,13 @@ impl<'a> ConfigContext<'a> {
     }
 
     /// Returns whether the remote is new and does not become the default remote in place of another
-    /// one (git-fetch(1)): that is the only one, or `origin` if there are several.
+    /// one (git-fetch(1)): that is the only one, or `origin` if there are several. A remote whose name
+    /// is a URL or a path would replace that URL or path in later commands.
     fn is_new_remote(&self, setting: &GitSetting) -> bool {
-        let is_origin = setting.subsection.as_deref() == Some("origin");
-        self.is_new_section(setting) && (!is_origin || self.remotes().next().is_none())
+        let name = setting.subsection.as_deref().unwrap_or_default();
+        is_remote_name(name)
+            && self.is_new_section(setting)
+            && (name != "origin" || self.remotes().next().is_none())
     }
 
     /// Returns whether commands use this remote for a branch without a remote of its own. The first

@@ -161,7 +161,8 @@ fn is_follow_links_option(level: &CommandSpec, item: &CommandItem<'_>) -> bool {
 /// Reads a program with options that follow symbolic links.
 pub(in super::super) fn read_following_links(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
-    if arguments.called_name() == "grep" && searches_directory_in_ugrep(arguments) {
+    if matches!(arguments.called_name(), "grep" | "ugrep") && searches_directory_in_ugrep(arguments)
+    {
         meaning.add_read(ArgumentWord::Known("."), false);
     }
     // Without a path, ugrep searches each entry of the working directory as if it were named.

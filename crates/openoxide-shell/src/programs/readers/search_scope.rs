@@ -153,6 +153,7 @@ pub(super) fn searches_directory_in_ugrep(arguments: CommandArguments<'_>) -> bo
         match item {
             CommandItem::Option { option, value } => match option.name {
                 "r" | "R" | "recursive" | "dereference-recursive" => is_recursive = true,
+                "d" | "directories" => is_recursive |= value != Some(ArgumentWord::Known("skip")),
                 "include" | "exclude" | "include-dir" | "exclude-dir" => {
                     let is_name = matches!(value, Some(ArgumentWord::Known(pattern)) if !pattern.contains('/'));
                     has_path_pattern |= !is_name;
@@ -171,7 +172,11 @@ pub(super) fn searches_directory_in_ugrep(arguments: CommandArguments<'_>) -> bo
 }
 
 fn has_depth(arguments: CommandArguments<'_>) -> bool {
-    arguments.items().any(|item| matches!(item, CommandItem::Number))
+    arguments.items().any(|item| match item {
+        CommandItem::Number => true,
+        CommandItem::Option { option, .. } => option.name == "depth",
+        CommandItem::Operand(..) | CommandItem::Unclear => false,
+    })
 }
 
 /// Returns which files are searched, or `None` if the command does not search directories.
