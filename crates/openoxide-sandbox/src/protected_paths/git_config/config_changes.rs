@@ -3,6 +3,8 @@
 
 use std::{collections::BTreeSet, path::Path};
 
+use openoxide_protocol::git_settings::{GitSettingEffect, git_setting_effect};
+
 use crate::protected_paths::git_config::{
     GitSetting, parse_settings, setting_changes::ConfigContext,
 };
@@ -18,8 +20,10 @@ pub(crate) fn find_risky_changes(
 ) -> Option<BTreeSet<String>> {
     let (mut before, mut after) = (parse_strictly(before)?, parse_strictly(after)?);
     let context = ConfigContext::new(file, &before);
-    before.retain(|one| !context.is_harmless_change(one));
-    after.retain(|one| !context.is_harmless_change(one));
+    let versions = (before.clone(), after.clone());
+    let is_risky = |one: &GitSetting| !is_harmless_in_both(&context, &versions, one);
+    before.retain(is_risky);
+    after.retain(is_risky);
     if before == after {
         return Some(BTreeSet::new());
     }
@@ -32,6 +36,25 @@ pub(crate) fn find_risky_changes(
     before.truncate(before.len() - common);
     after.truncate(after.len() - common);
     Some(before.iter().chain(&after).map(GitSetting::display_name).collect())
+}
+
+/// Returns whether the values of a setting in both versions are harmless. A setting that changes the
+/// reach of commands may only be added, or removed with its branch: git uses the last value, and
+/// another value can have been a protection.
+fn is_harmless_in_both(
+    context: &ConfigContext<'_>,
+    (before, after): &(Vec<GitSetting>, Vec<GitSetting>),
+    setting: &GitSetting,
+) -> bool {
+    let name = setting.display_name();
+    let values = |version: &[GitSetting]| -> Vec<GitSetting> {
+        version.iter().filter(|one| one.display_name() == name).cloned().collect()
+    };
+    let (old, new) = (values(before), values(after));
+    let is_local = git_setting_effect(&setting.name()) == Some(GitSettingEffect::Local);
+    let is_removed_branch = new.is_empty() && setting.section == "branch";
+    old.iter().chain(&new).all(|one| context.is_harmless_change(one))
+        && (is_local || old.is_empty() || is_removed_branch)
 }
 
 /// Returns whether a file may be created with these settings.

@@ -26,8 +26,9 @@ impl<'a> ConfigContext<'a> {
         }
     }
 
-    /// Returns whether this setting may be added, changed and removed: afterwards, every command
-    /// runs, contacts, sends, overwrites and deletes the same things as before.
+    /// Returns whether this setting may be added: afterwards, every command runs, contacts, sends,
+    /// overwrites and deletes the same things as before, except for commands that name a new remote
+    /// or all remotes.
     pub(super) fn is_harmless_change(&self, setting: &GitSetting) -> bool {
         setting.is_harmless(self.directory)
             && match git_setting_effect(&setting.name()) {
@@ -46,10 +47,10 @@ impl<'a> ConfigContext<'a> {
     fn keeps_reach(&self, setting: &GitSetting) -> bool {
         let value = setting.value.as_str();
         match setting.name().as_str() {
+            _ if !self.is_repository => false,
             "push.default" => value == "simple",
             "gc.auto" | "gc.autopacklimit" => value == "0",
             "maintenance.auto" => value == "false",
-            _ if !self.is_repository => false,
             "remote.*.url" | "remote.*.pushurl" => self.is_new_remote(setting),
             "remote.*.fetch" => self.is_new_remote(setting) && fetches_own_branches(setting),
             "branch.*.remote" => value == "." || self.is_default_remote(value),

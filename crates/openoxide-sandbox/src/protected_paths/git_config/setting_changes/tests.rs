@@ -66,6 +66,16 @@ fn settings_that_send_delete_contact_or_prune_more_are_risky() {
     let other = "[remote \"origin\"]\n\turl = https://evil/b\n";
     assert!(!is_harmless("/p/.git/config.worktree", "", other));
     assert!(!is_harmless("/p/.git/config", "[push]\n\tdefault = nothing\n", ""));
+    // Nor can another value follow it, or one that protects be removed.
+    let nothing = "[push]\n\tdefault = nothing\n";
+    assert!(!is_harmless("/p/.git/config", nothing, &format!("{nothing}\tdefault = simple\n")));
+    assert!(!is_harmless("/p/.git/config.worktree", "", "[push]\n\tdefault = simple\n"));
+    assert!(!is_harmless("/p/.git/config", "[gc]\n\tauto = 0\n", ""));
+    let branch = |merge: &str| {
+        format!("[branch \"dev\"]\n\tremote = origin\n\tmerge = refs/heads/{merge}\n")
+    };
+    let config = |merge: &str| format!("{ONE_REMOTE}{}", branch(merge));
+    assert!(!is_harmless("/p/.git/config", &config("release"), &config("dev")));
     let upstream = ONE_REMOTE.replace("origin", "upstream");
     assert!(!is_harmless("/p/.git/config", &upstream, &format!("{upstream}{other}")));
 }
