@@ -1,7 +1,6 @@
 //! The patterns with which the search tools of agents select files.
 
-/// A pattern that takes in all files, also those that lists of ignored files name. A search without a
-/// pattern is written with `*`.
+/// A pattern that matches all files, including ignored ones. A search without a pattern uses `*`.
 pub(crate) const ALL_FILES: &str = "**";
 
 /// Returns the patterns of the files to which a search is limited. Agents split the text at white
@@ -30,7 +29,7 @@ pub(crate) fn filter_patterns(text: &str) -> Vec<&str> {
 }
 
 /// Returns whether all search programs read a filter as the same pattern. ripgrep reads it as a line
-/// of a `.gitignore`, in which `#` begins a comment and blanks at the end do not count, and ignores a
+/// of a `.gitignore`, in which `#` begins a comment and trailing blanks are ignored, and ignores a
 /// brace that closes nothing. For ugrep, `^` negates.
 #[must_use]
 pub fn is_plain_filter(pattern: &str) -> bool {

@@ -76,7 +76,7 @@ impl Engine {
         host.on_wait_ended();
         let Ok(review) = review else { return Ok(None) };
         let answer = review.to_answer_record();
-        // If the question stays marked, the end of the call would count as an approval in the dialog.
+        // If the question stays marked, the end of the call would be taken for an approval in the dialog.
         let is_settled = answer.is_none() || self.settle_announced_question(agent).is_ok();
         let decision = answered_decision(&review, decision)?;
         if !is_settled && decision.effect != Effect::Deny {

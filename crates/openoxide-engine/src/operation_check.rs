@@ -15,6 +15,7 @@ use openoxide_store::audit::{self, AuditError, DecisionRecord, RequestedConfinem
 use crate::{
     audit_log::{RecordOrigin, audit_violation_reason, gate_decision_record},
     check_host::CheckHost,
+    command_input::working_directory,
     digest::digest_operation,
     engine::Engine,
     engine_warning::EngineWarning,
@@ -263,8 +264,10 @@ impl Engine {
 
     fn facts_with_actions(&self, operation: &Operation, also: &[Action]) -> OperationFacts {
         let mut all = collect_operation_facts(operation, self.home());
+        let named = working_directory(&operation.input, &operation.cwd);
+        let place =
+            CallLocation { cwd: named.as_ref().unwrap_or(&operation.cwd), home: self.home() };
         for action in also {
-            let place = CallLocation { cwd: &operation.cwd, home: self.home() };
             let also = collect_action_facts(action, &operation.tool, place);
             all.accesses.extend(also.accesses);
             all.findings.extend(also.findings);
@@ -474,8 +477,12 @@ impl<'e> PendingApproval<'e> {
         let PreparedCall { operation, options, facts: checked, .. } = &self.prepared_call;
         let mut facts = self.engine().facts_with_actions(operation, &options.extra_actions);
         mark_repository_data(&mut facts, &options.repository_data);
-        let is_missing = |access: &&Access| !facts.accesses.contains(access);
-        let missing: Vec<_> = checked.accesses.iter().filter(is_missing).cloned().collect();
+        // Facts that did not change are in the same order.
+        let is_missing = |(index, access): &(usize, &Access)| {
+            facts.accesses.get(*index) != Some(access) && !facts.accesses.contains(access)
+        };
+        let missing = checked.accesses.iter().enumerate().filter(is_missing);
+        let missing: Vec<_> = missing.map(|(_, access)| access.clone()).collect();
         facts.accesses.extend(missing);
         facts
     }

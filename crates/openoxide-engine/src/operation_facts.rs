@@ -154,7 +154,7 @@ pub(crate) fn collect_facts_within_budget(
     copied_files::add_copied_steering_files(&mut facts, steps);
     piped_paths::check_piped_paths(&mut facts, place.cwd, steps);
     symlink_moves::check_moved_links(&mut facts, steps);
-    symlink_moves::check_parents_of_new_links(&mut facts, place.cwd);
+    symlink_moves::check_parents_of_new_links(&mut facts, place.cwd, steps);
     let mut git_place = None;
     facts.accesses.retain_mut(|access| {
         if let Access::Exec(exec) = access {

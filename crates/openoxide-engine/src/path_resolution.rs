@@ -37,6 +37,11 @@ pub(crate) fn resolve_path(access: &mut PathAccess, cwd: &AbsPath, steps: &StepB
     } else {
         follow_links(&written, MAX_LINKS)
     };
+    // Some programs shorten the path before they open it.
+    let found = found.or_else(|| {
+        let is_shortened = access.raw_path.contains("..");
+        is_shortened.then(|| follow_links(Path::new(access.path.as_str()), MAX_LINKS)).flatten()
+    });
     let found = found.and_then(|path| AbsPath::new(path.to_str()?).ok());
     access.resolved = found.filter(|found| *found != access.path);
     true
@@ -167,5 +172,10 @@ mod tests {
         let (_dir, root) = world();
         assert_eq!(leads(&root, "link/../x").as_deref(), Some("out/x"));
         assert_eq!(leads(&root, "sub/../x"), None);
+        // Not openable as written, but after the path was shortened.
+        for written in ["loop/../link", "file/../link", "file/x/../../link"] {
+            File::create(Path::new(root.as_str()).join("p/file")).unwrap();
+            assert_eq!(leads(&root, written).as_deref(), Some("out/deep"), "{written}");
+        }
     }
 }

@@ -128,6 +128,11 @@ impl PendingApproval<'_> {
         channel: AnswerChannel,
         host: &dyn CheckHost,
     ) -> ReviewRecord {
+        if is_approval(&response)
+            && let Some(outcome) = self.obstacle_to_approval(host)
+        {
+            return self.review_record(outcome);
+        }
         if is_project_grant(&response) {
             self.save_grant(&response, host);
         }
@@ -138,6 +143,31 @@ impl PendingApproval<'_> {
     #[must_use]
     pub fn failed_review_record(&self, error: WaitError) -> ReviewRecord {
         self.review_record(ReviewOutcome::Failed(error))
+    }
+
+    /// Returns the outcome of an approval that does not apply: the policy now denies the operation,
+    /// or the operation would do more than the request shows.
+    fn obstacle_to_approval(&self, host: &dyn CheckHost) -> Option<ReviewOutcome> {
+        match self.current_decision(GrantUseMode::Preview, host) {
+            Ok(decision) if decision.effect == Effect::Deny => {
+                Some(ReviewOutcome::Denied(Box::new(decision)))
+            }
+            Ok(_) => {
+                let added = first_addition(self.checked_facts(), &self.current_facts())?;
+                Some(ReviewOutcome::Failed(WaitError::OperationChanged(added)))
+            }
+            Err(error) => Some(ReviewOutcome::Failed(error.into())),
+        }
+    }
+
+    /// Returns the current decision of the policy. A grant or a deny may have been added since the
+    /// request was made.
+    fn current_decision(
+        &self,
+        usage: GrantUseMode,
+        host: &dyn CheckHost,
+    ) -> Result<Decision, EngineOpenError> {
+        self.engine().reevaluate(self.operation(), &self.current_facts(), usage, host)
     }
 
     pub(crate) fn review_record(&self, outcome: ReviewOutcome) -> ReviewRecord {
@@ -254,7 +284,7 @@ impl QueuedRequest<'_> {
             }
         };
         if is_approval(&response)
-            && let Some(outcome) = self.obstacle_to_approval()
+            && let Some(outcome) = self.approval.obstacle_to_approval(self.host)
         {
             return outcome;
         }
@@ -262,26 +292,10 @@ impl QueuedRequest<'_> {
         ReviewOutcome::Answered { response, channel, answered_by }
     }
 
-    /// Returns the outcome of an approval that does not apply: the policy now denies the operation,
-    /// or the operation would do more than the reviewer was shown.
-    fn obstacle_to_approval(&self) -> Option<ReviewOutcome> {
-        match self.current_decision(GrantUseMode::Preview) {
-            Ok(decision) if decision.effect == Effect::Deny => {
-                Some(ReviewOutcome::Denied(Box::new(decision)))
-            }
-            Ok(_) => {
-                let (shown, now) = (self.approval.checked_facts(), self.approval.current_facts());
-                let added = first_addition(shown, &now)?;
-                Some(ReviewOutcome::Failed(WaitError::OperationChanged(added)))
-            }
-            Err(error) => Some(ReviewOutcome::Failed(error.into())),
-        }
-    }
-
     /// Ends the request if the policy now decides it. A request that needs explicit approval cannot
     /// be approved in this way.
     fn check_current_policy(&mut self) -> Option<ReviewOutcome> {
-        let decision = self.current_decision(GrantUseMode::Spend).ok()?;
+        let decision = self.approval.current_decision(GrantUseMode::Spend, self.host).ok()?;
         let (ending, outcome) = match decision.effect {
             Effect::Ask => return None,
             // The policy cannot answer a question of a hook.
@@ -299,13 +313,6 @@ impl QueuedRequest<'_> {
             }
         };
         Some(self.resolve(&ending, "the policy", outcome))
-    }
-
-    /// Returns the current decision of the policy. A grant or a deny may have been added since the
-    /// request was made.
-    fn current_decision(&self, usage: GrantUseMode) -> Result<Decision, EngineOpenError> {
-        let facts = self.approval.current_facts();
-        self.approval.engine().reevaluate(self.approval.operation(), &facts, usage, self.host)
     }
 
     fn check_expiry(&mut self) -> Option<ReviewOutcome> {
@@ -347,7 +354,7 @@ impl QueuedRequest<'_> {
         name: &str,
     ) -> ReviewOutcome {
         if is_approval(&response)
-            && let Some(outcome) = self.obstacle_to_approval()
+            && let Some(outcome) = self.approval.obstacle_to_approval(self.host)
         {
             return self.withdraw(outcome);
         }
@@ -409,7 +416,11 @@ const fn is_approval(response: &ApprovalResponse) -> bool {
 
 /// Returns an access or a finding that was added to the facts about an operation, in words.
 fn first_addition(before: &OperationFacts, now: &OperationFacts) -> Option<String> {
-    let access = now.accesses.iter().find(|access| !before.accesses.contains(access));
+    // Facts that did not change are in the same order.
+    let is_added = |(index, access): &(usize, &Access)| {
+        before.accesses.get(*index) != Some(access) && !before.accesses.contains(access)
+    };
+    let access = now.accesses.iter().enumerate().find(is_added).map(|(_, access)| access);
     let finding = || now.findings.iter().find(|finding| !before.findings.contains(finding));
     let describe = |access: &Access| {
         if let Access::Read(file) | Access::Edit(file) | Access::ExternalDirectory(file) = access

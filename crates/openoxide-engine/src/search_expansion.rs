@@ -683,7 +683,6 @@ mod tests {
         }
     }
 
-    /// Run with GNU grep 3.8, which prints lines of all of these files.
     /// Run with ripgrep 13.0 and 14.1: `rg key config`.
     #[test]
     fn a_line_with_a_slash_does_not_apply_to_a_directory_that_is_named() {
@@ -705,6 +704,7 @@ mod tests {
         }
     }
 
+    /// Run with GNU grep 3.8, which prints lines of all of these files.
     #[test]
     fn names_that_are_not_text_and_long_paths_are_searched() {
         use std::os::unix::ffi::OsStrExt as _;

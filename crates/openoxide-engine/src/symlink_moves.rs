@@ -50,7 +50,11 @@ const NEVER_LINK: [&str; 16] = [
 /// Makes a path opaque if `..` in it follows a directory that may be a link when the path is used,
 /// because a command of the script can create links. The order of the commands does not matter: a
 /// loop, a function, a job or a trap can run an earlier command later.
-pub(crate) fn check_parents_of_new_links(facts: &mut OperationFacts, cwd: &AbsPath) {
+pub(crate) fn check_parents_of_new_links(
+    facts: &mut OperationFacts,
+    cwd: &AbsPath,
+    steps: &StepBudget,
+) {
     let Some(first) = facts.accesses.iter().position(may_create_link) else { return };
     let own = OwnOperands::find(&facts.accesses, first);
     let edited: Vec<_> = facts.accesses.iter().filter_map(edited_path).collect();
@@ -58,7 +62,7 @@ pub(crate) fn check_parents_of_new_links(facts: &mut OperationFacts, cwd: &AbsPa
     let is_doubtful = |(index, access): &(usize, &Access)| {
         let Some(path) = accessed_path(access) else { return false };
         let may_be_link =
-            |place: &&AbsPath| names_parent_of_possible_link(place, &path.raw_path, &edited);
+            |place: &&AbsPath| names_parent_of_possible_link(place, &path.raw_path, &edited, steps);
         let is_own = *index > first && own.contains(*index, path.span);
         !is_own && places.get(*index).is_some_and(|places| places.iter().any(may_be_link))
     };
@@ -138,19 +142,27 @@ impl OwnOperands {
 
 fn may_create_link(access: &Access) -> bool {
     let Access::Exec(exec) = access else { return false };
-    let name = exec.argv.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
+    let name = exec.argv.known_word(0);
     exec.class != CommandClass::Harmless && !name.is_some_and(|name| NEVER_LINK.contains(&name))
 }
 
 /// Returns whether `..` in a path follows a directory that does not exist, is a link, or is at or below
 /// an edited path.
-fn names_parent_of_possible_link(place: &AbsPath, path: &str, edited: &[&AbsPath]) -> bool {
+fn names_parent_of_possible_link(
+    place: &AbsPath,
+    path: &str,
+    edited: &[&AbsPath],
+    steps: &StepBudget,
+) -> bool {
     let mut walked = PathBuf::new();
     let joined = Path::new(place.as_str()).join(path);
     joined.components().any(|part| {
         if part != Component::ParentDir {
             walked.push(part);
             return false;
+        }
+        if !steps.take_steps(1 + edited.len() / 16) {
+            return true;
         }
         let is_directory = fs::symlink_metadata(&walked).is_ok_and(|found| found.is_dir());
         let is_edited = edited.iter().any(|edit| walked.starts_with(edit.as_str()));

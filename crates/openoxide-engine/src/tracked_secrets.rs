@@ -4,7 +4,9 @@
 //! with its own name.
 
 use openoxide_permission::safety_floor::is_secret;
-use openoxide_protocol::{AbsPath, Access, AccessRoute, CommandWords, ExecAccess, PathAccess};
+use openoxide_protocol::{
+    AbsPath, Access, AccessRoute, CommandWord, CommandWords, ExecAccess, PathAccess,
+};
 
 use crate::{
     git_grep_objects::names_object,
@@ -162,11 +164,14 @@ fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> 
 /// prints its text regardless of the options (git 2.47).
 fn may_name_file_object(words: &CommandWords) -> bool {
     // A rule about paths sees a path of a revision (`HEAD:src/a.rs`).
-    let is_seen = |word: &str| {
-        word.starts_with('-') || word.contains(':') || word.split("..").all(names_commit)
+    let is_seen = |word: CommandWord<'_>| match word {
+        CommandWord::Known(word) => {
+            word.starts_with('-') || word.contains(':') || word.split("..").all(names_commit)
+        }
+        CommandWord::KnownPrefix(_) | CommandWord::AnyWords => false,
     };
-    let mut before_paths = (2..words.len()).take_while(|at| words.known_word(*at) != Some("--"));
-    before_paths.any(|at| !words.known_word(at).is_some_and(is_seen))
+    let before_paths = words.iter().skip(2).take_while(|word| *word != CommandWord::Known("--"));
+    !before_paths.into_iter().all(is_seen)
 }
 
 /// References that always are commits.

@@ -46,11 +46,12 @@ pub fn program_secret_paths(user: &HomeDirectories, program: &str) -> Vec<AbsPat
 pub fn is_secret(path: &AbsPath) -> bool {
     let mut components = path.as_str().split('/').filter(|component| !component.is_empty());
     let Some(name) = components.next_back() else { return false };
-    let name = without_backup_ending(name);
     if is_example(name) {
         return false;
     }
-    is_secret_name(name) || is_below_secret_file(path)
+    is_secret_name(name)
+        || is_secret_name(without_backup_endings(name))
+        || is_below_secret_file(path)
 }
 
 /// Returns whether a directory usually contains secrets among other files, such as `~/.config`.
@@ -134,11 +135,12 @@ fn starts_with_ignore_case(name: &str, beginning: &str) -> bool {
 }
 
 /// Returns the name of the file that a copy is made of: `id_rsa.bak`, `.env~`.
-fn without_backup_ending(name: &str) -> &str {
+fn without_backup_endings(mut name: &str) -> &str {
     const ENDINGS: &[&str] = &["~", ".backup", ".bak", ".old", ".orig", ".save"];
-    let ending = ENDINGS.iter().find(|ending| ends_with_ignore_case(name, ending));
-    let end = name.len() - ending.map_or(0, |ending| ending.len());
-    name.get(..end).filter(|rest| !rest.is_empty()).unwrap_or(name)
+    while let Some(ending) = ENDINGS.iter().find(|ending| ends_with_ignore_case(name, ending)) {
+        name = name.get(..name.len() - ending.len()).unwrap_or_default();
+    }
+    name
 }
 
 fn is_secret_name(name: &str) -> bool {

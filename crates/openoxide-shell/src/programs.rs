@@ -29,7 +29,9 @@ pub use self::readers::extends_own_settings;
 pub(crate) use self::{
     arguments::{ArgumentWord, Argv, ArgvRef, WordSource},
     command_analysis::{analyze_command, is_known_program},
-    command_meaning::{CommandEffect, CommandMeaning, EffectTarget, OutputKind, PossibleOption},
+    command_meaning::{
+        CommandEffect, CommandMeaning, EffectTarget, OutputKind, PossibleOption, address_in,
+    },
     possible_option::add_possible_options,
     readers::{RUNS_SCRIPT_FILE, base_name, remove_nohup_output},
 };

@@ -30,6 +30,8 @@ fn secrets_are_known_in_any_directory() {
         "/p/terraform.tfstate.backup",
         "/p/.env~",
         "/p/id_rsa.bak",
+        "/p/id_rsa.bak.old~",
+        "/p/.env.sample.bak",
         "/p/client_secret_1.apps.googleusercontent.com.json",
         "/p/.vscode/sftp.json",
     ] {
@@ -44,7 +46,6 @@ fn secrets_are_known_in_any_directory() {
         "/p/keys.md",
         "/p/keys.md~",
         "/p/~",
-        "/p/.env.example.bak",
         "/p/client_secrets.md",
         "/h/.config/ghostty/config",
         "/h/.cache/huggingface/hub/x",

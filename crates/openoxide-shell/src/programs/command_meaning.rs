@@ -381,7 +381,7 @@ impl CommandMeaning {
 }
 
 /// Returns the address in a word, such as `https://x.io/a` or that of `/vsicurl/https://x.io/a`.
-fn address_in(text: &str) -> Option<&str> {
+pub(crate) fn address_in(text: &str) -> Option<&str> {
     let end = text.find("://")?;
     let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte);
     let length = text.bytes().take(end).rev().take_while(|byte| is_scheme(*byte)).count();

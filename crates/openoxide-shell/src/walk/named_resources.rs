@@ -9,7 +9,9 @@
 
 use openoxide_protocol::{CommandClass, CommandWord};
 
-use crate::programs::{ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, EffectTarget};
+use crate::programs::{
+    ArgumentWord, ArgvRef, CommandEffect, CommandMeaning, EffectTarget, address_in,
+};
 
 /// The variables that name hosts or URLs, separated by commas, semicolons, bars or blanks.
 const HOSTS: &[&str] = &[
@@ -256,17 +258,23 @@ pub(super) fn add_named_addresses(argv: ArgvRef<'_>, meaning: &mut CommandMeanin
         let CommandWord::Known(text) = word else { continue };
         let value = text.strip_prefix('-').and_then(|option| option.split_once('='));
         let word = value.map_or(text, |(_, value)| value);
-        let address = word.strip_prefix("git+").unwrap_or(word);
+        // The text of a program can contain an address that it does not contact.
+        let Some(address) = address_in(word).filter(|found| found.len() == word.len()) else {
+            continue;
+        };
+        let (scheme, _) = address.split_once("://").unwrap_or_default();
+        let scheme = scheme.to_ascii_lowercase();
+        let address = address.strip_prefix("git+").unwrap_or(address);
         let reach = CommandEffect::Reaches(address.to_owned());
-        let is_address = SCHEMES.iter().any(|scheme| address.starts_with(scheme));
+        let is_address = SCHEMES.contains(&scheme.strip_prefix("git+").unwrap_or(&scheme));
         if is_address && !is_loopback(address) && !meaning.effects.contains(&reach) {
             meaning.effects.push(reach);
         }
     }
 }
 
-/// The beginnings of words that are addresses.
-const SCHEMES: [&str; 5] = ["http://", "https://", "ssh://", "git://", "ftp://"];
+/// The schemes of addresses of hosts.
+const SCHEMES: [&str; 9] = ["ftp", "ftps", "git", "http", "https", "sftp", "ssh", "ws", "wss"];
 
 /// Returns whether a variable names hosts.
 pub(super) fn names_host(variable: &str) -> bool {

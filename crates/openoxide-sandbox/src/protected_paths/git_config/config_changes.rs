@@ -9,6 +9,9 @@ use crate::protected_paths::git_config::{
     GitSetting, parse_settings, setting_changes::ConfigContext,
 };
 
+/// The maximum number of settings in both versions together. Each is compared with all others.
+const MAX_SETTINGS: usize = 4096;
+
 /// Returns the names of the settings that differ between two versions of a configuration file, apart
 /// from harmless changes. `file` is the path of the file.
 ///
@@ -20,10 +23,12 @@ pub(crate) fn find_risky_changes(
 ) -> Option<BTreeSet<String>> {
     let (mut before, mut after) = (parse_strictly(before)?, parse_strictly(after)?);
     let context = ConfigContext::new(file, &before);
-    let versions = (before.clone(), after.clone());
-    let is_risky = |one: &GitSetting| !is_harmless_in_both(&context, &versions, one);
-    before.retain(is_risky);
-    after.retain(is_risky);
+    if before.len() + after.len() > MAX_SETTINGS {
+        return None;
+    }
+    let harmless = harmless_names(&context, &before, &after);
+    before.retain(|one| !harmless.contains(&one.display_name()));
+    after.retain(|one| !harmless.contains(&one.display_name()));
     if before == after {
         return Some(BTreeSet::new());
     }
@@ -38,23 +43,29 @@ pub(crate) fn find_risky_changes(
     Some(before.iter().chain(&after).map(GitSetting::display_name).collect())
 }
 
-/// Returns whether the values of a setting in both versions are harmless. A setting that changes the
-/// reach of commands may only be added, or removed with its branch: git uses the last value, and
+/// Returns the names of the settings whose values in both versions are harmless. A setting that changes
+/// the reach of commands may only be added, or removed with its branch: git uses the last value, and
 /// another value can have been a protection.
-fn is_harmless_in_both(
+fn harmless_names(
     context: &ConfigContext<'_>,
-    (before, after): &(Vec<GitSetting>, Vec<GitSetting>),
-    setting: &GitSetting,
-) -> bool {
-    let name = setting.display_name();
-    let values = |version: &[GitSetting]| -> Vec<GitSetting> {
-        version.iter().filter(|one| one.display_name() == name).cloned().collect()
+    before: &[GitSetting],
+    after: &[GitSetting],
+) -> BTreeSet<String> {
+    let names = |version: &[GitSetting]| -> BTreeSet<String> {
+        version.iter().map(GitSetting::display_name).collect()
     };
-    let (old, new) = (values(before), values(after));
-    let is_local = git_setting_effect(&setting.name()) == Some(GitSettingEffect::Local);
-    let is_removed_branch = new.is_empty() && setting.section == "branch";
-    old.iter().chain(&new).all(|one| context.is_harmless_change(one))
-        && (is_local || old.is_empty() || is_removed_branch)
+    let (old, new) = (names(before), names(after));
+    let is_harmless = |one: &GitSetting| {
+        let name = one.display_name();
+        let is_local = git_setting_effect(&one.name()) == Some(GitSettingEffect::Local);
+        let is_removed_branch = one.section == "branch" && !new.contains(&name);
+        let may_change = is_local || !old.contains(&name) || is_removed_branch;
+        may_change && context.is_harmless_change(one)
+    };
+    let settings = || before.iter().chain(after);
+    let risky = settings().filter(|one| !is_harmless(one)).map(GitSetting::display_name);
+    let risky: BTreeSet<_> = risky.collect();
+    settings().map(GitSetting::display_name).filter(|name| !risky.contains(name)).collect()
 }
 
 /// Returns whether a file may be created with these settings.
