@@ -208,6 +208,7 @@ mod session_command;
 mod session_run_host;
 mod settings_checks;
 mod settings_files;
+mod shadowing_programs;
 mod shell_job;
 mod socket_access;
 mod sqlite_databases;

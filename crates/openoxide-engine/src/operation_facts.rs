@@ -20,7 +20,7 @@ use crate::{
     restorable_files,
     sandbox_opt_out::sandbox_opt_out_access,
     script_edits::{PriorEdits, ScriptEdits},
-    search_expansion,
+    search_expansion, shadowing_programs,
     socket_access::socket_access,
     sqlite_databases,
     step_budget::StepBudget,
@@ -174,6 +174,7 @@ pub(crate) fn collect_facts_within_budget(
     facts.accesses.retain(|access| !is_below_cwd(access, place.cwd));
     git_credentials::check_credential_output(&mut facts.accesses, place.cwd, place.home);
     distrust_edited_programs(action, &mut facts, place, steps);
+    shadowing_programs::check(&mut facts, place.cwd, place.home, steps);
     facts
 }
 
