@@ -64,7 +64,7 @@ fn print_usage_error(error: &clap::Error) -> ProgramExit {
     let text = error.render().to_string();
     let shown = escape_text(&text, LineMode::MultiLine);
     if shown == text {
-        // This prints with colors. Help is no error.
+        // This prints in color, and exits successfully for help.
         error.exit();
     }
     user_messages::print_line(shown.trim_end());

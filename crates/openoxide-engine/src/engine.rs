@@ -334,7 +334,7 @@ impl Engine {
         self.mode_in(self.mode, &self.roots)
     }
 
-    /// Returns the mode for calls in a project with these roots: where no project is,
+    /// Returns the mode for calls in a project with these roots: outside of a project,
     /// `accept_edits` allows no edits.
     fn mode_in(&self, mode: PermissionMode, roots: &[AbsPath]) -> PermissionMode {
         if mode == PermissionMode::AcceptEdits && self.has_wide_root(roots) {
@@ -369,7 +369,7 @@ impl Engine {
         self.auto_allow_in(mode, &self.roots)
     }
 
-    /// Returns the same for a project with these roots.
+    /// Returns the commands that need no approval in a project with these roots.
     fn auto_allow_in(&self, mode: PermissionMode, roots: &[AbsPath]) -> SandboxAutoAllow {
         if !self.options.confines_commands {
             return SandboxAutoAllow::Off;

@@ -104,15 +104,15 @@ fn find_searched_secrets(
     let is_included =
         |path: &AbsPath| walk.included.iter().any(|line| line_may_match(line, path.as_str()));
     let excludes = !search.exclude_patterns.is_empty() || !search.excluded_directories.is_empty();
-    let takes_in_hidden =
+    let includes_hidden =
         search.obeys_ignore_files && walk.included.iter().any(|line| may_name_hidden(line));
-    if !takes_in_hidden && (!excludes || walk.included.is_empty()) {
+    if !includes_hidden && (!excludes || walk.included.is_empty()) {
         return Some(found);
     }
     // In some programs such a line takes precedence over an option that excludes files.
     let all = FileSearch {
         include_patterns: search.include_patterns.clone(),
-        includes_hidden: search.includes_hidden || takes_in_hidden,
+        includes_hidden: search.includes_hidden || includes_hidden,
         ..FileSearch::all_files()
     };
     let hidden = SearchWalk::new(root).find_secrets(&all, steps)?;
@@ -378,7 +378,7 @@ pub(crate) fn is_ignored(path: &AbsPath, root: &AbsPath) -> bool {
     let mut directory = path.parent();
     while let Some(place) = directory {
         let exists = |name: &str| Path::new(place.join(name).as_str()).symlink_metadata().is_ok();
-        // These can take a file in again.
+        // These can include a file again.
         if exists(".ignore") || exists(".rgignore") {
             return false;
         }
@@ -395,7 +395,7 @@ pub(crate) fn is_ignored(path: &AbsPath, root: &AbsPath) -> bool {
     false
 }
 
-/// Returns whether the list of a directory ignores a file, or may take it in again; nothing if it
+/// Returns whether the list of a directory ignores a file, or may include it again; nothing if it
 /// does neither.
 fn ignore_state(directory: &AbsPath, path: &AbsPath, root: &AbsPath) -> Option<bool> {
     let list = directory.join(".gitignore");

@@ -1,13 +1,13 @@
-//! Directories that are no project, although an agent can work in them: those of the system, and
+//! Directories that are not projects, although an agent can work in them: those of the system, and
 //! those that contain the projects of all users.
 
 use openoxide_protocol::AbsPath;
 
-/// The reason why a directory is no project.
+/// The reason why a directory is not a project: it belongs to the system.
 const SYSTEM: &str = "it belongs to the system";
-/// The same for directories that contain projects.
+/// The reason for directories that contain projects.
 const SHARED: &str = "it contains more than one project";
-/// The same for home directories of other users.
+/// The reason for home directories of other users.
 const HOME: &str = "it is a home directory";
 
 /// Directories of the system. Nothing in them is a project.
@@ -52,10 +52,10 @@ const PROJECT_PLACES: &[&str] = &[
     "/var/www",
 ];
 
-/// Directories that contain home directories or disks, each of which is no project either.
+/// Directories that contain home directories or disks, none of which is a project.
 const HOME_PLACES: &[&str] = &["/Users", "/home", "/media", "/mnt", "/var/home"];
 
-/// Returns the reason why the directory is no project: in it, no mode and no sandbox setting
+/// Returns the reason why the directory is not a project: in it, no mode and no sandbox setting
 /// allows changes. `has_repository` tells whether it is the root of a repository.
 ///
 /// ```

@@ -117,7 +117,7 @@ pub(crate) fn apply_settings(
     apply_harmless_settings(config, new, find_risky_changes(&config.text, new, &config.path))
 }
 
-/// Restores an earlier content of the host's file, whatever the settings.
+/// Restores an earlier content of the host's file, regardless of the settings in it.
 ///
 /// # Errors
 /// Returns an error if the content was neither restored nor written next to the file.

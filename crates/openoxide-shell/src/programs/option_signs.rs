@@ -46,7 +46,7 @@ const DASHES: [char; 27] = [
     '\u{2796}',
     '\u{10ead}',
 ];
-/// The other signs.
+/// The ASCII signs other than `-` that can begin an option.
 const ASCII_SIGNS: [&str; 2] = ["+", "@"];
 const MAY_BE_OPTION: &str = "a word could be an option: this program accepts other signs than `-`";
 

@@ -3,7 +3,7 @@
 //! An assignment to such a variable has the effect of the option that it replaces:
 //! `DOCKER_HOST=tcp://h docker ps` is `docker -H tcp://h ps`.
 //!
-//! In the tables, a name that ends in `*` stands for all names that begin so, and each group of
+//! In the tables, a name that ends in `*` matches all names with that beginning, and each group of
 //! names follows its documentation. Letters match in both cases, because the names of proxies and
 //! of settings of npm may have lowercase letters.
 
