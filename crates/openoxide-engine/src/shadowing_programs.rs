@@ -11,14 +11,14 @@ use openoxide_protocol::{AbsPath, Access, CommandClass, OperationFacts};
 use crate::step_budget::StepBudget;
 
 /// Makes commands not harmless whose program is one of the project in the place of one of the
-/// system, and edits in such directories opaque.
+/// system, and adds an opaque access for each edit in such a directory.
 pub(crate) fn check(
     facts: &mut OperationFacts,
     cwd: &AbsPath,
     home: Option<&AbsPath>,
     steps: &StepBudget,
 ) {
-    let path = env::var_os("PATH").unwrap_or_default();
+    let Some(path) = env::var_os("PATH").filter(|path| !path.is_empty()) else { return };
     let directories: Vec<_> = env::split_paths(&path).collect();
     check_with_path(facts, cwd, home, (&directories, steps));
 }
@@ -37,6 +37,7 @@ fn check_with_path(
     if !directories.iter().any(is_own) {
         return;
     }
+    let mut added = Vec::new();
     for access in &mut facts.accesses {
         if let Access::Exec(exec) = access {
             let place = Path::new(exec.cwd.as_ref().unwrap_or(cwd).as_str());
@@ -56,10 +57,11 @@ fn check_with_path(
             };
             if directories.iter().any(is_above) {
                 let text = format!("{} (a program in a directory of `PATH`)", edit.path);
-                *access = Access::Opaque { text, span: edit.span };
+                added.push(Access::Opaque { text, span: edit.span });
             }
         }
     }
+    facts.accesses.append(&mut added);
 }
 
 /// Returns whether a file exists, or may exist.

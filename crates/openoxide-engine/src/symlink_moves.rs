@@ -47,8 +47,8 @@ const NEVER_LINK: [&str; 16] = [
     "sed", "tee", "touch", "truncate", "unlink",
 ];
 
-/// Makes a path opaque if `..` in it follows a directory that may be a link when the path is used,
-/// because a command of the script can create links. The order of the commands does not matter: a
+/// Adds an opaque access for each path in which `..` follows a directory that may be a link when the
+/// path is used, because a command of the script can create links. The order of the commands does not matter: a
 /// loop, a function, a job or a trap can run an earlier command later.
 pub(crate) fn check_parents_of_new_links(
     facts: &mut OperationFacts,
@@ -67,15 +67,15 @@ pub(crate) fn check_parents_of_new_links(
         !is_own && places.get(*index).is_some_and(|places| places.iter().any(may_be_link))
     };
     let doubtful = facts.accesses.iter().enumerate().filter(is_doubtful);
-    let doubtful: Vec<_> = doubtful.map(|(index, _)| index).collect();
-    for index in doubtful {
-        if let Some(access) = facts.accesses.get_mut(index)
-            && let Some(path) = accessed_path(access)
-        {
+    let paths = doubtful.filter_map(|(_, access)| accessed_path(access));
+    // The access stays, so that a rule that denies it applies.
+    let added: Vec<_> = paths
+        .map(|path| {
             let text = format!("{} (a link can be created there)", path.raw_path);
-            *access = Access::Opaque { text, span: path.span };
-        }
-    }
+            Access::Opaque { text, span: path.span }
+        })
+        .collect();
+    facts.accesses.extend(added);
 }
 
 fn accessed_path(access: &Access) -> Option<&PathAccess> {
