@@ -413,15 +413,15 @@ fn what_auto_allow_allows_runs_only_in_the_sandbox() {
 #[test]
 fn a_read_only_command_is_confined_to_reading_with_auto_allow() {
     let place = Place::new("[sandbox]\nauto_allow = \"project\"\n");
-    // A stand-in for an error of the program table: `ls` writes.
-    place.file("w/bin/ls", "#!/bin/sh\necho written > made\necho listed\n");
+    // A stand-in for an error of the program table: `ls` writes. It is not in the project, where it would be unknown.
+    place.file("tools/ls", "#!/bin/sh\necho written > made\necho listed\n");
     let mode = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(place.arena.path("w/bin/ls"), mode).unwrap();
+    fs::set_permissions(place.arena.path("tools/ls"), mode).unwrap();
     let run = |setting: &str| {
         place.file("home/.config/openoxide/policy.toml", setting);
         let mut command = place.arena.command();
         command.args(["run", "--", "ls"]).stdin(std::process::Stdio::null());
-        let path = format!("{}:/usr/bin:/bin", place.arena.path("w/bin").display());
+        let path = format!("{}:/usr/bin:/bin", place.arena.path("tools").display());
         let output = command.env("PATH", path).output().unwrap();
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         (stdout(&output), place.has("w/made"))
