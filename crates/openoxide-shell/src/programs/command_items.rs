@@ -273,10 +273,20 @@ impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
             return CommandItem::Number;
         }
         if self.has_trait(|level| level.traits.single_dash) {
-            return self.read_long_option(piece);
+            let item = self.read_long_option(piece);
+            return if self.is_inherited_help(&item) { CommandItem::Unclear } else { item };
         }
         let has_separate_values = self.has_trait(|level| level.traits.separate_values);
         self.read_short_option(PartialWord { has_separate_values, ..piece })
+    }
+
+    /// Returns whether an option prints the help of a level above. `dotnet test -help` passes it on,
+    /// and so do others: after a subcommand, only `--help` is help.
+    fn is_inherited_help(&self, item: &CommandItem<'_>) -> bool {
+        let CommandItem::Option { option, .. } = item else { return false };
+        let is_own =
+            self.current_level().and_then(|level| level.find_option(option.name)).is_some();
+        option.effect == OptionEffect::Ends && !is_own
     }
 
     fn read_short_option(&mut self, cluster: PartialWord<'a>) -> CommandItem<'a> {

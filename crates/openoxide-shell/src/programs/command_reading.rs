@@ -216,8 +216,12 @@ impl<'a> CommandReading<'a> {
     }
 
     /// Continues with a subcommand. The class stays lowered if an earlier option has lowered it.
+    ///
+    /// Help or a version before a subcommand does not prevent its work: `bun --version test` runs
+    /// tests.
     fn enter_subcommand(&mut self, sub: &'static CommandSpec) {
         self.operands.clear();
+        self.prints_help = false;
         self.level = sub;
         self.class = sub.class;
         self.meaning.version_control =

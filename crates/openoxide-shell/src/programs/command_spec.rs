@@ -301,6 +301,9 @@ impl CommandSpec {
     /// Returns the long option that `name` may refer to. It is the option with this name, or the
     /// most harmful option that begins with it if that one is not harmless. Otherwise, if the
     /// program accepts abbreviations, it is the only option that begins with it.
+    ///
+    /// An abbreviation never stands for `--help` or `--version`: a version of the program that does
+    /// not accept it, or for which it is ambiguous, does its work (`npm test --he` runs the tests).
     pub(crate) fn find_long_option(&self, name: &str) -> Option<OptionSpec> {
         if let Some(exact) = self.find_option(name).filter(|_| name.len() > 1) {
             return Some(exact);
@@ -313,6 +316,7 @@ impl CommandSpec {
             return Some(worst);
         }
         let only = longer.next().filter(|_| self.traits.abbreviations && !name.is_empty())?;
+        let only = Some(only).filter(|only| only.effect != OptionEffect::Ends)?;
         longer.all(|other| other.value == only.value && other.effect == only.effect).then_some(only)
     }
 
