@@ -15,7 +15,10 @@ use std::{
 use openoxide_permission::safety_floor::is_secret;
 use openoxide_protocol::{AbsPath, Access, OperationFacts};
 
-use crate::step_budget::StepBudget;
+use crate::{
+    git_repository::{UnreadableIndex, index_above},
+    step_budget::StepBudget,
+};
 
 /// The maximum number of entries that are examined, because a hook must not take long.
 const MAX_ENTRIES: usize = 65_536;
@@ -33,14 +36,16 @@ pub(crate) fn check_piped_paths(facts: &mut OperationFacts, cwd: &AbsPath, steps
             _ if !looked_up => false,
             Some((_, stays)) => *stays,
             None => {
-                let stays = has_only_safe_names(&path.path, cwd, steps);
+                let stays = has_only_safe_names(&path.path, cwd, steps)
+                    && has_only_safe_index_names(&path.path, cwd, steps);
                 known.push((path.path.clone(), stays));
                 stays
             }
         };
         if !stays {
             let text = format!(
-                "names below {}, too many, with blanks before a `/`, or links that lead away",
+                "file names below {}: some have blanks, name secrets or are links that lead elsewhere, \
+                 or there are too many",
                 path.path
             );
             *access = Access::Opaque { text, span: path.span };
@@ -86,6 +91,23 @@ fn has_only_safe_names(root: &AbsPath, cwd: &AbsPath, steps: &StepBudget) -> boo
         }
     }
     true
+}
+
+/// Returns whether the same is true of every name in the index of git. Git also prints the names of
+/// files that are not in the working tree.
+fn has_only_safe_index_names(root: &AbsPath, cwd: &AbsPath, steps: &StepBudget) -> bool {
+    let index = match index_above(root) {
+        Ok(Some(index)) => index,
+        Ok(None) => return true,
+        Err(UnreadableIndex) => return false,
+    };
+    let is_safe = |name: &str| {
+        let mut parts = name.rsplit('/').map(OsStr::new);
+        parts.next().is_none_or(|file| !may_name_secret(file, cwd))
+            && parts.all(|directory| !splits_path(directory) && !may_name_secret(directory, cwd))
+    };
+    steps.take_steps(index.entries().len() / 16)
+        && index.entries().iter().all(|entry| is_safe(&entry.name))
 }
 
 /// Returns whether a link leads to an unexpected file: out of these directories, or to a secret

@@ -94,7 +94,10 @@ pub enum AnswerProblem {
     #[error("the agent that asks cannot approve its own request; answer in another terminal")]
     SelfApproval,
     /// Whether the agent that asks has started the process that approves is unknown.
-    #[error("the agent that asks runs in another PID namespace; answer in the same container")]
+    #[error(
+        "cannot tell whether the agent that asks started this process, as its PID namespace or its \
+         ancestors are unknown; answer in a terminal of the same machine or container"
+    )]
     UnknownDescent,
     /// The digest has too few digits.
     #[error("a digest has at least {minimum} digits")]

@@ -192,6 +192,10 @@ pub struct FileSearch {
     /// True if only files are searched that git tracks when the script begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tracked_only: bool,
+    /// True if a program may print names of earlier versions: of files that neither the directory
+    /// nor the index of git contains.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub names_earlier_files: bool,
     /// True if an ignore file can include hidden files again (`!.env`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub obeys_ignore_files: bool,

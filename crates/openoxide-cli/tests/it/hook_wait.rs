@@ -330,7 +330,7 @@ fn the_agent_that_asks_cannot_approve() {
     let namespace = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", OPENOXIDE];
     for (program, words, reason) in [
         (OPENOXIDE, &[][..], "cannot approve its own request"),
-        ("unshare", &namespace, "runs in another PID namespace"),
+        ("unshare", &namespace, "cannot tell whether the agent that asks started this process"),
     ] {
         let mut approve = std::process::Command::new(program);
         approve.args(words).args(["approve", id(&request)]);

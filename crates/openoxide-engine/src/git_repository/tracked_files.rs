@@ -174,4 +174,59 @@ mod tests {
         assert!(bash(&sub, script).contains("KEY"));
         assert!(!is_harmless(&sub, script));
     }
+
+    /// A word of a printed name can be a complete path, also if the file was removed.
+    #[test]
+    fn names_of_removed_files_are_no_paths_elsewhere() {
+        let (_dir, project) = repository();
+        let outside = tempfile::tempdir().unwrap();
+        let secret = outside.path().canonicalize().unwrap().join("note");
+        std::fs::write(&secret, "OUTSIDE").unwrap();
+        bash(
+            &project,
+            &format!(
+                "git rm -q --cached sub/x.pem && git commit -qm 4 && \
+                 mkdir -p 'a {dir}' && echo 1 > 'a {secret}' && git add a* && git commit -qm 5 && \
+                 rm -r a*",
+                dir = outside.path().canonicalize().unwrap().display(),
+                secret = secret.display(),
+            ),
+        );
+        let scripts = [
+            "git ls-files | xargs cat",
+            "cat $(git ls-files -d)",
+            "git diff --name-only | xargs cat",
+            "git grep --cached -l 1 | xargs cat",
+        ];
+        for script in scripts {
+            assert!(bash(&project, script).contains("OUTSIDE"), "{script}");
+            assert!(!is_harmless(&project, script), "{script}");
+        }
+        bash(&project, "git commit -qam 6 && rm .env sub/x.pem");
+        for script in [
+            "git diff --name-only HEAD~1 | xargs cat",
+            "git diff --name-only HEAD~2 HEAD~1 | xargs cat",
+            "git diff --name-only HEAD~2..HEAD~1 | xargs cat",
+            "git diff --name-only --diff-filter=D HEAD~1 | xargs head",
+            "cat $(git diff HEAD~1 --name-only)",
+            "f=$(git diff HEAD~1 --name-only); cat $f",
+            "git ls-files --with-tree=HEAD~1 | xargs cat",
+            "git grep -l 1 HEAD~1 | xargs cat",
+            "git reset -q --soft HEAD~1; git diff --name-only --cached | xargs cat; git reset -q --soft ORIG_HEAD",
+        ] {
+            assert!(bash(&project, script).contains("OUTSIDE"), "{script}");
+            assert!(!is_harmless(&project, script), "{script}");
+        }
+        for script in scripts.into_iter().chain([
+            "git diff --name-only --diff-filter=d HEAD~1 | xargs cat",
+            "git diff --name-only --diff-filter=ACM HEAD~1 | xargs cat",
+            "git diff --name-only HEAD~1 | while read -r f; do cat \"$f\"; done",
+            "git diff --name-only HEAD~1 | xargs -d '\\n' cat",
+            "git grep -l 1 -- '*.rs' | xargs cat",
+            "git grep -l -e 1 | xargs cat",
+        ]) {
+            assert!(!bash(&project, script).contains("OUTSIDE"), "{script}");
+            assert!(is_harmless(&project, script), "{script}");
+        }
+    }
 }

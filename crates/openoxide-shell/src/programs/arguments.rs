@@ -104,13 +104,19 @@ impl<'a> ArgvRef<'a> {
 impl WordSource {
     /// Returns the names as a program reads them from a stream. Unless lines are kept `whole`, the
     /// part of a name after a blank (`a -o.git/config`) is a separate word and can look like an
-    /// option.
-    pub(crate) fn read_from_stream(self, whole: bool) -> Self {
+    /// option. The parts of names that cannot be looked up (`a /etc/passwd`) can name any file, so
+    /// that `None` is returned.
+    pub(crate) fn read_from_stream(self, whole: bool) -> Option<Self> {
         match self {
-            Self::DescendantsOf { roots, bare, search } => {
-                Self::DescendantsOf { roots, bare: bare || !whole, search }
+            Self::DescendantsOf { search: Some(search), .. }
+                if !whole && search.names_earlier_files =>
+            {
+                None
             }
-            other => other,
+            Self::DescendantsOf { roots, bare, search } => {
+                Some(Self::DescendantsOf { roots, bare: bare || !whole, search })
+            }
+            other => Some(other),
         }
     }
 

@@ -73,8 +73,8 @@ impl ScriptWalk<'_> {
         let stdin = self.find_inherited_files(call);
         command.paths.retain_mut(|(_, paths)| match (&*paths, &stdin) {
             (WordSource::StandardInput { whole }, Some(known)) => {
-                *paths = known.clone().read_from_stream(*whole);
-                true
+                let read = known.clone().read_from_stream(*whole);
+                read.map(|names| *paths = names).is_some()
             }
             (WordSource::StandardInput { .. }, None) => false,
             _ => true,

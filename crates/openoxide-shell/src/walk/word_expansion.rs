@@ -126,7 +126,7 @@ impl ScriptWalk<'_> {
             [WordPiece::Command(list)] => {
                 return self
                     .find_substitution_files(list)
-                    .map(|paths| paths.read_from_stream(false));
+                    .and_then(|paths| paths.read_from_stream(false));
             }
             [WordPiece::Parameter(parameter)] => parameter,
             [WordPiece::Quoted(inner)] => match inner.as_slice() {
@@ -138,11 +138,11 @@ impl ScriptWalk<'_> {
         let quoted = matches!(pieces, [WordPiece::Quoted(_)]);
         match self.lookup_parameter(parameter) {
             ParameterValue::Files(paths) if !self.has_changed_globbing() => {
-                Some(if paths.is_listed_in_script() {
-                    paths
+                if paths.is_listed_in_script() {
+                    Some(paths)
                 } else {
                     paths.read_from_stream(quoted)
-                })
+                }
             }
             _ => None,
         }

@@ -4,8 +4,9 @@ use openoxide_protocol::FileSearch;
 
 use super::{
     super::{
-        CommandEffect, CommandMeaning, EffectTarget, command_arguments::CommandArguments,
-        command_items::CommandItem, command_reading::read_without_custom_reader,
+        ArgumentWord, CommandEffect, CommandMeaning, EffectTarget,
+        command_arguments::CommandArguments, command_items::CommandItem,
+        command_reading::read_without_custom_reader,
     },
     search_scope::read_targets,
 };
@@ -14,6 +15,9 @@ use super::{
 /// requests this.
 pub(in super::super) fn read_git_grep(arguments: CommandArguments<'_>) -> CommandMeaning {
     let mut meaning = read_without_custom_reader(arguments);
+    if let Some(search) = meaning.printed_files.as_deref_mut() {
+        search.names_earlier_files = may_name_revision(arguments);
+    }
     let has = |names: &[&str]| {
         arguments.items()
             .any(|item| matches!(item, CommandItem::Option { option, .. } if names.contains(&option.name)))
@@ -43,4 +47,19 @@ pub(in super::super) fn read_git_grep(arguments: CommandArguments<'_>) -> Comman
         targets.into_iter().map(|target| CommandEffect::Searches(target, search.clone()));
     meaning.effects.extend(searches);
     meaning
+}
+
+/// Returns whether an operand may be a revision. `git grep -l TEXT REVISION` prints names of files
+/// of the revision.
+fn may_name_revision(arguments: CommandArguments<'_>) -> bool {
+    let has_pattern = arguments.items().any(|item| {
+        matches!(item, CommandItem::Option { option, .. } if matches!(option.name, "e" | "f"))
+    });
+    let end = arguments.words().position(|word| matches!(word, ArgumentWord::Known("--")));
+    let before_end = |item: &CommandItem<'_>| match item {
+        CommandItem::Operand(_, index) => end.is_none_or(|end| *index < end),
+        CommandItem::Option { .. } => false,
+        CommandItem::Number | CommandItem::Unclear => true,
+    };
+    arguments.items().filter(before_end).count() > usize::from(!has_pattern)
 }

@@ -20,6 +20,16 @@ pub(in super::super) fn read_git_ls_files(arguments: CommandArguments<'_>) -> Co
         CommandItem::Operand(..) => true,
         CommandItem::Number | CommandItem::Unclear => false,
     });
+    let is_earlier = |item: CommandItem<'_>| match item {
+        CommandItem::Option { option, .. } => {
+            matches!(option.name, "with-tree" | "resolve-undo" | "recurse-submodules")
+        }
+        CommandItem::Operand(..) | CommandItem::Number => false,
+        CommandItem::Unclear => true,
+    };
+    if let Some(search) = meaning.printed_files.as_deref_mut() {
+        search.names_earlier_files = arguments.items().any(is_earlier);
+    }
     if let Some(search) = meaning.printed_files.as_deref_mut().filter(|_| prints_index) {
         search.tracked_only = true;
         let limits = arguments.operands().map(name_pattern).collect::<Option<Vec<_>>>();
@@ -36,10 +46,39 @@ pub(in super::super) fn read_git_diff(arguments: CommandArguments<'_>) -> Comman
         CommandItem::Option { option, .. } => matches!(option.name, "name-only" | "diff-filter"),
         _ => false,
     });
-    if let Some(search) = meaning.printed_files.as_deref_mut().filter(|_| is_plain) {
-        search.tracked_only = true;
+    if let Some(search) = meaning.printed_files.as_deref_mut() {
+        search.tracked_only = is_plain;
+        search.names_earlier_files = !prints_current_names(arguments);
     }
     meaning
+}
+
+/// Returns whether `git diff --name-only` prints only names that the working tree or the index
+/// contains. Compared with a revision, it also prints the names of files that were removed since,
+/// unless a filter excludes them.
+fn prints_current_names(arguments: CommandArguments<'_>) -> bool {
+    let (mut compares, mut excludes_removed) = (false, false);
+    for item in arguments.items() {
+        match item {
+            CommandItem::Option { option, value } => match (option.name, value) {
+                ("name-only" | "z" | "relative", _) => {}
+                ("cached" | "staged", _) => compares = true,
+                ("diff-filter", Some(ArgumentWord::Known(letters))) => {
+                    excludes_removed = letters == "d"
+                        || letters.bytes().all(|letter| b"ACMRTUX".contains(&letter));
+                }
+                _ => return false,
+            },
+            CommandItem::Operand(ArgumentWord::Known(word), _) if !word.contains("..") => {
+                // A second operand can be a revision, too.
+                if std::mem::replace(&mut compares, true) {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+    }
+    !compares || excludes_removed
 }
 
 /// Limits a search to names that match one of these patterns, if there are any. A literal operand
