@@ -72,8 +72,9 @@ const AWS_SECRET_COMMANDS: [(&str, &str); 23] = [
 ];
 
 /// Options that reach other hosts, read files or reveal more. An abbreviation of one of them is
-/// treated as that option.
-const AWS_OPTIONS: [&str; 9] = [
+/// treated as that option. A bucket is a host of its owner, who can log the requests for it.
+const AWS_OPTIONS: [&str; 10] = [
+    "bucket",
     "endpoint-url",
     "cli-input-json",
     "cli-input-yaml",
@@ -160,9 +161,24 @@ fn is_aws_read(words: &[&str]) -> bool {
         }
         None => *word != "help" && !word.contains("http://") && !word.contains("https://"),
     };
-    let lists = (*service, *verb) == ("s3", "ls");
+    // Without an operand, it lists the buckets of the account.
+    let lists = (*service, *verb) == ("s3", "ls") && rest.iter().all(|word| word.starts_with('-'));
     let (reads, whole) = (reads && !revealing, rest.iter().all(plain));
-    (lists || reads) && whole && !secret.iter().any(|part| verb.contains(part))
+    (lists || reads)
+        && whole
+        && has_plain_region(words)
+        && !secret.iter().any(|part| verb.contains(part))
+}
+
+/// Returns whether the region is a part of the name of a host, and no other host.
+fn has_plain_region(words: &[&str]) -> bool {
+    let is_plain = |(index, word): (usize, &&str)| {
+        let Some(option) = word.strip_prefix("--reg") else { return true };
+        let attached = option.split_once('=').map(|(_, value)| value);
+        let value = attached.or_else(|| words.get(index + 1).copied()).unwrap_or_default();
+        value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    words.iter().enumerate().all(is_plain)
 }
 
 /// Adds the local files that objects are copied from or to.
@@ -364,6 +380,14 @@ fn is_gcloud_read(words: &[&str]) -> bool {
     let path: Vec<&str> = words.iter().take_while(is_word).copied().collect();
     let rest = words.get(path.len()..).unwrap_or_default();
     let Some(format) = parse_gcloud_format(rest) else { return false };
+    // `gcr.io/PROJECT/IMAGE` is a place of that project.
+    let names_host = |word: &&str| {
+        let value = word.rsplit('=').next().unwrap_or_default();
+        value.split_once('/').is_some_and(|(host, _)| host.contains(['.', ':']))
+    };
+    if words.iter().any(names_host) {
+        return false;
+    }
     match path.as_slice() {
         [] => matches!(rest, ["--version" | "--help"]),
         ["version"]
@@ -525,6 +549,9 @@ fn is_az_read(words: &[&str]) -> bool {
     match path.as_slice() {
         [] => matches!(rest, ["--version" | "--help" | "-h"]),
         ["version"] => true,
+        // A storage account and a registry are hosts of their owner, who can log the requests.
+        ["storage", group, .., _] if *group != "account" => false,
+        ["acr", _, .., "list" | "show"] => false,
         [groups @ .., "list" | "show"] => {
             let named =
                 |part: &&str| !groups.is_empty() && groups.iter().any(|group| group.contains(part));
