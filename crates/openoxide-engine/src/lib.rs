@@ -218,6 +218,7 @@ mod step_budget;
 mod subversion;
 mod supervisor_entry;
 mod symlink_moves;
+mod system_state;
 #[cfg(test)]
 mod test_user;
 mod ticketed_run;

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use openoxide_permission::{HomeDirectories, ProfileInput, derive_profile, exactly_allowed_hosts};
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, Decision, Effect, HostPort, NetworkAccess, Obligation,
-    SandboxAutoAllow, SandboxProfile, SandboxRestrictions, TempDirectories, steering_files,
+    SandboxProfile, SandboxRestrictions, TempDirectories, steering_files,
 };
 use openoxide_store::{NetworkSetting, SandboxSettings, find_linked_repository};
 
@@ -27,20 +27,24 @@ pub enum CallerRestriction {
 }
 
 impl Engine {
-    /// Returns the restriction of a permitted command. If the policy confines commands instead of
-    /// asking, the sandbox also enforces that a read-only command changes nothing, so that an error
-    /// of the analysis has no effect.
+    /// Returns the restriction of a permitted command. The sandbox also enforces that a read-only
+    /// command that no rule allows changes nothing, so that an error of the analysis has no effect.
+    /// If the policy confines commands instead of asking, this includes commands that a rule
+    /// allows, and they reach no host.
     #[must_use]
     pub fn restriction_for(
         &self,
         decision: &Decision,
         restriction: CallerRestriction,
     ) -> CallerRestriction {
-        let confines = self.auto_allow(self.mode()) != SandboxAutoAllow::Off;
-        if confines && is_read_only(decision) {
-            CallerRestriction::ReadOnlyOffline
-        } else {
+        if !is_read_only(decision) {
             restriction
+        } else if self.replaces_questions() {
+            CallerRestriction::ReadOnlyOffline
+        } else if is_by_rule(decision) {
+            restriction
+        } else {
+            CallerRestriction::ReadOnly
         }
     }
 
@@ -153,6 +157,11 @@ pub(crate) fn is_read_only(decision: &Decision) -> bool {
             | Access::Repetition { .. }
             | Access::Opaque { .. } => false,
         })
+}
+
+/// Returns whether a rule decides about a part of a decision.
+pub(crate) fn is_by_rule(decision: &Decision) -> bool {
+    decision.parts.iter().any(|part| part.rule.is_some())
 }
 
 /// Returns the restrictions in the policy's settings. Paths outside of `open` are read-only in any

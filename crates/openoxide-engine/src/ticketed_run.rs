@@ -19,7 +19,8 @@ use crate::{
     operation_check::{DirectoryIdentity, ExecutionPermit},
     operation_facts::collect_operation_facts,
     presentation::{operation_title, present_operation},
-    sandbox_profile::is_read_only,
+    sandbox_profile::{is_by_rule, is_read_only},
+    system_state::shows_system_state,
 };
 
 impl Engine {
@@ -37,14 +38,14 @@ impl Engine {
     }
 
     /// Returns whether an allowed command has to run in the sandbox, or runs there so that an error
-    /// of the analysis has no effect. A command that a rule allows is not confined.
+    /// of the analysis has no effect. A command that a rule allows is not confined, and neither is
+    /// one that shows the state of the system, because it would show that of the sandbox.
     #[must_use]
     pub fn confines(&self, decision: &Decision) -> bool {
-        let by_rule = decision.parts.iter().any(|part| part.rule.is_some());
         decision.effect == Effect::Allow
             && self.replaces_questions()
             && (decision.obligations.contains(&Obligation::Sandboxed)
-                || !by_rule && is_read_only(decision))
+                || !is_by_rule(decision) && is_read_only(decision) && !shows_system_state(decision))
     }
 
     /// Issues a ticket for a command of an agent, and returns its id. `record` is the number of the

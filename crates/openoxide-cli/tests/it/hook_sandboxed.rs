@@ -149,6 +149,30 @@ fn rules_that_the_client_would_lose_prevent_the_replacement() {
     assert_eq!(decide("make evil"), (json!("ask"), false));
 }
 
+/// In the sandbox, such a command shows only the processes and sockets of the sandbox.
+#[test]
+fn commands_that_show_the_state_of_the_system_are_not_replaced() {
+    let place = Place::new();
+    for (command, is_replaced) in [
+        ("ps aux | grep -v grep | grep node", false),
+        ("ss -ltn; lsof -i :3000 || echo none", false),
+        ("pgrep -f node | wc -l", false),
+        ("ls", true),
+        ("ps aux; ls", true),
+        ("ps aux | xargs -n1 basename", true),
+        ("grep -c x a.txt | sort", true),
+    ] {
+        let answer = place.hook("PreToolUse", command);
+        let found = (&answer["permissionDecision"], !answer["updatedInput"].is_null());
+        assert_eq!(found, (&json!("allow"), is_replaced), "{command}: {answer}");
+    }
+    // One that changes something is asked about.
+    assert_eq!(place.hook("PreToolUse", "ss -K dst 10.0.0.1")["permissionDecision"], "ask");
+    // The listed process is outside of the sandbox.
+    let (_, out, _) = place.shell(&place.replaced("ps -e; ls"));
+    assert!(!out.contains(&format!("{} ", std::process::id())), "{out}");
+}
+
 #[test]
 fn a_permission_request_is_answered_only_for_the_replaced_command() {
     let place = Place::new();

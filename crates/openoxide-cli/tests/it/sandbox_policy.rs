@@ -411,7 +411,7 @@ fn what_auto_allow_allows_runs_only_in_the_sandbox() {
 }
 
 #[test]
-fn a_read_only_command_is_confined_to_reading_with_auto_allow() {
+fn a_read_only_command_that_no_rule_allows_is_confined_to_reading() {
     let place = Place::new("[sandbox]\nauto_allow = \"project\"\n");
     // A stand-in for an error of the program table: `ls` writes. It is not in the project, where it would be unknown.
     place.file("tools/ls", "#!/bin/sh\necho written > made\necho listed\n");
@@ -428,7 +428,8 @@ fn a_read_only_command_is_confined_to_reading_with_auto_allow() {
     };
     let listed = "listed\n".to_owned();
     assert_eq!(run("[sandbox]\nauto_allow = \"project\"\n"), (listed.clone(), false));
-    assert_eq!(run(""), (listed, true));
+    assert_eq!(run(""), (listed.clone(), false));
+    assert_eq!(run("[permissions]\nallow = [\"Bash(ls)\"]\n"), (listed, true));
 }
 
 #[test]
