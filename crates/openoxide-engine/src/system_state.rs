@@ -48,9 +48,9 @@ const LINE_PROGRAMS: [&str; 20] = [
 /// Returns whether the commands of a decision show the state of the system, and nothing else is run
 /// that does more than print lines of their output.
 pub(crate) fn shows_system_state(decision: &Decision) -> bool {
-    let mut programs = decision.parts.iter().filter_map(|part| match &part.access {
-        Access::Exec(exec) => Some(exec.argv.known_word(0).unwrap_or_default()),
-        _ => None,
+    let mut programs = decision.parts.iter().filter_map(|part| {
+        let Access::Exec(exec) = &part.access else { return None };
+        Some(exec.argv.known_word(0).unwrap_or_default())
     });
     let is_system = |program: &str| SYSTEM_PROGRAMS.contains(&program);
     programs.clone().any(is_system)
