@@ -165,6 +165,7 @@ mod name_pattern;
 mod not_permitted_error;
 mod operation_check;
 mod operation_facts;
+mod outside_state;
 mod own_directories;
 mod patches;
 mod path_resolution;
@@ -218,7 +219,6 @@ mod step_budget;
 mod subversion;
 mod supervisor_entry;
 mod symlink_moves;
-mod system_state;
 #[cfg(test)]
 mod test_user;
 mod ticketed_run;

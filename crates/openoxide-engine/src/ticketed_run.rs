@@ -18,9 +18,9 @@ use crate::{
     ids::{new_approval_id, new_session_id},
     operation_check::{DirectoryIdentity, ExecutionPermit},
     operation_facts::collect_operation_facts,
+    outside_state::shows_outside_state,
     presentation::{operation_title, present_operation},
     sandbox_profile::{is_by_rule, is_read_only},
-    system_state::shows_system_state,
 };
 
 impl Engine {
@@ -39,13 +39,15 @@ impl Engine {
 
     /// Returns whether an allowed command has to run in the sandbox, or runs there so that an error
     /// of the analysis has no effect. A command that a rule allows is not confined, and neither is
-    /// one that shows the state of the system, because it would show that of the sandbox.
+    /// one that shows the state of the system or of a service, because the sandbox hides both.
     #[must_use]
     pub fn confines(&self, decision: &Decision) -> bool {
         decision.effect == Effect::Allow
             && self.replaces_questions()
             && (decision.obligations.contains(&Obligation::Sandboxed)
-                || !is_by_rule(decision) && is_read_only(decision) && !shows_system_state(decision))
+                || !is_by_rule(decision)
+                    && is_read_only(decision)
+                    && !shows_outside_state(decision))
     }
 
     /// Issues a ticket for a command of an agent, and returns its id. `record` is the number of the

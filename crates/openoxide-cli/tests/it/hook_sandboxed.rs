@@ -149,14 +149,16 @@ fn rules_that_the_client_would_lose_prevent_the_replacement() {
     assert_eq!(decide("make evil"), (json!("ask"), false));
 }
 
-/// In the sandbox, such a command shows only the processes and sockets of the sandbox.
+/// The sandbox hides other processes and sockets, and the credentials of services.
 #[test]
-fn commands_that_show_the_state_of_the_system_are_not_replaced() {
+fn commands_that_show_the_state_of_the_system_or_of_a_service_are_not_replaced() {
     let place = Place::new();
     for (command, is_replaced) in [
         ("ps aux | grep -v grep | grep node", false),
         ("ss -ltn; lsof -i :3000 || echo none", false),
         ("pgrep -f node | wc -l", false),
+        ("docker ps -a", false),
+        ("gh pr list --json number | jq length", false),
         ("ls", true),
         ("ps aux; ls", true),
         ("ps aux | xargs -n1 basename", true),
