@@ -653,11 +653,29 @@ mod tests {
             "ugrep -1 x",
             "ls | ugrep -3 x",
             "ugrep -r x -",
+            "ugrep x",
+            "ugrep --files x",
+            "ugrep -d recurse x",
+            "ugrep --directories=dereference-recurse x",
+            "grep -d recurse x",
+            "ugrep -r x -g '*.md,.env'",
+            "ugrep -r x -g '*.md,.*'",
+            "ugrep -r x -g '!a.md,.env'",
+            "ugrep -r x -g '*.md\\,.env'",
+            "ugrep -r x -g '*.md' -O env",
+            "ugrep -r x -g '*.md' -M x",
+            "ugrep -r x --include='*.md' --include-from=list",
         ] {
             assert!(may_print_secret(script, &root), "{script}");
         }
-        for script in ["grep -2 x a.md", "ls | grep -C 2 x", "ls | grep -e x -", "grep -rn x a.md"]
-        {
+        for script in [
+            "grep -2 x a.md",
+            "ls | grep -C 2 x",
+            "ls | grep -e x -",
+            "grep -rn x a.md",
+            "ugrep -r x -g '*.md,*.rs'",
+            "ugrep -r x -g '*.md'",
+        ] {
             assert!(!may_print_secret(script, &root), "{script}");
         }
     }

@@ -122,38 +122,48 @@ pub(super) fn read_targets(meaning: &CommandMeaning) -> Vec<EffectTarget> {
 /// Returns whether only names and numbers are printed.
 fn prints_only_names(arguments: CommandArguments<'_>) -> bool {
     let ripgrep = arguments.spec.name() == "rg";
-    arguments.items().any(|item| {
-        let CommandItem::Option { option, .. } = item else { return false };
-        match option.name {
-            "L" => !ripgrep,
-            "l"
-            | "files-with-matches"
-            | "files-without-match"
-            | "c"
-            | "count"
-            | "count-matches"
-            | "q"
-            | "quiet"
-            | "silent"
-            | "files"
-            | "type-list" => true,
-            _ => false,
-        }
-    })
+    // These options replace `-l` (ripgrep 15.1, ugrep 3.11).
+    let prints_lines = arguments.items().any(|item| {
+        matches!(item, CommandItem::Option { option, .. } if matches!(option.name, "json" | "format"))
+    });
+    !prints_lines
+        && arguments.items().any(|item| {
+            let CommandItem::Option { option, .. } = item else { return false };
+            match option.name {
+                "L" => !ripgrep,
+                // For ugrep, the lines of a file match together.
+                "files" => ripgrep,
+                "l"
+                | "files-with-matches"
+                | "files-without-match"
+                | "c"
+                | "count"
+                | "count-matches"
+                | "q"
+                | "quiet"
+                | "silent"
+                | "type-list" => true,
+                _ => false,
+            }
+        })
 }
 
 /// Returns whether a `grep` command that names no file searches the working directory if `grep` is
 /// ugrep, as in the shell of Claude Code: a number is the depth of the search, `-` as an operand of a
 /// recursive search is the working directory, and a pattern with a slash makes the search recursive
-/// (ugrep 7.5).
+/// (ugrep 7.5). With `-d recurse`, no operand is needed (ugrep 3.11, GNU grep 3.8).
 pub(super) fn searches_directory_in_ugrep(arguments: CommandArguments<'_>) -> bool {
     let (mut is_recursive, mut has_path_pattern, mut has_expression) = (false, false, false);
+    let mut recurses_anyway = false;
     let mut operands = Vec::new();
     for item in arguments.items() {
         match item {
             CommandItem::Option { option, value } => match option.name {
                 "r" | "R" | "recursive" | "dereference-recursive" => is_recursive = true,
-                "d" | "directories" => is_recursive |= value != Some(ArgumentWord::Known("skip")),
+                "d" | "directories" => {
+                    is_recursive |= value != Some(ArgumentWord::Known("skip"));
+                    recurses_anyway |= !matches!(value, Some(ArgumentWord::Known("skip" | "read")));
+                }
                 "include" | "exclude" | "include-dir" | "exclude-dir" => {
                     let is_name = matches!(value, Some(ArgumentWord::Known(pattern)) if !pattern.contains('/'));
                     has_path_pattern |= !is_name;
@@ -168,7 +178,8 @@ pub(super) fn searches_directory_in_ugrep(arguments: CommandArguments<'_>) -> bo
     let mut files = operands.into_iter().skip(usize::from(!has_expression)).peekable();
     let has_files = files.peek().is_some();
     let names_no_file = files.all(|word| word == ArgumentWord::Known("-"));
-    names_no_file && (has_depth(arguments) || has_path_pattern || is_recursive && has_files)
+    let searches = recurses_anyway || has_path_pattern || is_recursive && has_files;
+    names_no_file && (has_depth(arguments) || searches)
 }
 
 fn has_depth(arguments: CommandArguments<'_>) -> bool {
@@ -183,6 +194,7 @@ fn has_depth(arguments: CommandArguments<'_>) -> bool {
 fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<FileSearch> {
     let ripgrep = matches!(name, "rg" | "ripgrep");
     let silver = name == "ag";
+    let ugrep = name == "ugrep";
     // grep(1) only reports that the operand is a directory. Other programs of that name (ugrep)
     // search the files in it.
     let mut recursive = true;
@@ -226,6 +238,13 @@ fn parse_search_scope(name: &str, arguments: CommandArguments<'_>) -> Option<Fil
             "ignore-file" if ripgrep => {
                 search.includes_hidden = true;
                 search.includes_ignored = true;
+            }
+            "g" | "glob" if ugrep => add_file_filters(&mut search, value),
+            // These options add files, also beside the patterns.
+            "O" | "file-extension" | "t" | "file-type" | "M" | "file-magic" | "include-from"
+                if ugrep =>
+            {
+                search.include_patterns.push("*".to_owned());
             }
             "g" | "glob" | "iglob" if !silver => add_file_filter(&mut search, value),
             // ugrep excludes patterns that begin with `!`, and grep(1) includes them.
@@ -308,6 +327,19 @@ fn type_patterns(value: Option<ArgumentWord<'_>>) -> impl Iterator<Item = &'stat
     ];
     let patterns = TYPES.iter().find(|(name, _)| value == Some(ArgumentWord::Known(name)));
     patterns.map_or("*", |(_, patterns)| patterns).split(' ')
+}
+
+/// Adds the filters of ugrep, which are separated by commas, also in brackets and after a backslash
+/// (ugrep 3.11).
+fn add_file_filters(search: &mut FileSearch, value: Option<ArgumentWord<'_>>) {
+    match value {
+        Some(ArgumentWord::Known(patterns)) => {
+            for pattern in patterns.split(',') {
+                add_file_filter(search, Some(ArgumentWord::Known(pattern)));
+            }
+        }
+        _ => add_file_filter(search, value),
+    }
 }
 
 fn add_file_filter(search: &mut FileSearch, value: Option<ArgumentWord<'_>>) {
