@@ -93,7 +93,7 @@ fn is_clean_command(exec: &ExecAccess) -> bool {
     };
     let known = |at| exec.argv.known_word(at);
     matches!((known(0), known(1)), (Some("cargo" | "go"), Some("clean")))
-        && (2..exec.argv.len()).all(|at| known(at).is_some_and(is_own))
+        && exec.argv.known_words(2).all(|word| word.is_some_and(is_own))
 }
 
 fn removes_build_output(

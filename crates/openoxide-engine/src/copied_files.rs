@@ -16,6 +16,8 @@ use crate::step_budget::StepBudget;
 const MAX_ENTRIES: usize = 16_384;
 /// The maximum number of steering files that are listed.
 const MAX_STEERING_FILES: usize = 8;
+/// The cost of finding out whether a path is protected.
+const PROTECTION_STEPS: usize = 4;
 
 /// Adds an edit for each steering file among the files that are copied or moved.
 pub(crate) fn add_copied_steering_files(facts: &mut OperationFacts, steps: &StepBudget) {
@@ -78,6 +80,9 @@ fn find_copied_steering_files(
     for source in sources {
         let root = Path::new(source.path.as_str());
         let name = source.path.file_name().unwrap_or_default();
+        if !steps.take_steps(PROTECTION_STEPS * targets.len()) {
+            return None;
+        }
         // The source can be any file that the pattern matches.
         let itself = targets.iter().map(|target| target.path.join(name)).find(is_protected);
         found.extend(itself.filter(|place| !name.is_empty() && !found.contains(place)));
@@ -100,6 +105,9 @@ fn find_copied_steering_files(
                 let named = format!("{name}/{path}");
                 // The directory itself is not protected, or would not be searched.
                 let judged = if may_be_steering_component(file) { targets } else { &[] };
+                if !steps.take_steps(2 * PROTECTION_STEPS * judged.len()) {
+                    return None;
+                }
                 let steers = judged.iter().find_map(|target| {
                     [&path, &named]
                         .into_iter()

@@ -34,9 +34,7 @@ fn keeps_data(exec: &ExecAccess) -> bool {
         let mut words = lower.split(|letter: char| !letter.is_ascii_alphanumeric());
         !words.any(|word| REMOVING_WORDS.contains(&word))
     };
-    is_database
-        && is_client
-        && (1..exec.argv.len()).all(|at| exec.argv.known_word(at).is_some_and(keeps))
+    is_database && is_client && exec.argv.known_words(1).all(|word| word.is_some_and(keeps))
 }
 
 #[cfg(test)]

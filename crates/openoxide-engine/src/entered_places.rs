@@ -84,7 +84,7 @@ pub(crate) fn collect_cd_targets(
             continue;
         }
         // `cd -` leads to a directory that is known already.
-        let words = (1..exec.argv.len()).filter_map(|index| exec.argv.known_word(index));
+        let words = exec.argv.known_words(1).flatten();
         let targets = words.filter(|word| *word != "-");
         let from = entered.clone();
         for place in targets.flat_map(|target| from.iter().map(move |from| from.join(target))) {

@@ -27,7 +27,7 @@ fn sets_usual_mode(exec: &ExecAccess, place: &AbsPath) -> bool {
     if !changes || !is_chmod || *place == AbsPath::root() {
         return false;
     }
-    let words = (1..exec.argv.len()).map(|at| exec.argv.known_word(at));
+    let words = exec.argv.known_words(1);
     let Some(words) = words.collect::<Option<Vec<_>>>() else { return false };
     let Some((mode, files)) = words.split_first() else { return false };
     let is_plain = |file: &&str| !file.starts_with('-') && !is_secret(&place.join(file));

@@ -66,8 +66,7 @@ fn has_secret_repository(place: &AbsPath) -> bool {
 
 /// Returns whether a git command prints URLs or other settings.
 fn prints_git_settings(exec: &ExecAccess) -> bool {
-    let has =
-        |word: &str| (1..exec.argv.len()).any(|index| exec.argv.known_word(index) == Some(word));
+    let has = |name: &str| exec.argv.known_words(1).any(|word| word == Some(name));
     let is_git = exec.argv.known_word(0).is_some_and(|name| name.rsplit('/').next() == Some("git"));
     is_git && ["remote", "config", "var", "--get-url"].into_iter().any(has)
 }
@@ -77,7 +76,7 @@ fn prints_git_settings(exec: &ExecAccess) -> bool {
 fn prints_user_settings(exec: &ExecAccess) -> bool {
     const PRINTED: [&str; 9] =
         ["-l", "--l", "list", "--get-r", "--get-u", "url", "http", "credential", "include"];
-    let words = || (1..exec.argv.len()).map(|index| exec.argv.known_word(index));
+    let words = || exec.argv.known_words(1);
     let is_general = |word: Option<&str>| {
         word.is_none_or(|word| {
             let word = word.to_ascii_lowercase();

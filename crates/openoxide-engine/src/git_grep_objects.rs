@@ -58,16 +58,17 @@ fn prints_old_files(words: &CommandWords, place: &AbsPath) -> bool {
 
 /// Returns whether each word after `--` is a file that exists and is no secret.
 fn is_limited_to_files(words: &CommandWords, place: &AbsPath) -> bool {
-    let Some(dashes) = (2..words.len()).find(|at| words.known_word(*at) == Some("--")) else {
+    let mut rest = words.known_words(2);
+    if !rest.any(|word| word == Some("--")) {
         return false;
-    };
+    }
     let is_file = |word: &str| {
         let path = place.join(word);
         let found = fs::symlink_metadata(path.as_str());
         found.is_ok_and(|found| found.is_file()) && !word.starts_with(':') && !is_secret(&path)
     };
-    let mut limits = (dashes + 1..words.len()).map(|at| words.known_word(at));
-    dashes + 1 < words.len() && limits.all(|word| word.is_some_and(is_file))
+    let mut limits = rest.peekable();
+    limits.peek().is_some() && limits.all(|word| word.is_some_and(is_file))
 }
 
 /// Returns whether `git grep` may search an object instead of the files of the working tree.
@@ -86,7 +87,7 @@ impl<'a> GrepWords<'a> {
     fn parse(words: &'a CommandWords) -> Self {
         let (mut is_value, mut needs_pattern) = (false, true);
         let mut parsed = Self { options: Vec::new(), operands: Vec::new() };
-        let all = (2..words.len()).map(|index| words.known_word(index));
+        let all = words.known_words(2);
         for word in all.take_while(|word| *word != Some("--")) {
             if std::mem::take(&mut is_value) {
                 continue;

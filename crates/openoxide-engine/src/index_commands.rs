@@ -25,7 +25,7 @@ pub(crate) fn check(accesses: &mut [Access]) {
 }
 
 fn keeps_files(words: &CommandWords) -> bool {
-    let all: Option<Vec<&str>> = (0..words.len()).map(|at| words.known_word(at)).collect();
+    let all: Option<Vec<&str>> = words.known_words(0).collect();
     match all.as_deref() {
         Some(["git", "reset", rest @ ..]) => {
             are_options(rest, &["--soft", "--mixed", "-q", "--quiet"])

@@ -148,7 +148,7 @@ pub(crate) fn prints_credentials(
     home: Option<&AbsPath>,
 ) -> bool {
     let name = exec.argv.known_word(0).and_then(|name| name.rsplit('/').next());
-    let words = || (1..exec.argv.len()).map(|index| exec.argv.known_word(index));
+    let words = || exec.argv.known_words(1);
     let prints = |command: &&PrintingCommand| {
         name.is_some_and(|name| command.programs.contains(&name))
             && words().any(|word| word.is_none_or(|word| command.words.contains(&word)))

@@ -31,8 +31,8 @@ impl RemovalCommand {
         } else {
             None
         };
-        let has_magic = |at| exec.argv.known_word(at).is_none_or(|word| word.starts_with(':'));
-        parsed.filter(|parsed| !parsed.ignores_missing && !(2..exec.argv.len()).any(has_magic))
+        let has_magic = |word: Option<&str>| word.is_none_or(|word| word.starts_with(':'));
+        parsed.filter(|parsed| !parsed.ignores_missing && !exec.argv.known_words(2).any(has_magic))
     }
 
     fn parse_words(exec: &ExecAccess, place: &AbsPath, start: usize) -> Option<Self> {
@@ -48,8 +48,8 @@ impl RemovalCommand {
             has_parent_names: false,
         };
         let mut are_operands = false;
-        for at in start..exec.argv.len() {
-            match exec.argv.known_word(at)? {
+        for word in exec.argv.known_words(start) {
+            match word? {
                 "--" if !are_operands => are_operands = true,
                 option if option.starts_with('-') && !are_operands => {
                     parsed.apply_option(option)?;

@@ -95,8 +95,9 @@ impl ScriptEdits {
 /// Returns whether a command is a wrapper that starts the other command. The other command is
 /// checked separately.
 fn carries_command(wrapper: &CommandWords, carried: &CommandWords) -> bool {
-    let longer = wrapper.len().checked_sub(carried.len()).filter(|longer| *longer > 0);
-    longer.is_some_and(|longer| wrapper.iter().skip(longer).eq(carried.iter()))
+    // Each word ends with a NUL.
+    let before = wrapper.as_bytes().strip_suffix(carried.as_bytes());
+    before.is_some_and(|before| before.ends_with(&[0]))
 }
 
 /// Returns the paths that an edit may change. A shell pattern is replaced by the directory that it

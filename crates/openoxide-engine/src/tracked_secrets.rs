@@ -93,8 +93,7 @@ enum PrintedFiles {
 fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> {
     let name = words.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
     (name == Some("git")).then_some(())?;
-    let options =
-        || (2..words.len()).map_while(|index| words.known_word(index).filter(|w| *w != "--"));
+    let options = || words.known_words(2).map_while(|word| word.filter(|word| *word != "--"));
     let shows_patch = options().any(is_patch_option);
     let begins = |start: &str| options().any(|word| word.starts_with(start));
     let summarizes = || {
@@ -107,7 +106,7 @@ fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> 
             let plain = options().all(|word| {
                 word.starts_with('-') && !matches!(word, "--cached" | "--staged" | "--merge-base")
             });
-            let known = (1..words.len()).all(|index| words.known_word(index).is_some());
+            let known = words.known_words(1).all(|word| word.is_some());
             Some(if plain && known { PrintedFiles::Changed } else { PrintedFiles::Any })
         }
         ("show", _) if summarizes() && !may_name_file_object(words) => None,
@@ -123,7 +122,7 @@ fn printed_files(words: &CommandWords, place: &AbsPath) -> Option<PrintedFiles> 
         // does `--`.
         ("stash", Some("show")) => {
             let shows = |word: &str| word.starts_with('-') && !SUMMARIES.contains(&word);
-            let has_dashes = (3..words.len()).any(|at| words.known_word(at) == Some("--"));
+            let has_dashes = words.known_words(3).any(|word| word == Some("--"));
             (shows_patch || has_dashes || options().any(shows)).then_some(PrintedFiles::Any)
         }
         (
@@ -204,7 +203,7 @@ fn names_only_paths(words: &CommandWords) -> bool {
             is_revision && !revision.is_empty() && !path.is_empty() && !word.contains("..")
         })
     };
-    words.len() > 2 && (2..words.len()).all(|at| words.known_word(at).is_some_and(is_path))
+    words.len() > 2 && words.known_words(2).all(|word| word.is_some_and(is_path))
 }
 
 /// Returns whether an option makes git print the text of changes. Long options may be abbreviated,
@@ -256,10 +255,9 @@ fn names_commit_or_path(words: &CommandWords) -> bool {
             || word.ends_with("^{commit}")
             || matches!(word, "HEAD" | "@" | "commit" | "tree" | "tag")
     };
-    let mut operands = (2..words.len()).map(|index| words.known_word(index));
+    let mut operands = words.known_words(2);
     operands.all(|word| word.is_some_and(|word| word.starts_with('-') || is_seen(word)))
-        && !(2..words.len())
-            .any(|index| words.known_word(index).is_some_and(|word| word.starts_with("--batch")))
+        && !words.known_words(2).flatten().any(|word| word.starts_with("--batch"))
 }
 
 /// Returns the secrets in the index that a command with these words may print.
@@ -287,10 +285,9 @@ fn secrets(
 /// Returns the tracked files whose objects the words name by their ids, so that rules about paths
 /// apply to them. An older version of a file is not found in the index.
 fn named_objects(index: &Index, words: &CommandWords) -> Vec<AbsPath> {
-    let starts: Vec<String> = (2..words.len())
-        .filter_map(|at| {
-            words.known_word(at)?.split(['^', '~', '@']).next().filter(|word| is_id(word))
-        })
+    let starts: Vec<String> = words
+        .known_words(2)
+        .filter_map(|word| word?.split(['^', '~', '@']).next().filter(|word| is_id(word)))
         .map(|id| id.get(..8).unwrap_or(id).to_ascii_lowercase())
         .collect();
     if starts.is_empty() {
@@ -306,11 +303,11 @@ fn named_objects(index: &Index, words: &CommandWords) -> Vec<AbsPath> {
 
 /// Returns the paths behind `--` that limit a command; none if one of them is a pattern or not known.
 fn pathspecs(words: &CommandWords, place: &AbsPath) -> Vec<AbsPath> {
-    let start = (1..words.len()).find(|index| words.known_word(*index) == Some("--"));
+    let start = words.known_words(0).position(|word| word == Some("--"));
     let Some(start) = start else { return Vec::new() };
-    let paths = (start + 1..words.len()).map(|index| {
+    let paths = words.known_words(start + 1).map(|word| {
         let plain = |text: &&str| !text.contains(['*', '?', '[', ':', '\\']);
-        words.known_word(index).filter(plain).map(|text| place.join(text))
+        word.filter(plain).map(|text| place.join(text))
     });
     paths.collect::<Option<Vec<_>>>().unwrap_or_default()
 }

@@ -75,7 +75,7 @@ pub fn prefix_rule(exec: &ExecAccess) -> Option<String> {
     if arity == 0 || arity > exec.argv.len() {
         return None;
     }
-    let words: Option<Vec<_>> = (0..arity).map(|index| exec.argv.known_word(index)).collect();
+    let words: Option<Vec<_>> = exec.argv.known_words(0).take(arity).collect();
     let words: Vec<_> = words?.into_iter().map(command::quote).collect();
     Some(format!("Bash({} *)", words.join(" ")))
 }
@@ -83,7 +83,7 @@ pub fn prefix_rule(exec: &ExecAccess) -> Option<String> {
 /// Returns the rule that matches only this exact command.
 #[must_use]
 pub fn exact_command_rule(argv: &CommandWords) -> Option<String> {
-    let words: Option<Vec<_>> = (0..argv.len()).map(|index| argv.known_word(index)).collect();
+    let words: Option<Vec<_>> = argv.known_words(0).collect();
     let words: Vec<_> = words?.into_iter().map(command::quote).collect();
     Some(format!("Bash({})", words.join(" ")))
 }

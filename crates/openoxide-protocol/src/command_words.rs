@@ -122,13 +122,27 @@ impl CommandWords {
             .map(parse_word)
     }
 
-    /// Returns the word at `index` if it exists and is fully known.
+    /// Returns the word at `index` if it exists and is fully known. This takes time proportional to
+    /// `index`: a loop over all words uses [`Self::known_words`].
     #[must_use]
     pub fn known_word(&self, index: usize) -> Option<&str> {
-        match self.iter().nth(index)? {
+        self.known_words(index).next().flatten()
+    }
+
+    /// Returns the words from `start` on. A word that is not fully known is `None`.
+    ///
+    /// ```
+    /// use openoxide_protocol::CommandWords;
+    ///
+    /// let mut words: CommandWords = ["ls", "-l"].into_iter().collect();
+    /// words.push_unknown();
+    /// assert!(words.known_words(1).eq([Some("-l"), None]));
+    /// ```
+    pub fn known_words(&self, start: usize) -> impl Iterator<Item = Option<&str>> {
+        self.iter().skip(start).map(|word| match word {
             CommandWord::Known(word) => Some(word),
             CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
-        }
+        })
     }
 
     /// Removes the words from `index` on.

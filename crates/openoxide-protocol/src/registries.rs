@@ -67,12 +67,12 @@ impl PackageRegistry {
     /// name of a git repository. Modules of Go have names with hosts, and come from its registry.
     #[must_use]
     pub fn contains_packages(&self, words: &CommandWords) -> bool {
-        let names_project_part = |index: usize| {
-            let before = index.checked_sub(1).and_then(|before| words.known_word(before));
-            words.known_word(0).zip(before).is_some_and(|pair| PROJECT_PART_OPTIONS.contains(&pair))
+        let program = words.known_word(0);
+        let names_project_part = |before: Option<&str>| {
+            program.zip(before).is_some_and(|pair| PROJECT_PART_OPTIONS.contains(&pair))
         };
-        words.iter().enumerate().skip(1).all(|(index, word)| match word {
-            CommandWord::Known(text) if names_project_part(index) => !names_outside_place(text),
+        words.iter().skip(1).zip(words.known_words(0)).all(|(word, before)| match word {
+            CommandWord::Known(text) if names_project_part(before) => !names_outside_place(text),
             CommandWord::Known(text) if text.starts_with('-') => {
                 !text.contains("://") && !text.starts_with("--git")
             }

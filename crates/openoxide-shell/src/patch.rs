@@ -14,7 +14,7 @@ const CONTINUES: [&str; 8] =
 #[must_use]
 pub fn applies_patch(words: &CommandWords, class: CommandClass) -> bool {
     let name = words.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
-    let has = |option: &str| (1..words.len()).any(|index| words.known_word(index) == Some(option));
+    let has = |option: &str| words.known_words(1).any(|word| word == Some(option));
     let applies = match name {
         Some("git") => match words.known_word(1) {
             Some("apply") => !has("--cached"),
@@ -30,7 +30,7 @@ pub fn applies_patch(words: &CommandWords, class: CommandClass) -> bool {
 
 /// Returns whether `-` names standard input among the patches.
 pub(crate) fn is_from_stdin(words: &CommandWords) -> bool {
-    (1..words.len()).any(|index| words.known_word(index) == Some("-"))
+    words.known_words(1).any(|word| word == Some("-"))
 }
 
 /// Returns the files that a patch changes, creates, renames or removes. Each is listed by all names

@@ -383,6 +383,7 @@ fn check_amendment(
 fn begins_shown_command(words: &[String], facts: &OperationFacts) -> bool {
     facts.accesses.iter().any(|access| {
         let Access::Exec(exec) = access else { return false };
-        words.iter().enumerate().all(|(at, word)| exec.argv.known_word(at) == Some(word))
+        let mut known = exec.argv.known_words(0);
+        words.iter().all(|word| known.next().flatten() == Some(word))
     })
 }

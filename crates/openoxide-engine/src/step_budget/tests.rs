@@ -58,6 +58,8 @@ fn accesses_beyond_the_budget_are_opaque() {
         format!("cat{}", format!(" {long}x").repeat(60)),
         "cp -r d e; cat e/x;".repeat(4_000),
         format!("mv {long} e; cat e/x;").repeat(100),
+        format!("cp{} e", " a".repeat(500)),
+        format!("cp{} e", " a".repeat(30_000)),
     ] {
         let (facts, _) = steps_of(&script, &root);
         assert!(has_opaque(&facts), "{script:.40}");

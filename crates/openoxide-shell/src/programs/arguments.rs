@@ -25,6 +25,7 @@ pub(crate) enum WordSource {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Argv {
     pub(crate) words: CommandWords,
+    /// The sources of unknown words, in the order of their indices.
     pub(crate) paths: Vec<(usize, WordSource)>,
 }
 
@@ -82,15 +83,13 @@ impl<'a> ArgvRef<'a> {
     }
 
     fn file_source(self, index: usize) -> Option<&'a WordSource> {
-        self.paths.iter().find(|(at, _)| *at == index).map(|(_, paths)| paths)
+        let found = self.paths.binary_search_by_key(&index, |(at, _)| *at).ok()?;
+        self.paths.get(found).map(|(_, paths)| paths)
     }
 
     /// Returns the word at `index`, if it is known.
     pub(crate) fn known_word(self, index: usize) -> Option<&'a str> {
-        match self.words.iter().nth(index)? {
-            CommandWord::Known(text) => Some(text),
-            CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
-        }
+        self.words.known_word(index)
     }
 
     /// Returns the command that begins at `index`.

@@ -134,11 +134,12 @@ fn find_worst_value(
     arguments: ArgvRef<'_>,
 ) -> Harm {
     let end = find_doubtful_end(level, arguments);
+    let words: Vec<_> = arguments.iter(0).collect();
     let mut worst = Harm::Nothing;
     let mut items = CommandArguments::new(level, arguments, 1).items();
     let mut current = Some(level);
     while let Some(item) = items.next() {
-        let last = items.count_consumed_words() - 1;
+        let last = items.count_consumed_words().checked_sub(1).and_then(|last| words.get(last));
         match item {
             CommandItem::Operand(ArgumentWord::Known(name), _)
                 if begins_inner_command(meaning, name) =>
@@ -163,7 +164,7 @@ fn find_worst_value(
                 if option.value != OptionValueKind::Rest
                     && has_dash(value)
                     && !is_pattern_option(current.unwrap_or(level), option)
-                    && arguments.iter(last).next() == Some(value) =>
+                    && last == Some(&value) =>
             {
                 let levels: Vec<_> = items.active_specs().collect();
                 worst = worst.max(find_harm(&levels, value));
@@ -171,8 +172,8 @@ fn find_worst_value(
             CommandItem::Option { option, value: Some(value) }
                 if has_unknown_parser(level)
                     && option.effect < OptionEffect::Asks
-                    && arguments.iter(last).next().is_some_and(is_cluster)
-                    && arguments.iter(last).next() != Some(value) =>
+                    && last.is_some_and(|last| is_cluster(*last))
+                    && last != Some(&value) =>
             {
                 let levels: Vec<_> = items.active_specs().collect();
                 worst = worst.max(find_attached_harm(&levels, option, value));

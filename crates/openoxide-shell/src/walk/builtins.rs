@@ -157,40 +157,43 @@ impl ScriptWalk<'_> {
     fn walk_exec(&mut self, call: &CommandCall<'_>) {
         // Later commands read from elsewhere.
         self.current_scan.has_partial_reads |= call.input != StdinSource::Inherited;
-        let mut index = 1;
-        loop {
-            match call.argv.iter().nth(index) {
-                None => return,
+        let mut words = call.argv.iter().enumerate().skip(1);
+        let mut clears_environment = false;
+        let index = loop {
+            let Some((index, word)) = words.next() else { return };
+            match word {
                 // Without `PWD`, a shell may see another directory as the parent.
-                Some(CommandWord::Known("-c" | "-cl" | "-lc")) => {
+                CommandWord::Known("-c" | "-cl" | "-lc") if !clears_environment => {
+                    clears_environment = true;
                     self.add_opaque_access(call.text, call.span, FindingCode::Environment);
-                    index += 1;
                 }
-                Some(CommandWord::Known("-l" | "--")) => index += 1,
-                Some(CommandWord::Known("-a")) => index += 2,
-                Some(CommandWord::Known(text)) if !text.starts_with('-') => break,
-                Some(_) => {
+                CommandWord::Known("-c" | "-cl" | "-lc" | "-l" | "--") => {}
+                CommandWord::Known("-a") => drop(words.next()),
+                CommandWord::Known(text) if !text.starts_with('-') => break index,
+                _ => {
                     return self.add_opaque_access(call.text, call.span, FindingCode::Program);
                 }
             }
-        }
+        };
         self.run_words_from(call, index);
         self.state.has_exited = true;
     }
 
     fn walk_command_builtin(&mut self, call: &CommandCall<'_>) -> FailureState {
-        let mut index = 1;
-        while let Some(option) = call.argv.known_word(index).filter(|text| text.starts_with('-')) {
+        let is_option = |word: &Option<&str>| word.is_some_and(|text| text.starts_with('-'));
+        let options = call.argv.known_words(1).take_while(is_option).flatten();
+        let mut count = 0;
+        for option in options {
             match option {
                 "-v" | "-V" | "-pv" | "-pV" | "-vp" => return None,
-                "-p" | "--" => index += 1,
+                "-p" | "--" => count += 1,
                 _ => {
                     self.add_opaque_access(call.text, call.span, FindingCode::Program);
                     return None;
                 }
             }
         }
-        self.run_words_from(call, index)
+        self.run_words_from(call, 1 + count)
     }
 
     fn walk_eval(&mut self, call: &CommandCall<'_>) {

@@ -1,6 +1,6 @@
 //! Builtins that take the names of variables.
 
-use openoxide_protocol::{CommandWord, CommandWords};
+use openoxide_protocol::CommandWord;
 
 use super::{
     assignments::AssignedValue, command_call::CommandCall, environment_variables,
@@ -183,41 +183,43 @@ impl ScriptWalk<'_> {
         valued: &str,
         naming: &str,
     ) -> Option<usize> {
+        let words: Vec<CommandWord<'_>> = call.argv.iter().collect();
         let mut index = 1;
-        while let Some(option) = option_letters_at(&call.argv, index)? {
+        while let Some(option) = option_letters(words.get(index).copied())? {
             index += 1;
             let Some(at) = option.find(|letter| valued.contains(letter)) else { continue };
             let letter = option.get(at..at + 1).unwrap_or_default();
             let attached = option.get(at + 1..).unwrap_or_default();
             if !naming.contains(letter) {
                 // An unknown number of words can be a value and names.
-                if attached.is_empty() && call.argv.iter().nth(index) == Some(CommandWord::AnyWords)
-                {
+                if attached.is_empty() && words.get(index) == Some(&CommandWord::AnyWords) {
                     return None;
                 }
                 index += usize::from(attached.is_empty());
             } else if attached.is_empty() {
-                self.note_name_at(call, index, AssignedValue::Text);
+                if let Some(word) = words.get(index) {
+                    self.note_assigned_variable(call, *word, AssignedValue::Text);
+                }
                 index += 1;
             } else {
                 self.note_assigned_name(call, attached, AssignedValue::Text);
             }
         }
-        if call.argv.known_word(index) == Some("--") {
+        if words.get(index) == Some(&CommandWord::Known("--")) {
             index += 1;
         }
         Some(index)
     }
 }
 
-/// Returns the letters of the option at `index`: `Some(None)` if operands begin there, `None` if
-/// that is unknown.
+/// Returns the letters of an option: `Some(None)` if operands begin with this word, `None` if that
+/// is unknown.
 #[expect(clippy::option_option, reason = "not known and not there are two answers")]
-fn option_letters_at(argv: &CommandWords, index: usize) -> Option<Option<String>> {
-    match argv.iter().nth(index) {
+fn option_letters(word: Option<CommandWord<'_>>) -> Option<Option<&str>> {
+    match word {
         None | Some(CommandWord::Known("--" | "-")) => Some(None),
         Some(CommandWord::Known(text)) => {
-            Some(text.strip_prefix('-').filter(|text| text.is_ascii()).map(str::to_owned))
+            Some(text.strip_prefix('-').filter(|text| text.is_ascii()))
         }
         Some(CommandWord::KnownPrefix(text)) if !text.is_empty() && !text.starts_with('-') => {
             Some(None)

@@ -78,6 +78,34 @@ fn whatever_is_nested_too_deep_is_opaque_and_quickly_so() {
     worker.unwrap().join().unwrap();
 }
 
+/// As many words as a script can have. If each word were found by counting from the first, these
+/// would take up to 90 seconds.
+#[test]
+fn commands_with_many_words_take_time_proportional_to_their_length() {
+    for (command, word) in [
+        ("npm install", " a"),
+        ("grep", " -A -i"),
+        ("tar", " -T -a"),
+        ("zstd", " -T4o"),
+        ("patch", " a"),
+        ("git apply", " a"),
+        ("read", " -r"),
+        ("read", " -a x"),
+        ("command", " -p"),
+        ("exec", " -l"),
+        ("exec", " -c"),
+        ("bash", " --norc"),
+        ("ls", " a*"),
+    ] {
+        let count = (MAX_SCRIPT_SIZE - command.len()) / word.len();
+        let script = format!("{command}{}", word.repeat(count));
+        let since = Instant::now();
+        drop(support::facts(&script));
+        let elapsed = since.elapsed();
+        assert!(elapsed.as_secs() < 3, "{command}{word}: {elapsed:?}");
+    }
+}
+
 #[test]
 fn a_script_that_is_too_long_is_not_read() {
     let facts = support::facts(&"a;".repeat(MAX_SCRIPT_SIZE));

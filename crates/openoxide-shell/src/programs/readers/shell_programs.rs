@@ -46,7 +46,8 @@ fn read_syntax_check(arguments: ArgvRef<'_>) -> Option<CommandMeaning> {
 
 fn bash_inner_command(argv: &CommandWords) -> InnerCommand {
     let mut skip = 1;
-    while let Some(option) = argv.known_word(skip).and_then(|word| word.strip_prefix('-')) {
+    for word in argv.known_words(1) {
+        let Some(option) = word.and_then(|word| word.strip_prefix('-')) else { break };
         let (name, long) = match option.strip_prefix('-') {
             Some(name) => (name, true),
             None => (option, false),
