@@ -73,11 +73,13 @@ impl PackageRegistry {
         };
         words.iter().skip(1).zip(words.known_words(0)).all(|(word, before)| match word {
             CommandWord::Known(text) if names_project_part(before) => !names_outside_place(text),
-            CommandWord::Known(text) if text.starts_with('-') => {
-                !text.contains("://") && !text.starts_with("--git")
-            }
+            CommandWord::Known(text) if text.starts_with('-') => !may_set_place(text),
             CommandWord::Known(text) => {
-                let is_repository = self.has_shorthands && is_git_shorthand(text);
+                // The names of other packages contain no colon: it belongs to `git@host:name`.
+                let is_repository = match self.has_shorthands {
+                    true => is_git_shorthand(text),
+                    false => text.contains(':'),
+                };
                 !names_outside_place(text) && !is_repository
             }
             CommandWord::KnownPrefix(_) | CommandWord::AnyWords => false,
@@ -100,11 +102,26 @@ const OUTSIDE_OPTIONS: &[&str] =
 const PROJECT_PART_OPTIONS: &[(&str, &str)] =
     &[("npm", "-w"), ("npm", "--workspace"), ("pnpm", "-F"), ("pnpm", "--filter")];
 
-/// Returns whether a word is an address, or a path that does not lead below the directory.
+/// Returns whether a word is an address, or a path that does not lead below the directory, also
+/// behind a name or an option (`x@../y`, `--path=../x`).
 fn names_outside_place(word: &str) -> bool {
+    let leads_outside = |path: &str| {
+        path.starts_with('/') || path.starts_with("~/") || path.split('/').any(|name| name == "..")
+    };
     word.contains("://")
-        || word.starts_with(['/', '~'])
-        || word.split('/').any(|component| component == "..")
+        || word.starts_with('~')
+        || word.split(['@', '=', ',', ' ']).any(leads_outside)
+}
+
+/// Returns whether an option may name another place than the registry. After a single dash, it is
+/// not known where a value begins (`-e../x`, `-qe/x`).
+fn may_set_place(option: &str) -> bool {
+    let has_attached_path =
+        !option.starts_with("--") && (option.contains(['/', '~']) || option.contains(".."));
+    names_outside_place(option)
+        || has_attached_path
+        || option.contains(':')
+        || option.starts_with("--git")
 }
 
 /// Returns whether a word names a package in a git repository (npm-install(1)): `user/name`,
@@ -240,6 +257,25 @@ mod tests {
             ("uv add git+https://h.example/x", false),
             ("cargo add --git git@h.example:x", false),
             ("cargo add x --path ../x", false),
+            ("cargo add x --path=../x", false),
+            ("cargo add x --path=/x", false),
+            ("cargo add x --path=crates/x", true),
+            ("uv pip install -e../x", false),
+            ("uv pip install -e..", false),
+            ("uv pip install -e/x", false),
+            ("uv pip install -qe/x", false),
+            ("uv pip install --editable=../x", false),
+            ("uv pip install -egit@h.example:x", false),
+            ("uv add x@../x", false),
+            ("uv add x@/x", false),
+            ("uv add six~=1.0 x==2,<3 --dev", true),
+            ("npm install left-pad@~1.3", true),
+            ("npm install x@~/x", false),
+            ("npm install --prefer-offline -D x", true),
+            ("poetry add git+git@h.example:x.git", false),
+            ("poetry add git@h.example:x.git", false),
+            ("poetry add git+h.example:x", false),
+            ("poetry add x@^2", true),
         ] {
             assert_eq!(is_contained(&command.split(' ').collect()), expected, "{command}");
         }
