@@ -10,35 +10,63 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use openoxide_protocol::{AbsPath, Access, CommandClass, OperationFacts, PathAccess, Span};
+use openoxide_protocol::{
+    AbsPath, Access, CommandClass, CommandWord, CommandWords, ExecAccess, OperationFacts,
+    PathAccess, Span,
+};
 
 use crate::step_budget::StepBudget;
 
 /// The maximum number of entries that are examined.
 const MAX_ENTRIES: usize = 4096;
 
-/// Makes the moved or copied files opaque if links in them would lead elsewhere and another command
-/// follows.
+/// Adds an opaque access for each moved, copied or hard-linked file if links in it would lead
+/// elsewhere and another command follows.
 pub(crate) fn check_moved_links(facts: &mut OperationFacts, steps: &StepBudget) {
-    let mut moves = false;
-    let mut known = HashMap::new();
-    let last = facts.accesses.iter().rposition(|access| matches!(access, Access::Exec(_)));
-    for (index, access) in facts.accesses.iter_mut().enumerate() {
-        if let Access::Exec(exec) = &*access {
-            let name = exec.argv.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
-            moves = matches!(name, Some("mv" | "cp" | "rsync" | "gmv" | "gcp"));
+    let Some(last) = facts.accesses.iter().rposition(|access| matches!(access, Access::Exec(_)))
+    else {
+        return;
+    };
+    let (mut moves, mut known, mut added) = (false, HashMap::new(), Vec::new());
+    for access in facts.accesses.iter().take(last) {
+        if let Access::Exec(exec) = access {
+            moves = moves_links(exec);
         }
-        let followed = moves && last.is_some_and(|last| index < last);
-        if let Access::Read(path) = &*access
-            && followed
-            && *known
-                .entry(path.path.clone())
-                .or_insert_with(|| has_escaping_link(Path::new(path.path.as_str()), steps))
-        {
-            let text = format!("links below {}, which lead elsewhere once moved", path.path);
-            *access = Access::Opaque { text, span: path.span };
+        let Access::Read(path) = access else { continue };
+        let escapes = || has_escaping_link(Path::new(path.path.as_str()), steps);
+        if moves && *known.entry(&path.path).or_insert_with(escapes) {
+            let text = format!("links below {} lead elsewhere from another directory", path.path);
+            added.push(Access::Opaque { text, span: path.span });
         }
     }
+    // The accesses stay, so that rules that deny them apply.
+    facts.accesses.extend(added);
+}
+
+/// Returns whether a command can put existing links into another directory.
+fn moves_links(exec: &ExecAccess) -> bool {
+    let name = exec.argv.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
+    match name {
+        Some("mv" | "cp" | "rsync" | "link" | "gmv" | "gcp") => true,
+        Some("ln" | "gln") => !creates_symbolic_link(&exec.argv),
+        _ => false,
+    }
+}
+
+/// Returns whether an option makes `ln` create a symbolic link instead of a hard link.
+fn creates_symbolic_link(argv: &CommandWords) -> bool {
+    let options = argv.iter().map_while(|word| match word {
+        CommandWord::Known("--") => None,
+        CommandWord::Known(text) => Some(text),
+        CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
+    });
+    options.into_iter().any(|option| {
+        let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        // The text after `S` or `t` is a value.
+        letters.is_some_and(|letters| {
+            letters.split(['S', 't']).next().is_some_and(|it| it.contains('s'))
+        }) || option == "--symbolic"
+    })
 }
 
 /// Programs that change files, but create no link.
@@ -238,6 +266,34 @@ mod tests {
                 expected,
                 "{link:?} {target}"
             );
+        }
+    }
+
+    #[test]
+    fn a_link_that_is_put_into_another_directory_is_not_understood() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        fs::create_dir_all(dir.path().join("sub/deep")).unwrap();
+        fs::write(dir.path().join("plain"), "").unwrap();
+        std::os::unix::fs::symlink("../../x", dir.path().join("sub/deep/link")).unwrap();
+        for (script, expected) in [
+            ("mv sub/deep/link h; touch h/x", true),
+            ("ln sub/deep/link h; touch h/x", true),
+            ("ln -t . sub/deep/link; touch link/x", true),
+            ("ln -ts sub/deep/link; touch s/link/x", true),
+            ("ln -S s sub/deep/link h; touch h/x", true),
+            ("link sub/deep/link h; touch h/x", true),
+            ("ln -sf sub/deep/link h; touch h", false),
+            ("ln plain h; touch h", false),
+            ("touch h; ln sub/deep/link h", false),
+        ] {
+            let action = Action::Command { script: script.to_owned() };
+            let place = CallLocation { cwd: &root, home: None };
+            let facts = collect_action_facts(&action, "Bash", place);
+            let is_opaque = facts.accesses.iter().any(|access| {
+                matches!(access, Access::Opaque { text, .. } if text.contains("lead elsewhere"))
+            });
+            assert_eq!(is_opaque, expected, "{script}");
         }
     }
 

@@ -165,12 +165,46 @@ fn may_name_file_object(words: &CommandWords) -> bool {
     // A rule about paths sees a path of a revision (`HEAD:src/a.rs`).
     let is_seen = |word: CommandWord<'_>| match word {
         CommandWord::Known(word) => {
-            word.starts_with('-') || word.contains(':') || word.split("..").all(names_commit)
+            word.starts_with('-') && !selects_references(word)
+                || word.contains(':')
+                || word.split("..").all(names_commit)
         }
         CommandWord::KnownPrefix(_) | CommandWord::AnyWords => false,
     };
     let before_paths = words.iter().skip(2).take_while(|word| *word != CommandWord::Known("--"));
     !before_paths.into_iter().all(is_seen)
+}
+
+/// Returns whether an option selects references, one of which can be a file. Long options may be
+/// abbreviated.
+fn selects_references(word: &str) -> bool {
+    const OPTIONS: [&str; 10] = [
+        "--all",
+        "--alternate-refs",
+        "--bisect",
+        "--branches",
+        "--glob",
+        "--indexed-objects",
+        "--reflog",
+        "--remotes",
+        "--stdin",
+        "--tags",
+    ];
+    let name = word.split('=').next().unwrap_or(word);
+    name.len() > 3 && OPTIONS.iter().any(|option| option.starts_with(name))
+}
+
+/// Returns whether the paths behind `--` do not limit what a command prints: with `--full-diff`, git
+/// prints all changes of the commits, and an object that is a file is printed whole.
+fn ignores_pathspecs(words: &CommandWords) -> bool {
+    let shows = words.known_word(1) == Some("show");
+    let options = words.iter().skip(2).take_while(|word| *word != CommandWord::Known("--"));
+    options.into_iter().any(|word| match word {
+        CommandWord::Known(word) => {
+            word.len() > 3 && "--full-diff".starts_with(word) || shows && selects_references(word)
+        }
+        CommandWord::KnownPrefix(_) | CommandWord::AnyWords => false,
+    })
 }
 
 /// References that always are commits.
@@ -304,7 +338,7 @@ fn named_objects(index: &Index, words: &CommandWords) -> Vec<AbsPath> {
 /// Returns the paths behind `--` that limit a command; none if one of them is a pattern or not known.
 fn pathspecs(words: &CommandWords, place: &AbsPath) -> Vec<AbsPath> {
     let start = words.known_words(0).position(|word| word == Some("--"));
-    let Some(start) = start else { return Vec::new() };
+    let Some(start) = start.filter(|_| !ignores_pathspecs(words)) else { return Vec::new() };
     let paths = words.known_words(start + 1).map(|word| {
         let plain = |text: &&str| !text.contains(['*', '?', '[', ':', '\\']);
         word.filter(plain).map(|text| place.join(text))
@@ -394,6 +428,14 @@ mod tests {
             ("git show -s 78eebd4", all.clone()),
             ("git show --name-only $(git rev-parse HEAD:.env)", all.clone()),
             ("git show --stat HEAD -- abcd", vec![]),
+            ("git log -p -- src", vec![]),
+            ("git log -p --full-diff -- src", all.clone()),
+            ("git show --full-diff HEAD -- src", all.clone()),
+            ("git show -s --all", all.clone()),
+            ("git show --stat --tags", all.clone()),
+            ("git show --tags -- src", all.clone()),
+            ("git show --stat --glob=refs/tags", all.clone()),
+            ("git log -p --all -- src", vec![]),
             ("git show --stat -n 3 HEAD~2..HEAD", vec![]),
             ("git show --stat '@{u}' main~1", vec![]),
             ("git show -s '78eebd4^{}'", all.clone()),

@@ -147,6 +147,7 @@ fn is_secret_name(name: &str) -> bool {
     SECRET_NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
         || SECRET_ENDINGS.iter().any(|ending| ends_with_ignore_case(name, ending))
         || starts_with_ignore_case(name, ".env.")
+        || (starts_with_ignore_case(name, "ssh_host_") && ends_with_ignore_case(name, "_key"))
         || starts_with_ignore_case(name, "firebase-adminsdk")
         || (starts_with_ignore_case(name, "client_secret") && ends_with_ignore_case(name, ".json"))
         || (starts_with_ignore_case(name, "id_")
@@ -164,6 +165,7 @@ const SECRET_NAMES: &[&str] = &[
     ".dockercfg",
     ".dockerconfigjson",
     ".env",
+    ".envrc",
     ".ftpconfig",
     ".git-credentials",
     ".htpasswd",
@@ -182,6 +184,7 @@ const SECRET_NAMES: &[&str] = &[
     ".rediscli_history",
     ".s3cfg",
     ".secrets",
+    ".secrets.toml",
     ".sqlite_history",
     ".terraformrc",
     ".vault-token",
@@ -192,6 +195,7 @@ const SECRET_NAMES: &[&str] = &[
     "auth.json",
     "client_secret.json",
     "cookies.sqlite",
+    "credentials.csv",
     "credentials.json",
     "deploy_key",
     "gcp-key.json",
@@ -220,10 +224,12 @@ const SECRET_NAMES: &[&str] = &[
 const SECRET_ENDINGS: &[&str] = &[
     ".env",
     ".jks",
+    ".jwk",
     ".kdbx",
     ".key",
     ".keychain",
     ".keystore",
+    ".ovpn",
     ".p12",
     ".pem",
     ".pfx",

@@ -34,11 +34,20 @@ fn secrets_are_known_in_any_directory() {
         "/p/.env.sample.bak",
         "/p/client_secret_1.apps.googleusercontent.com.json",
         "/p/.vscode/sftp.json",
+        "/p/.envrc",
+        "/p/.secrets.toml",
+        "/p/credentials.csv",
+        "/p/office.ovpn",
+        "/p/ssh_host_ed25519_key",
+        "/h/.config/obs-studio/basic/profiles/Untitled/service.json",
+        "/h/.codeium/config.json",
     ] {
         assert!(is_secret(&path(secret)), "{secret}");
     }
     for other in [
         "/p/.env.example",
+        "/p/ssh_host_ed25519_key.pub",
+        "/p/notes.txt",
         "/p/src/env.rs",
         "/h/.docker/x",
         "/p/id_rsa.pub",
