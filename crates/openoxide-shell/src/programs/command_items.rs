@@ -13,6 +13,10 @@ use super::{
 const UNKNOWN_TOOLCHAIN: OptionSpec =
     OptionSpec { name: "+", value: OptionValueKind::Nothing, effect: OptionEffect::Asks };
 
+/// Programs that read `--help` after a subcommand as a word of that subcommand, or for which it was
+/// not tried: `direnv edit --help` starts an editor, `redis-cli save --help` contacts the server.
+const HELP_FIRST: [&str; 5] = ["asdf", "direnv", "nvm", "redis-cli", "supervisorctl"];
+
 /// The maximum depth of nested subcommands.
 const MAX_SPECS: usize = 4;
 
@@ -174,8 +178,12 @@ impl<'a, I: Iterator<Item = ArgumentWord<'a>>> CommandItems<'a, I> {
     fn find_option(&self, find: impl Fn(&CommandSpec) -> Option<OptionSpec>) -> Option<OptionSpec> {
         let innermost = self.current_level().and_then(&find);
         let above = || self.levels.iter().skip(1).flatten().find_map(|level| find(level));
+        let program = self.levels.iter().flatten().last();
+        let is_help = |name: &str| {
+            name == "help" && program.is_none_or(|program| !HELP_FIRST.contains(&program.name()))
+        };
         innermost.or_else(|| {
-            above().filter(|option| option.effect != OptionEffect::Ends || option.name == "help")
+            above().filter(|option| option.effect != OptionEffect::Ends || is_help(option.name))
         })
     }
 
