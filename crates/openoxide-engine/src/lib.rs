@@ -126,6 +126,7 @@ mod branch_switch;
 mod build_outputs;
 mod call_history;
 mod captured_output;
+mod changed_files;
 mod check_host;
 mod claude_allow_rules;
 mod claude_rules;

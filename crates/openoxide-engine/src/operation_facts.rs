@@ -10,8 +10,8 @@ use openoxide_shell::{AnalysisContext, analyze_script, findings};
 use serde_json::Value;
 
 use crate::{
-    branch_switch, build_outputs, command_input, copied_files, created_files, database_files,
-    directory_changes,
+    branch_switch, build_outputs, changed_files, command_input, copied_files, created_files,
+    database_files, directory_changes,
     entered_places::{MAX_CD_TARGETS, collect_cd_targets},
     file_modes, git_credentials, git_grep_objects, git_repository, git_ssh, hard_links,
     index_commands, locale, patches,
@@ -151,9 +151,11 @@ pub(crate) fn collect_facts_within_budget(
     }
     pathname_expansion::expand_patterns(&mut facts, place.cwd, steps);
     search_expansion::expand_searches(&mut facts, steps);
+    changed_files::expand_changed_files(&mut facts, steps);
     copied_files::add_copied_steering_files(&mut facts, steps);
     piped_paths::check_piped_paths(&mut facts, place.cwd, steps);
     symlink_moves::check_moved_links(&mut facts, steps);
+    symlink_moves::check_links_to_protected_files(&mut facts);
     symlink_moves::check_parents_of_new_links(&mut facts, place.cwd, steps);
     let mut git_place = None;
     facts.accesses.retain_mut(|access| {

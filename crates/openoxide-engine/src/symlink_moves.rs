@@ -10,6 +10,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use openoxide_permission::safety_floor::is_protected;
 use openoxide_protocol::{
     AbsPath, Access, CommandClass, CommandWord, CommandWords, ExecAccess, OperationFacts,
     PathAccess, Span,
@@ -43,6 +44,50 @@ pub(crate) fn check_moved_links(facts: &mut OperationFacts, steps: &StepBudget) 
     facts.accesses.extend(added);
 }
 
+/// Adds an edit for each protected file that a command makes a link to, because a later command can
+/// change the file under the name of the link.
+pub(crate) fn check_links_to_protected_files(facts: &mut OperationFacts) {
+    let (mut links, mut added) = (false, Vec::new());
+    for access in &facts.accesses {
+        if let Access::Exec(exec) = access {
+            links = creates_links(exec);
+        }
+        let Access::Read(path) = access else { continue };
+        let mut targets = [Some(&path.path), path.resolved.as_ref()].into_iter().flatten();
+        if links && targets.any(is_protected) {
+            added.push(Access::Edit(path.clone()));
+        }
+    }
+    facts.accesses.extend(added);
+}
+
+/// Returns whether a command creates links to the files that it reads.
+fn creates_links(exec: &ExecAccess) -> bool {
+    let name = exec.argv.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
+    match name {
+        Some("ln" | "gln" | "link") => true,
+        Some("cp" | "gcp") => exec.argv.iter().skip(1).any(|word| match word {
+            CommandWord::Known(word) => {
+                word.starts_with("--s")
+                    || word.starts_with("--l")
+                    || has_letter(word, 's')
+                    || has_letter(word, 'l')
+            }
+            CommandWord::KnownPrefix(_) | CommandWord::AnyWords => true,
+        }),
+        _ => false,
+    }
+}
+
+/// Returns whether a word is a cluster of short options that contains a letter. The text after `S` or
+/// `t` is a value.
+fn has_letter(word: &str, letter: char) -> bool {
+    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    letters.is_some_and(|letters| {
+        letters.split(['S', 't']).next().is_some_and(|options| options.contains(letter))
+    })
+}
+
 /// Returns whether a command can put existing links into another directory.
 fn moves_links(exec: &ExecAccess) -> bool {
     let name = exec.argv.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
@@ -60,13 +105,7 @@ fn creates_symbolic_link(argv: &CommandWords) -> bool {
         CommandWord::Known(text) => Some(text),
         CommandWord::KnownPrefix(_) | CommandWord::AnyWords => None,
     });
-    options.into_iter().any(|option| {
-        let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-        // The text after `S` or `t` is a value.
-        letters.is_some_and(|letters| {
-            letters.split(['S', 't']).next().is_some_and(|it| it.contains('s'))
-        }) || option == "--symbolic"
-    })
+    options.into_iter().any(|option| has_letter(option, 's') || option == "--symbolic")
 }
 
 /// Programs that change files, but create no link.
@@ -210,7 +249,9 @@ fn has_escaping_link(root: &Path, steps: &StepBudget) -> bool {
             return true;
         }
         let Ok(kind) = fs::symlink_metadata(&path) else { continue };
-        if seen > MAX_ENTRIES || kind.is_symlink() && is_escaping_link(&path, depth) {
+        if seen > MAX_ENTRIES
+            || kind.is_symlink() && (is_escaping_link(&path, depth) || leads_to_protected(&path))
+        {
             return true;
         }
         if kind.is_dir() {
@@ -227,6 +268,13 @@ fn has_escaping_link(root: &Path, steps: &StepBudget) -> bool {
         }
     }
     false
+}
+
+/// Returns whether a link leads to a protected file. Under its new name, it is not known as such.
+fn leads_to_protected(link: &Path) -> bool {
+    let target = fs::canonicalize(link).ok();
+    let target = target.and_then(|target| AbsPath::new(target.to_str()?).ok());
+    target.is_some_and(|target| is_protected(&target))
 }
 
 /// Returns whether a link `depth` levels below the root is absolute, or has at least as many `..` as
@@ -266,6 +314,35 @@ mod tests {
                 expected,
                 "{link:?} {target}"
             );
+        }
+    }
+
+    #[test]
+    fn a_link_to_a_protected_file_is_an_edit_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        fs::create_dir_all(dir.path().join(".git/hooks")).unwrap();
+        fs::write(dir.path().join("plain"), "").unwrap();
+        std::os::unix::fs::symlink(".git/hooks", dir.path().join("link")).unwrap();
+        for (script, expected) in [
+            ("ln -s .git/hooks g; cp plain g", true),
+            ("ln -s \"$PWD/.git/hooks\" g; touch g/pre-commit", true),
+            ("ln -s .git/config g; echo x >> g", true),
+            ("cp -s .git/config g; echo x >> g", true),
+            ("cp -rs .git/hooks g; echo x >> g/a", true),
+            ("cp -P link g; cp plain g", true),
+            ("mv link g; cp plain g", true),
+            ("ln -s plain g; echo x >> g", false),
+            ("cp plain g; echo x >> g", false),
+        ] {
+            let action = Action::Command { script: script.to_owned() };
+            let place = CallLocation { cwd: &root, home: None };
+            let facts = collect_action_facts(&action, "Bash", place);
+            let is_asked = facts.accesses.iter().any(|access| {
+                matches!(access, Access::Edit(path) if is_protected(&path.path))
+                    || matches!(access, Access::Opaque { text, .. } if text.contains("lead elsewhere"))
+            });
+            assert_eq!(is_asked, expected, "{script}");
         }
     }
 

@@ -38,16 +38,14 @@ impl Engine {
     }
 
     /// Returns whether an allowed command has to run in the sandbox, or runs there so that an error
-    /// of the analysis has no effect. A command that a rule allows is not confined, and neither is
-    /// one that shows the state of the system or of a service, because the sandbox hides both.
+    /// of the analysis has no effect outside of it. A command that a rule allows is not confined, and
+    /// neither is a read-only one that shows the state of the system or of a service, because the
+    /// sandbox hides both.
     #[must_use]
     pub fn confines(&self, decision: &Decision) -> bool {
         decision.effect == Effect::Allow
             && self.replaces_questions()
-            && (decision.obligations.contains(&Obligation::Sandboxed)
-                || !is_by_rule(decision)
-                    && is_read_only(decision)
-                    && !shows_outside_state(decision))
+            && (decision.obligations.contains(&Obligation::Sandboxed) || !stays_outside(decision))
     }
 
     /// Issues a ticket for a command of an agent, and returns its id. `record` is the number of the
@@ -129,6 +127,12 @@ impl Engine {
             GateOutcome::Ask(request) => Err(OperationRefusal::Denied(Box::new(request.decision))),
         }
     }
+}
+
+/// Returns whether a rule decides about a command, or whether it is read-only and shows what the
+/// sandbox hides.
+fn stays_outside(decision: &Decision) -> bool {
+    is_by_rule(decision) || is_read_only(decision) && shows_outside_state(decision)
 }
 
 /// Returns the operation of a ticket.

@@ -175,6 +175,21 @@ fn commands_that_show_the_state_of_the_system_or_of_a_service_are_not_replaced()
     assert!(!out.contains(&format!("{} ", std::process::id())), "{out}");
 }
 
+/// An error of the analysis of edits has no effect outside of the sandbox, either.
+#[test]
+fn edits_that_the_mode_allows_are_replaced() {
+    let place = Place::new();
+    let policy = "mode = \"accept_edits\"\n[sandbox]\nauto_allow = \"project\"\n";
+    place.file("home/.config/openoxide/policy.toml", policy);
+    let (exit, _, told) = place.shell(&place.replaced("mkdir -p src && touch src/a.rs"));
+    assert_eq!((exit, place.has("w/src/a.rs")), (0, true), "{told}");
+    let allow = format!("{policy}[permissions]\nallow = [\"Bash(touch *)\"]\n");
+    place.file("home/.config/openoxide/policy.toml", &allow);
+    let answer = place.hook("PreToolUse", "touch src/b.rs");
+    assert_eq!(answer["permissionDecision"], "allow");
+    assert!(answer["updatedInput"].is_null(), "a rule allows it: {answer}");
+}
+
 #[test]
 fn a_permission_request_is_answered_only_for_the_replaced_command() {
     let place = Place::new();

@@ -49,6 +49,8 @@ pub(crate) enum CommandEffect {
     Searches(EffectTarget, FileSearch),
     /// Creates, changes or removes this file or directory.
     Writes(EffectTarget),
+    /// Changes files below this directory whose names another program has printed.
+    ChangesFound(EffectTarget, FileSearch),
     /// Writes to standard output or standard error through its name in `/dev`.
     WritesDescriptor(String),
     /// Reaches this host or address.
@@ -288,10 +290,16 @@ impl CommandMeaning {
             ArgumentWord::Files(WordSource::Pattern(pattern)) => {
                 self.effects.push(CommandEffect::Writes(EffectTarget::Pattern(pattern.clone())));
             }
-            ArgumentWord::Files(WordSource::DescendantsOf { roots, .. }) => {
+            ArgumentWord::Files(WordSource::DescendantsOf { roots, search, .. }) => {
                 let target =
                     |root: &String| CommandEffect::Writes(EffectTarget::descendants_of(root));
                 self.effects.extend(roots.iter().map(target));
+                let is_printed = |root: &&String| search.is_some() || root.starts_with('/');
+                let searched = search.as_deref().cloned().unwrap_or_else(FileSearch::all_files);
+                let found = |root: &String| {
+                    CommandEffect::ChangesFound(EffectTarget::File(root.clone()), searched.clone())
+                };
+                self.effects.extend(roots.iter().filter(is_printed).map(found));
             }
             ArgumentWord::Files(
                 WordSource::StandardInput { .. } | WordSource::Tokens | WordSource::Number,

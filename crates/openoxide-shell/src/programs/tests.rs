@@ -77,12 +77,15 @@ fn show_class(class: CommandClass) -> &'static str {
 fn show_effects(meaning: &CommandMeaning) -> String {
     let place = meaning.working_directory.iter().map(|place| format!("in {place}"));
     // Other tests cover the scope of a search.
-    let all =
-        meaning.effects.iter().filter(|effect| !matches!(effect, CommandEffect::Searches(..)));
+    let is_search = |effect: &&CommandEffect| {
+        matches!(effect, CommandEffect::Searches(..) | CommandEffect::ChangesFound(..))
+    };
+    let all = meaning.effects.iter().filter(|effect| !is_search(effect));
     let effects = all.map(|effect| match effect {
         CommandEffect::Reads(target) => format!("reads {}", show_target(target)),
         CommandEffect::ReadsMetadata(target) => format!("lists {}", show_target(target)),
         CommandEffect::Searches(target, _) => format!("searches {}", show_target(target)),
+        CommandEffect::ChangesFound(target, _) => format!("changes below {}", show_target(target)),
         CommandEffect::Writes(target) => format!("writes {}", show_target(target)),
         CommandEffect::WritesDescriptor(device) => format!("writes {device}"),
         CommandEffect::Reaches(address) => format!("reaches {address}"),

@@ -55,7 +55,10 @@ impl ScriptWalk<'_> {
                     );
                 }
                 CommandEffect::Searches(target, search) => {
-                    self.add_search(call, meaning, target, search);
+                    self.add_search(call, meaning, target, search, Access::Read);
+                }
+                CommandEffect::ChangesFound(target, search) => {
+                    self.add_search(call, meaning, target, search, Access::Edit);
                 }
                 CommandEffect::Writes(target) => {
                     self.add_target_access(
@@ -97,13 +100,14 @@ impl ScriptWalk<'_> {
         self.facts.accesses.extend(paths.map(Access::ExternalDirectory));
     }
 
-    /// Adds that the files below a directory are searched.
+    /// Adds that files below a directory are searched, or changed.
     fn add_search(
         &mut self,
         call: &CommandCall<'_>,
         meaning: &CommandMeaning,
         target: &EffectTarget,
         search: &FileSearch,
+        access: fn(PathAccess) -> Access,
     ) {
         let (EffectTarget::File(text) | EffectTarget::Pattern(text) | EffectTarget::Printed(text)) =
             target;
@@ -114,7 +118,7 @@ impl ScriptWalk<'_> {
         let pattern = matches!(target, EffectTarget::Pattern(_));
         for path in self.candidate_paths(moved, call.span).into_iter().flatten() {
             let (touch, search) = (AccessRoute::Program, Some(Box::new(search.clone())));
-            self.facts.accesses.push(Access::Read(PathAccess {
+            self.facts.accesses.push(access(PathAccess {
                 route: touch,
                 is_pattern: pattern,
                 search,

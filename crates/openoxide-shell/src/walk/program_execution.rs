@@ -261,6 +261,7 @@ impl ScriptWalk<'_> {
                 | CommandEffect::ReadsMetadata(_)
                 | CommandEffect::Searches(..)
                 | CommandEffect::Writes(_)
+                | CommandEffect::ChangesFound(..)
                 | CommandEffect::WritesDescriptor(_)
                 | CommandEffect::Reaches(_)
                 | CommandEffect::MayBeOption(_) => {}

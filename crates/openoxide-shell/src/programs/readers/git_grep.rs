@@ -17,6 +17,7 @@ pub(in super::super) fn read_git_grep(arguments: CommandArguments<'_>) -> Comman
     let mut meaning = read_without_custom_reader(arguments);
     if let Some(search) = meaning.printed_files.as_deref_mut() {
         search.names_earlier_files = may_name_revision(arguments);
+        search.excluded_directories.push(".git".to_owned());
     }
     let has = |names: &[&str]| {
         arguments.items()

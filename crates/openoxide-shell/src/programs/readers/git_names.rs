@@ -29,6 +29,7 @@ pub(in super::super) fn read_git_ls_files(arguments: CommandArguments<'_>) -> Co
     };
     if let Some(search) = meaning.printed_files.as_deref_mut() {
         search.names_earlier_files = arguments.items().any(is_earlier);
+        search.excluded_directories.push(".git".to_owned());
     }
     if let Some(search) = meaning.printed_files.as_deref_mut().filter(|_| prints_index) {
         search.tracked_only = true;
@@ -49,6 +50,7 @@ pub(in super::super) fn read_git_diff(arguments: CommandArguments<'_>) -> Comman
     if let Some(search) = meaning.printed_files.as_deref_mut() {
         search.tracked_only = is_plain;
         search.names_earlier_files = !prints_current_names(arguments);
+        search.excluded_directories.push(".git".to_owned());
     }
     meaning
 }
