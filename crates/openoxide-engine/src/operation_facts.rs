@@ -156,6 +156,8 @@ pub(crate) fn collect_facts_within_budget(
     piped_paths::check_piped_paths(&mut facts, place.cwd, steps);
     symlink_moves::check_moved_links(&mut facts, steps);
     symlink_moves::check_links_to_protected_files(&mut facts);
+    symlink_moves::check_files_behind_new_links(&mut facts, steps);
+    symlink_moves::check_links_below_targets(&mut facts, steps);
     symlink_moves::check_parents_of_new_links(&mut facts, place.cwd, steps);
     let mut git_place = None;
     facts.accesses.retain_mut(|access| {

@@ -12,8 +12,8 @@ use std::{
 
 use openoxide_permission::safety_floor::is_protected;
 use openoxide_protocol::{
-    AbsPath, Access, CommandClass, CommandWord, CommandWords, ExecAccess, OperationFacts,
-    PathAccess, Span,
+    AbsPath, Access, AccessRoute, CommandClass, CommandWord, CommandWords, ExecAccess,
+    OperationFacts, PathAccess, Span,
 };
 
 use crate::step_budget::StepBudget;
@@ -59,6 +59,127 @@ pub(crate) fn check_links_to_protected_files(facts: &mut OperationFacts) {
         }
     }
     facts.accesses.extend(added);
+}
+
+/// Adds an opaque access for each file that a command accesses at or below a path where another
+/// command may create a link, or move one to: the file that was checked is another one. The order of
+/// the commands does not matter, as in loops.
+pub(crate) fn check_files_behind_new_links(facts: &mut OperationFacts, steps: &StepBudget) {
+    let links = new_links(&facts.accesses);
+    if links.is_empty() {
+        return;
+    }
+    let mut added = Vec::new();
+    let mut command: Option<&ExecAccess> = None;
+    for access in &facts.accesses {
+        if let Access::Exec(exec) = access {
+            command = Some(exec);
+        }
+        let Some(path) = accessed_path(access) else { continue };
+        let own = command.filter(|exec| contains(exec.span, path.span));
+        let replaces = own.is_some_and(replaces_links);
+        let is_behind = |(link, span): &(&AbsPath, Span)| {
+            own.is_none_or(|exec| exec.span != *span)
+                && path.path.strip_prefix(link).is_some()
+                && !(replaces && path.path == **link)
+        };
+        if path.route != AccessRoute::Metadata
+            && (!steps.take_steps(1 + links.len() / 16) || links.iter().any(is_behind))
+        {
+            let text = format!("{} (a link can be there)", path.raw_path);
+            added.push(Access::Opaque { text, span: path.span });
+        }
+    }
+    facts.accesses.extend(added);
+}
+
+/// Returns the paths where commands may create links or move them to, with the place of the command.
+fn new_links(accesses: &[Access]) -> Vec<(&AbsPath, Span)> {
+    let commands = || {
+        accesses.iter().filter_map(|access| {
+            let Access::Exec(exec) = access else { return None };
+            Some(exec)
+        })
+    };
+    if !commands().any(creates_links) {
+        return Vec::new();
+    }
+    let mut command: Option<&ExecAccess> = None;
+    let mut links = Vec::new();
+    for access in accesses {
+        if let Access::Exec(exec) = access {
+            command = Some(exec).filter(|exec| creates_links(exec) || moves_links(exec));
+        }
+        let Access::Edit(path) = access else { continue };
+        if let Some(exec) = command.filter(|exec| contains(exec.span, path.span)) {
+            links.push((&path.path, exec.span));
+        }
+    }
+    links
+}
+
+fn contains(outer: Span, inner: Span) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// Returns whether a command removes, moves or replaces a link instead of following it.
+fn replaces_links(exec: &ExecAccess) -> bool {
+    let name = exec.argv.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
+    matches!(name, Some("rm" | "unlink" | "mv" | "ln" | "gln" | "gmv"))
+}
+
+/// Adds an opaque access for each directory into which a command copies files, if a link below it
+/// leads elsewhere: `cp -r` writes through such links.
+pub(crate) fn check_links_below_targets(facts: &mut OperationFacts, steps: &StepBudget) {
+    let (mut copies, mut copies_content, mut added) = (false, false, Vec::new());
+    let edited: Vec<_> = facts.accesses.iter().filter_map(edited_path).collect();
+    for access in &facts.accesses {
+        if let Access::Exec(exec) = access {
+            copies = copies_directories(exec);
+            copies_content = copies && exec.argv.iter().skip(1).any(names_content);
+        }
+        let Access::Edit(path) = access else { continue };
+        // Usually, the directory with the name of the source is the one that is written.
+        let is_above = || edited.iter().any(|other| other.parent().as_ref() == Some(&path.path));
+        let place = Path::new(path.path.as_str());
+        if copies
+            && (copies_content || !is_above())
+            && place.is_dir()
+            && has_escaping_link(place, steps)
+        {
+            let text = format!("{}: links below it lead elsewhere", path.raw_path);
+            added.push(Access::Opaque { text, span: path.span });
+        }
+    }
+    facts.accesses.extend(added);
+}
+
+/// Returns whether a word makes `cp` copy the content of a directory into the target, instead of the
+/// directory itself.
+fn names_content(word: CommandWord<'_>) -> bool {
+    match word {
+        CommandWord::Known(word) => {
+            word == "."
+                || word.ends_with("/.")
+                || word.starts_with("--no-t")
+                || has_letter(word, 'T')
+        }
+        CommandWord::KnownPrefix(_) | CommandWord::AnyWords => true,
+    }
+}
+
+/// Returns whether a command copies whole directories.
+fn copies_directories(exec: &ExecAccess) -> bool {
+    let name = exec.argv.known_word(0).map(|name| name.rsplit('/').next().unwrap_or(name));
+    matches!(name, Some("cp" | "gcp"))
+        && exec.argv.iter().skip(1).any(|word| match word {
+            CommandWord::Known(word) => {
+                "rRa".chars().any(|letter| has_letter(word, letter))
+                    || word.starts_with("--r")
+                    || word.starts_with("--a")
+            }
+            CommandWord::KnownPrefix(_) | CommandWord::AnyWords => true,
+        })
 }
 
 /// Returns whether a command creates links to the files that it reads.
@@ -343,6 +464,45 @@ mod tests {
                     || matches!(access, Access::Opaque { text, .. } if text.contains("lead elsewhere"))
             });
             assert_eq!(is_asked, expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn files_behind_new_links_are_not_understood() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = AbsPath::new(dir.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
+        for file in ["plain", "sub/f", "zz/sub/g", "ok/sub/g"] {
+            let file = dir.path().join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "").unwrap();
+        }
+        std::os::unix::fs::symlink("../../../victim", dir.path().join("zz/sub/f")).unwrap();
+        for (script, expected) in [
+            ("mkdir -p q/e; ln -s ../x q/e/l; mv q/e/l l; echo a > l", true),
+            ("mkdir -p q/e; ln -s .. q/e/l; mv q/e/l l; grep -r KEY l/", true),
+            ("mkdir -p q/e; ln -s .. q/e/l; mv q/e e2; echo a > e2/l", true),
+            ("mkdir -p q/e; ln -s .. q/e/l; cp -P q/e/l l; cp plain l/git", true),
+            ("mkdir -p q/e; ln -s .. q/e/l; mv q/e/l l; cd l && touch a", true),
+            ("ln -s . g; grep -r KEY g/", true),
+            ("ln -s plain c; cp sub/f c", true),
+            ("ln -s plain c; ls -l c", false),
+            ("rm -f c && ln -s plain c", false),
+            ("ln -sf plain c && ln -sf plain d", false),
+            ("for i in 1 2; do echo a > l; ln -s ../x l; done", true),
+            ("ln -s plain c; cat plain", false),
+            ("mv plain c; cat c", false),
+            ("cp -r sub zz", true),
+            ("cp -rT sub zz/sub", true),
+            ("cp -a sub/. zz/sub", true),
+            ("cp -r sub ok", false),
+            ("cp plain zz", false),
+        ] {
+            let action = Action::Command { script: script.to_owned() };
+            let place = CallLocation { cwd: &root, home: None };
+            let facts = collect_action_facts(&action, "Bash", place);
+            let is_opaque =
+                facts.accesses.iter().any(|access| matches!(access, Access::Opaque { .. }));
+            assert_eq!(is_opaque, expected, "{script}: {:?}", facts.accesses);
         }
     }
 

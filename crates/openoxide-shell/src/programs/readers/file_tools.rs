@@ -199,6 +199,15 @@ pub(in super::super) fn read_compressor(arguments: CommandArguments<'_>) -> Comm
             }
             _ => unpacked.extend(file.rsplit_once('.').map(|(name, _)| name.to_owned())),
         }
+        // These programs follow a link with the name of the compressed file.
+        let ending = match arguments.spec.name() {
+            "zstd" => Some("zst"),
+            "lz4" => Some("lz4"),
+            _ => None,
+        };
+        if !unpacks(arguments) {
+            unpacked.extend(ending.map(|ending| format!("{file}.{ending}")));
+        }
         // gzip(1) also removes these endings.
         let other = ["-gz", "-z", "_z", "_gz"].into_iter();
         unpacked.extend(other.filter_map(|ending| file.strip_suffix(ending)).map(str::to_owned));
