@@ -14,7 +14,7 @@ use crate::{
     database_files, directory_changes,
     entered_places::{MAX_CD_TARGETS, collect_cd_targets},
     file_modes, git_credentials, git_grep_objects, git_repository, git_ssh, hard_links,
-    index_commands, locale, patches,
+    index_commands, locale, new_links, patches,
     path_resolution::resolve_path,
     pathname_expansion, piped_paths, program_paths, project_hosts, project_settings,
     restorable_files,
@@ -155,10 +155,10 @@ pub(crate) fn collect_facts_within_budget(
     copied_files::add_copied_steering_files(&mut facts, steps);
     piped_paths::check_piped_paths(&mut facts, place.cwd, steps);
     symlink_moves::check_moved_links(&mut facts, steps);
-    symlink_moves::check_links_to_protected_files(&mut facts);
-    symlink_moves::check_files_behind_new_links(&mut facts, steps);
+    new_links::check_links_to_protected_files(&mut facts);
+    new_links::check_files_behind_new_links(&mut facts, steps);
     symlink_moves::check_links_below_targets(&mut facts, steps);
-    symlink_moves::check_parents_of_new_links(&mut facts, place.cwd, steps);
+    new_links::check_parents_of_new_links(&mut facts, place.cwd, steps);
     let mut git_place = None;
     facts.accesses.retain_mut(|access| {
         if let Access::Exec(exec) = access {
