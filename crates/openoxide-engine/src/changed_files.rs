@@ -1,7 +1,7 @@
 //! Files below a directory that a command changes, and whose names another program prints.
 //!
-//! Edits in the project can be free, and edits of files that configure tools are not. So each such
-//! file that the names can include is an edit of its own, with its name.
+//! A mode can allow edits in the project without approval, but not edits of files that configure
+//! tools. So each such file that the names can include is an edit of its own, with its name.
 
 use std::{
     fs,
@@ -15,12 +15,13 @@ use crate::{name_pattern::name_may_match, step_budget::StepBudget};
 
 /// The maximum number of entries below a directory. Beyond it, the files that are changed are
 /// unknown.
-const MAX_ENTRIES: usize = 32_768;
-/// The maximum number of files that are listed.
-const MAX_FOUND: usize = 16;
+const MAX_ENTRIES: usize = 65_536;
+/// The maximum number of files that are listed. Beyond it, they are unknown.
+const MAX_FOUND: usize = 256;
+/// The directory with packages of others. Files there configure no tools.
+const PACKAGE_DIRECTORY: &str = "node_modules";
 
-/// Puts the protected files that a command may change in the place of each search for files to
-/// change.
+/// Replaces each search for files to change with edits of the protected files that it may find.
 pub(crate) fn expand_changed_files(facts: &mut OperationFacts, steps: &StepBudget) {
     let is_change = |access: &Access| matches!(access, Access::Edit(path) if path.search.is_some());
     if !facts.accesses.iter().any(is_change) {
@@ -39,64 +40,74 @@ pub(crate) fn expand_changed_files(facts: &mut OperationFacts, steps: &StepBudge
         if known.contains(&change) {
             continue;
         }
-        match find_protected_files(&change.0, &change.1, steps) {
-            Some(found) => facts.accesses.extend(
-                found
-                    .into_iter()
-                    .map(|path| Access::Edit(PathAccess { span, route, ..PathAccess::new(path) })),
-            ),
-            None => {
-                let text = format!("{}: too many files to find those that it may change", change.0);
-                facts.accesses.push(Access::Opaque { text, span });
-            }
+        let found = find_protected_files(&change.0, &change.1, steps);
+        let edit = |path| Access::Edit(PathAccess { span, route, ..PathAccess::new(path) });
+        facts.accesses.extend(found.paths.into_iter().map(edit));
+        if !found.is_complete {
+            let text = format!("{}: the files that it may change are not known", change.0);
+            facts.accesses.push(Access::Opaque { text, span });
         }
         known.push(change);
     }
 }
 
-/// Returns the protected files below a directory that a search may find, or `None` if too much would
-/// have to be looked at.
-fn find_protected_files(
-    root: &AbsPath,
-    search: &FileSearch,
-    steps: &StepBudget,
-) -> Option<Vec<AbsPath>> {
+/// The protected files below a directory that a search may find.
+#[derive(Default)]
+struct FoundFiles {
+    paths: Vec<AbsPath>,
+    /// False if a link leads elsewhere, or if too much would have to be looked at.
+    is_complete: bool,
+}
+
+fn find_protected_files(root: &AbsPath, search: &FileSearch, steps: &StepBudget) -> FoundFiles {
+    let mut found = FoundFiles::default();
     let mut open = vec![PathBuf::from(root.as_str())];
-    let (mut count, mut found) = (0, Vec::new());
+    let (mut count, mut has_doubtful_link) = (0, false);
     while let Some(place) = open.pop() {
         count += 1;
-        if count > MAX_ENTRIES || !steps.take_steps(2) {
-            return None;
+        if count + open.len() > MAX_ENTRIES || !steps.take_steps(2) {
+            return found;
         }
         let Ok(kind) = fs::symlink_metadata(&place) else { continue };
         if kind.is_dir() {
             if !steps.take_directory() {
-                return None;
+                return found;
             }
-            let entries = fs::read_dir(&place).ok()?.filter_map(Result::ok);
-            open.extend(
-                entries.map(|entry| entry.path()).filter(|path| !is_excluded(path, search)),
-            );
-            if open.len() > MAX_ENTRIES {
-                return None;
-            }
+            let entries = fs::read_dir(&place).into_iter().flatten().filter_map(Result::ok);
+            let is_entered = |path: &PathBuf| !is_excluded(path, search);
+            open.extend(entries.map(|entry| entry.path()).filter(is_entered));
         }
         let Ok(path) = AbsPath::new(&place.to_string_lossy()) else { continue };
-        if path != *root && may_be_found(&place, search) && is_protected(&path) {
-            found.push(path);
-            if found.len() >= MAX_FOUND {
-                break;
-            }
+        if path == *root || !may_be_found(&place, search) {
+            continue;
+        }
+        has_doubtful_link |=
+            kind.is_symlink() && !(steps.take_steps(8) && stays_below(&place, root));
+        if is_protected(&path) {
+            found.paths.push(path);
+        }
+        if found.paths.len() > MAX_FOUND {
+            return found;
         }
     }
-    found.sort();
-    Some(found)
+    found.paths.sort();
+    found.is_complete = !has_doubtful_link;
+    found
+}
+
+/// Returns whether a link leads to a file below a directory, and to no protected one.
+fn stays_below(link: &Path, root: &AbsPath) -> bool {
+    let Ok(target) = fs::canonicalize(link) else { return false };
+    let named = target.to_str().and_then(|target| AbsPath::new(target).ok());
+    fs::canonicalize(root.as_str()).is_ok_and(|root| target.starts_with(root))
+        && named.is_some_and(|target| !is_protected(&target))
 }
 
 /// Returns whether a search does not enter a directory of this name.
 fn is_excluded(place: &Path, search: &FileSearch) -> bool {
     let name = file_name(place);
     search.excluded_directories.contains(&name)
+        || name == PACKAGE_DIRECTORY
         || !search.includes_hidden && search.include_patterns.is_empty() && name.starts_with('.')
 }
 
@@ -132,6 +143,9 @@ mod tests {
             .accesses
             .iter()
             .filter_map(|access| {
+                if matches!(access, Access::Opaque { text, .. } if text.contains("not known")) {
+                    return Some("not known".to_owned());
+                }
                 let Access::Edit(path) = access else { return None };
                 is_protected(&path.path)
                     .then(|| path.path.strip_prefix(project).unwrap().to_owned())
@@ -151,6 +165,8 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, "").unwrap();
         }
+        std::os::unix::fs::symlink("../x", dir.path().join("out.link")).unwrap();
+        std::os::unix::fs::symlink("a.rs", dir.path().join("src/b.rs")).unwrap();
         for (script, expected) in [
             ("find . -name '*.md' -exec sed -i s/a/b/ {} +", &["CLAUDE.md"][..]),
             ("find . -name '*.MD' -exec sed -i s/a/b/ {} +", &["CLAUDE.md"]),
@@ -168,6 +184,7 @@ mod tests {
             ),
             ("sed -i s/a/b/ $(git ls-files)", &[".vscode/tasks.json", "CLAUDE.md"]),
             ("git grep -l a | xargs sed -i s/a/b/", &[".vscode/tasks.json", "CLAUDE.md"]),
+            ("find . -name '*.link' -exec sed -i s/a/b/ {} +", &["not known"]),
             ("find . -name '*.rs' -exec sed -i s/a/b/ {} +", &[]),
             ("find src -type f -exec sed -i s/a/b/ {} +", &[]),
             ("grep -rl a src | xargs sed -i s/a/b/", &[]),

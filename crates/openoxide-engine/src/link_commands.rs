@@ -9,7 +9,7 @@ pub(crate) fn program_name(exec: &ExecAccess) -> Option<&str> {
 
 /// Returns whether a word makes `cp` copy the content of a directory into the target, instead of the
 /// directory itself.
-pub(crate) fn names_content(word: CommandWord<'_>) -> bool {
+pub(crate) fn copies_content(word: CommandWord<'_>) -> bool {
     match word {
         CommandWord::Known(word) => {
             word == "."
@@ -29,6 +29,19 @@ pub(crate) fn copies_directories(exec: &ExecAccess) -> bool {
                 "rRa".chars().any(|letter| has_letter(word, letter))
                     || word.starts_with("--r")
                     || word.starts_with("--a")
+            }
+            CommandWord::KnownPrefix(_) | CommandWord::AnyWords => true,
+        })
+}
+
+/// Returns whether a command that moves or copies files keeps links, instead of copying the files that
+/// they lead to.
+pub(crate) fn keeps_links(exec: &ExecAccess) -> bool {
+    !matches!(program_name(exec), Some("cp" | "gcp"))
+        || exec.argv.iter().skip(1).any(|word| match word {
+            CommandWord::Known(word) => {
+                "adPrR".chars().any(|letter| has_letter(word, letter))
+                    || ["--a", "--no-d", "--p", "--r"].iter().any(|start| word.starts_with(start))
             }
             CommandWord::KnownPrefix(_) | CommandWord::AnyWords => true,
         })

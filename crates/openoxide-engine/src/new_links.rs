@@ -14,21 +14,21 @@ use openoxide_protocol::{
 };
 
 use crate::{
-    link_commands::{creates_links, moves_links, program_name},
+    link_commands::{creates_links, keeps_links, moves_links, program_name},
     step_budget::StepBudget,
 };
 
 /// Adds an edit for each protected file that a command makes a link to, because a later command can
 /// change the file under the name of the link.
 pub(crate) fn check_links_to_protected_files(facts: &mut OperationFacts) {
-    let (mut links, mut added) = (false, Vec::new());
+    let (mut links, mut added) = (None, Vec::new());
     for access in &facts.accesses {
         if let Access::Exec(exec) = access {
-            links = creates_links(exec);
+            links = Some(exec.span).filter(|_| creates_links(exec));
         }
         let Access::Read(path) = access else { continue };
         let mut targets = [Some(&path.path), path.resolved.as_ref()].into_iter().flatten();
-        if links && targets.any(is_protected) {
+        if links.is_some_and(|span| contains(span, path.span)) && targets.any(is_protected) {
             added.push(Access::Edit(path.clone()));
         }
     }
@@ -44,22 +44,21 @@ pub(crate) fn check_files_behind_new_links(facts: &mut OperationFacts, steps: &S
         return;
     }
     let mut added = Vec::new();
-    let mut command: Option<&ExecAccess> = None;
-    for access in &facts.accesses {
+    let mut command: Option<(usize, &ExecAccess)> = None;
+    for (index, access) in facts.accesses.iter().enumerate() {
         if let Access::Exec(exec) = access {
-            command = Some(exec);
+            command = Some((index, exec)).filter(|_| has_own_span(&facts.accesses, exec.span));
         }
         let Some(path) = accessed_path(access) else { continue };
-        let own = command.filter(|exec| contains(exec.span, path.span));
-        let replaces = own.is_some_and(replaces_links);
-        let is_behind = |(link, span): &(&AbsPath, Span)| {
-            own.is_none_or(|exec| exec.span != *span)
+        let own = command.filter(|(_, exec)| contains(exec.span, path.span));
+        let replaces = own.is_some_and(|(_, exec)| replaces_links(exec));
+        let is_behind = |(link, creator): &(&AbsPath, usize)| {
+            own.is_none_or(|(at, _)| at != *creator)
                 && path.path.strip_prefix(link).is_some()
                 && !(replaces && path.path == **link)
         };
-        if path.route != AccessRoute::Metadata
-            && (!steps.take_steps(1 + links.len() / 16) || links.iter().any(is_behind))
-        {
+        let looks = steps.take_steps(1 + links.len() / 16);
+        if path.route != AccessRoute::Metadata && (!looks || links.iter().any(is_behind)) {
             let text = format!("{} (a link can be there)", path.raw_path);
             added.push(Access::Opaque { text, span: path.span });
         }
@@ -67,29 +66,34 @@ pub(crate) fn check_files_behind_new_links(facts: &mut OperationFacts, steps: &S
     facts.accesses.extend(added);
 }
 
-/// Returns the paths where commands may create links or move them to, with the place of the command.
-fn new_links(accesses: &[Access]) -> Vec<(&AbsPath, Span)> {
-    let commands = || {
-        accesses.iter().filter_map(|access| {
-            let Access::Exec(exec) = access else { return None };
-            Some(exec)
-        })
-    };
-    if !commands().any(creates_links) {
+/// Returns the paths where commands may create links or move them to, with the index of the command.
+fn new_links(accesses: &[Access]) -> Vec<(&AbsPath, usize)> {
+    if !accesses.iter().any(|access| matches!(access, Access::Exec(exec) if creates_links(exec))) {
         return Vec::new();
     }
-    let mut command: Option<&ExecAccess> = None;
+    let mut command = None;
     let mut links = Vec::new();
-    for access in accesses {
+    for (index, access) in accesses.iter().enumerate() {
         if let Access::Exec(exec) = access {
-            command = Some(exec).filter(|exec| creates_links(exec) || moves_links(exec));
+            let makes_links = creates_links(exec) || moves_links(exec) && keeps_links(exec);
+            command = Some((index, exec.span)).filter(|_| makes_links);
         }
         let Access::Edit(path) = access else { continue };
-        if let Some(exec) = command.filter(|exec| contains(exec.span, path.span)) {
-            links.push((&path.path, exec.span));
+        if let Some((index, _)) = command.filter(|(_, span)| contains(*span, path.span)) {
+            links.push((&path.path, index));
         }
     }
     links
+}
+
+/// Returns whether only one command has this place. In `bash -c '…'` and `find -exec`, all commands
+/// have the place of the outer one, and which of them accesses a file is not known.
+fn has_own_span(accesses: &[Access], span: Span) -> bool {
+    accesses
+        .iter()
+        .filter(|access| matches!(access, Access::Exec(exec) if exec.span == span))
+        .count()
+        == 1
 }
 
 fn contains(outer: Span, inner: Span) -> bool {
@@ -277,6 +281,7 @@ mod tests {
             fs::write(file, "").unwrap();
         }
         std::os::unix::fs::symlink("../../../victim", dir.path().join("zz/sub/f")).unwrap();
+        std::os::unix::fs::symlink("zz/sub", dir.path().join("alias")).unwrap();
         for (script, expected) in [
             ("mkdir -p q/e; ln -s ../x q/e/l; mv q/e/l l; echo a > l", true),
             ("mkdir -p q/e; ln -s .. q/e/l; mv q/e/l l; grep -r KEY l/", true),
@@ -291,6 +296,12 @@ mod tests {
             ("for i in 1 2; do echo a > l; ln -s ../x l; done", true),
             ("ln -s plain c; cat plain", false),
             ("mv plain c; cat c", false),
+            ("bash -c 'ln -s . g; grep -r KEY g/'", true),
+            ("eval 'ln -s . g; grep -r KEY g/'", true),
+            ("find . -maxdepth 0 -exec ln -s . g \\; -exec grep -r KEY g/ \\;", true),
+            ("cp plain p2; ln -s p2 p3; cat p2", false),
+            ("cp -r sub/. alias", true),
+            ("cp -r sub/. alias/.", true),
             ("cp -r sub zz", true),
             ("cp -rT sub zz/sub", true),
             ("cp -a sub/. zz/sub", true),
@@ -300,8 +311,10 @@ mod tests {
             let action = Action::Command { script: script.to_owned() };
             let place = CallLocation { cwd: &root, home: None };
             let facts = collect_action_facts(&action, "Bash", place);
-            let is_opaque =
-                facts.accesses.iter().any(|access| matches!(access, Access::Opaque { .. }));
+            let reasons = ["a link can be there", "links below it lead elsewhere"];
+            let is_opaque = facts.accesses.iter().any(|access| {
+                matches!(access, Access::Opaque { text, .. } if reasons.iter().any(|it| text.contains(it)))
+            });
             assert_eq!(is_opaque, expected, "{script}: {:?}", facts.accesses);
         }
     }

@@ -5,6 +5,8 @@
 
 use openoxide_protocol::{Access, Decision};
 
+use crate::link_commands::program_name;
+
 /// Programs that show processes, sockets, sessions or the network. The program table determines with
 /// which arguments they are read-only.
 const SYSTEM_PROGRAMS: [&str; 27] = [
@@ -37,7 +39,7 @@ const SYSTEM_PROGRAMS: [&str; 27] = [
     "who",
 ];
 /// Clients that show the state of containers, clusters, clouds, repository hosts, databases and key
-/// agents. The same applies.
+/// agents. The program table determines with which arguments they are read-only.
 const SERVICE_CLIENTS: [&str; 77] = [
     "argocd",
     "aws",
@@ -118,9 +120,9 @@ const SERVICE_CLIENTS: [&str; 77] = [
     "wrangler",
 ];
 /// Programs that only select and print parts of such output.
-const LINE_PROGRAMS: [&str; 21] = [
-    "[", "awk", "cat", "column", "cut", "echo", "egrep", "false", "fgrep", "grep", "head", "jq",
-    "printf", "sed", "sleep", "sort", "tail", "test", "tr", "true", "wc",
+const LINE_PROGRAMS: [&str; 19] = [
+    "[", "cat", "column", "cut", "echo", "egrep", "false", "fgrep", "grep", "head", "jq", "printf",
+    "sleep", "sort", "tail", "test", "tr", "true", "wc",
 ];
 
 /// Returns whether the commands of a decision show the state of the system or of a service, and
@@ -128,7 +130,7 @@ const LINE_PROGRAMS: [&str; 21] = [
 pub(crate) fn shows_outside_state(decision: &Decision) -> bool {
     let mut programs = decision.parts.iter().filter_map(|part| {
         let Access::Exec(exec) = &part.access else { return None };
-        Some(exec.argv.known_word(0).unwrap_or_default())
+        Some(program_name(exec).unwrap_or_default())
     });
     let is_outside =
         |program: &str| SYSTEM_PROGRAMS.contains(&program) || SERVICE_CLIENTS.contains(&program);

@@ -44,8 +44,8 @@ pub(crate) fn check_piped_paths(facts: &mut OperationFacts, cwd: &AbsPath, steps
         };
         if !stays {
             let text = format!(
-                "file names below {}: some have blanks, name secrets or are links that lead elsewhere, \
-                 or there are too many",
+                "file names below {}: parts of them can name other files, links lead elsewhere, or \
+                 there are too many",
                 path.path
             );
             *access = Access::Opaque { text, span: path.span };

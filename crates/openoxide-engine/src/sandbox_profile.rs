@@ -41,7 +41,7 @@ impl Engine {
             restriction
         } else if self.replaces_questions() {
             CallerRestriction::ReadOnlyOffline
-        } else if is_by_rule(decision) {
+        } else if has_rule_match(decision) {
             restriction
         } else {
             CallerRestriction::ReadOnly
@@ -160,7 +160,7 @@ pub(crate) fn is_read_only(decision: &Decision) -> bool {
 }
 
 /// Returns whether a rule decides about a part of a decision.
-pub(crate) fn is_by_rule(decision: &Decision) -> bool {
+pub(crate) fn has_rule_match(decision: &Decision) -> bool {
     decision.parts.iter().any(|part| part.rule.is_some())
 }
 

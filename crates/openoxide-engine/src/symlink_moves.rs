@@ -5,7 +5,7 @@
 //! a file that was not checked.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs,
     path::{Component, Path, PathBuf},
 };
@@ -14,7 +14,7 @@ use openoxide_permission::safety_floor::is_protected;
 use openoxide_protocol::{AbsPath, Access, OperationFacts};
 
 use crate::{
-    link_commands::{copies_directories, moves_links, names_content},
+    link_commands::{copies_content, copies_directories, moves_links},
     step_budget::StepBudget,
 };
 
@@ -47,22 +47,31 @@ pub(crate) fn check_moved_links(facts: &mut OperationFacts, steps: &StepBudget) 
 /// Adds an opaque access for each directory into which a command copies files, if a link below it
 /// leads elsewhere: `cp -r` writes through such links.
 pub(crate) fn check_links_below_targets(facts: &mut OperationFacts, steps: &StepBudget) {
-    let (mut copies, mut copies_content, mut added) = (false, false, Vec::new());
+    let (mut copies, mut copies_inside, mut added) = (false, false, Vec::new());
+    if !facts
+        .accesses
+        .iter()
+        .any(|access| matches!(access, Access::Exec(exec) if copies_directories(exec)))
+    {
+        return;
+    }
+    let edited = facts.accesses.iter().filter_map(|access| {
+        let Access::Edit(path) = access else { return None };
+        path.path.parent()
+    });
+    let parents: HashSet<AbsPath> = edited.collect();
     for access in &facts.accesses {
         if let Access::Exec(exec) = access {
             copies = copies_directories(exec);
-            copies_content = copies && exec.argv.iter().skip(1).any(names_content);
+            copies_inside = copies && exec.argv.iter().skip(1).any(copies_content);
         }
         let Access::Edit(path) = access else { continue };
         // Usually, the directory with the name of the source is the one that is written.
-        let is_child = |access: &Access| matches!(access, Access::Edit(other) if other.path.parent().as_ref() == Some(&path.path));
-        let is_above = || facts.accesses.iter().any(is_child);
-        let place = Path::new(path.path.as_str());
-        if copies
-            && (copies_content || !is_above())
-            && place.is_dir()
-            && has_escaping_link(place, steps)
-        {
+        if !copies || !copies_inside && parents.contains(&path.path) {
+            continue;
+        }
+        let place = fs::canonicalize(path.path.as_str()).unwrap_or_default();
+        if place.is_dir() && (!steps.take_steps(1) || has_escaping_link(&place, steps)) {
             let text = format!("{}: links below it lead elsewhere", path.raw_path);
             added.push(Access::Opaque { text, span: path.span });
         }

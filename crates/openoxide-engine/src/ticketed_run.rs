@@ -6,7 +6,8 @@
 use openoxide_adapters::agent_hook::AgentHookCall;
 use openoxide_permission::{CheckRequest, GateOutcome, OperationRefusal, PermissionGate};
 use openoxide_protocol::{
-    AbsPath, Action, CallId, Decision, Effect, Obligation, Operation, Principal, SandboxAutoAllow,
+    AbsPath, Access, AccessDecision, Action, CallId, CommandClass, Decision, Effect, Obligation,
+    Operation, Principal, SandboxAutoAllow,
 };
 use openoxide_store::{KnownDirectory, RunTicket, RunTicketError, UserEnvironment};
 use serde_json::json;
@@ -20,7 +21,7 @@ use crate::{
     operation_facts::collect_operation_facts,
     outside_state::shows_outside_state,
     presentation::{operation_title, present_operation},
-    sandbox_profile::{is_by_rule, is_read_only},
+    sandbox_profile::{has_rule_match, is_read_only},
 };
 
 impl Engine {
@@ -129,10 +130,15 @@ impl Engine {
     }
 }
 
-/// Returns whether a rule decides about a command, or whether it is read-only and shows what the
-/// sandbox hides.
+/// Returns whether rules decide about all commands that are not read-only, or whether a read-only
+/// command shows what the sandbox hides.
 fn stays_outside(decision: &Decision) -> bool {
-    is_by_rule(decision) || is_read_only(decision) && shows_outside_state(decision)
+    let is_undecided = |part: &AccessDecision| {
+        matches!(&part.access, Access::Exec(exec) if exec.class != CommandClass::Harmless)
+            && part.rule.is_none()
+    };
+    has_rule_match(decision) && !decision.parts.iter().any(is_undecided)
+        || is_read_only(decision) && shows_outside_state(decision)
 }
 
 /// Returns the operation of a ticket.

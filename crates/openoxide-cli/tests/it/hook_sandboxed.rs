@@ -188,6 +188,7 @@ fn edits_that_the_mode_allows_are_replaced() {
     let answer = place.hook("PreToolUse", "touch src/b.rs");
     assert_eq!(answer["permissionDecision"], "allow");
     assert!(answer["updatedInput"].is_null(), "a rule allows it: {answer}");
+    place.replaced("touch src/b.rs; mkdir c");
 }
 
 #[test]

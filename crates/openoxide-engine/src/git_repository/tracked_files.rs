@@ -212,6 +212,10 @@ mod tests {
             "f=$(git diff HEAD~1 --name-only); cat $f",
             "git ls-files --with-tree=HEAD~1 | xargs cat",
             "git grep -l 1 HEAD~1 | xargs cat",
+            "git grep -l 1 HEAD~1 -- a* | xargs cat",
+            "git diff --name-only --diff-filter= HEAD~1 | xargs cat",
+            "git diff --name-only --diff-filter=D --diff-filter=A HEAD~1 | xargs cat",
+            "git diff --name-only --diff-filter=A 'HEAD~1^!' | xargs cat",
             "git reset -q --soft HEAD~1; git diff --name-only --cached | xargs cat; git reset -q --soft ORIG_HEAD",
         ] {
             assert!(bash(&project, script).contains("OUTSIDE"), "{script}");
@@ -220,6 +224,8 @@ mod tests {
         for script in scripts.into_iter().chain([
             "git diff --name-only --diff-filter=d HEAD~1 | xargs cat",
             "git diff --name-only --diff-filter=ACM HEAD~1 | xargs cat",
+            "git diff --name-only -- sub | xargs cat",
+            "git diff --name-only --diff-filter=ACMR --cached -- '*.rs' | xargs cat",
             "git diff --name-only HEAD~1 | while read -r f; do cat \"$f\"; done",
             "git diff --name-only HEAD~1 | xargs -d '\\n' cat",
             "git grep -l 1 -- '*.rs' | xargs cat",

@@ -162,7 +162,7 @@ fn is_aws_read(words: &[&str]) -> bool {
         None => *word != "help" && !word.contains("http://") && !word.contains("https://"),
     };
     // Without an operand, it lists the buckets of the account.
-    let lists = (*service, *verb) == ("s3", "ls") && rest.iter().all(|word| word.starts_with('-'));
+    let lists = (*service, *verb) == ("s3", "ls") && has_only_options(rest);
     let (reads, whole) = (reads && !revealing, rest.iter().all(plain));
     (lists || reads)
         && whole
@@ -170,11 +170,26 @@ fn is_aws_read(words: &[&str]) -> bool {
         && !secret.iter().any(|part| verb.contains(part))
 }
 
-/// Returns whether the region is a part of the name of a host, and no other host.
+/// Returns whether all words are options, or values of options that take one.
+fn has_only_options(words: &[&str]) -> bool {
+    const WITH_VALUE: [&str; 4] = ["--output", "--page-size", "--profile", "--region"];
+    words.iter().enumerate().all(|(index, word)| {
+        let before = index.checked_sub(1).and_then(|before| words.get(before));
+        word.starts_with('-') || before.is_some_and(|option| WITH_VALUE.contains(option))
+    })
+}
+
+/// Returns whether the region is a part of the name of a host, and no other host. The option may be
+/// abbreviated.
 fn has_plain_region(words: &[&str]) -> bool {
     let is_plain = |(index, word): (usize, &&str)| {
-        let Some(option) = word.strip_prefix("--reg") else { return true };
-        let attached = option.split_once('=').map(|(_, value)| value);
+        let (name, attached) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (*word, None),
+        };
+        if name.len() < 3 || !"--region".starts_with(name) {
+            return true;
+        }
         let value = attached.or_else(|| words.get(index + 1).copied()).unwrap_or_default();
         value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };

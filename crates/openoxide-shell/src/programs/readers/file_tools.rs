@@ -199,15 +199,7 @@ pub(in super::super) fn read_compressor(arguments: CommandArguments<'_>) -> Comm
             }
             _ => unpacked.extend(file.rsplit_once('.').map(|(name, _)| name.to_owned())),
         }
-        // These programs follow a link with the name of the compressed file.
-        let ending = match arguments.spec.name() {
-            "zstd" => Some("zst"),
-            "lz4" => Some("lz4"),
-            _ => None,
-        };
-        if !unpacks(arguments) {
-            unpacked.extend(ending.map(|ending| format!("{file}.{ending}")));
-        }
+        unpacked.extend(compressed_name(arguments, file));
         // gzip(1) also removes these endings.
         let other = ["-gz", "-z", "_z", "_gz"].into_iter();
         unpacked.extend(other.filter_map(|ending| file.strip_suffix(ending)).map(str::to_owned));
@@ -216,6 +208,23 @@ pub(in super::super) fn read_compressor(arguments: CommandArguments<'_>) -> Comm
         meaning.add_write(ArgumentWord::Known(file));
     }
     meaning
+}
+
+/// Returns the name of the compressed file, for programs that follow a link of this name. Other
+/// programs refuse an existing file.
+fn compressed_name(arguments: CommandArguments<'_>, file: &str) -> Option<String> {
+    let has = |names: &[&str]| {
+        arguments.items().any(|item| {
+            matches!(item, CommandItem::Option { option, .. } if names.contains(&option.name))
+        })
+    };
+    let names_output = match arguments.spec.name() {
+        "zstd" => has(&["o", "output-dir-flat", "output-dir-mirror"]),
+        "lz4" => arguments.operands().count() > 1 && !has(&["m", "multiple"]),
+        _ => return None,
+    };
+    let ending = if arguments.spec.name() == "zstd" { "zst" } else { "lz4" };
+    (!names_output && !unpacks(arguments)).then(|| format!("{file}.{ending}"))
 }
 
 /// Reads commands that create files with a mode. Special bits make a file run as its owner.

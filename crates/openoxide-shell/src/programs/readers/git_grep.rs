@@ -50,17 +50,16 @@ pub(in super::super) fn read_git_grep(arguments: CommandArguments<'_>) -> Comman
     meaning
 }
 
-/// Returns whether an operand may be a revision. `git grep -l TEXT REVISION` prints names of files
-/// of the revision.
+/// Returns whether the names can be those of a revision, as with `git grep -l TEXT REVISION`, or
+/// those of a submodule.
 fn may_name_revision(arguments: CommandArguments<'_>) -> bool {
-    let has_pattern = arguments.items().any(|item| {
-        matches!(item, CommandItem::Option { option, .. } if matches!(option.name, "e" | "f"))
-    });
-    let end = arguments.words().position(|word| matches!(word, ArgumentWord::Known("--")));
-    let before_end = |item: &CommandItem<'_>| match item {
-        CommandItem::Operand(_, index) => end.is_none_or(|end| *index < end),
-        CommandItem::Option { .. } => false,
-        CommandItem::Number | CommandItem::Unclear => true,
+    let has = |names: &[&str]| {
+        arguments.items().any(|item| {
+            matches!(item, CommandItem::Option { option, .. } if names.contains(&option.name))
+        })
     };
-    arguments.items().filter(before_end).count() > usize::from(!has_pattern)
+    let after = arguments.words().skip_while(|word| *word != ArgumentWord::Known("--")).skip(1);
+    let operands = arguments.items().filter(|item| !matches!(item, CommandItem::Option { .. }));
+    let revisions = operands.count().saturating_sub(after.count());
+    has(&["recurse-submodules"]) || revisions > usize::from(!has(&["e", "f"]))
 }

@@ -59,28 +59,40 @@ pub(in super::super) fn read_git_diff(arguments: CommandArguments<'_>) -> Comman
 /// contains. Compared with a revision, it also prints the names of files that were removed since,
 /// unless a filter excludes them.
 fn prints_current_names(arguments: CommandArguments<'_>) -> bool {
-    let (mut compares, mut excludes_removed) = (false, false);
+    // What follows `--` are paths.
+    let paths = arguments.words().skip_while(|word| *word != ArgumentWord::Known("--")).skip(1);
+    let operands = arguments.operands().count().saturating_sub(paths.count());
+    let (mut compares, mut filter) = (false, String::new());
     for item in arguments.items() {
         match item {
             CommandItem::Option { option, value } => match (option.name, value) {
                 ("name-only" | "z" | "relative", _) => {}
                 ("cached" | "staged", _) => compares = true,
-                ("diff-filter", Some(ArgumentWord::Known(letters))) => {
-                    excludes_removed = letters == "d"
-                        || letters.bytes().all(|letter| b"ACMRTUX".contains(&letter));
-                }
+                // Git puts the letters of several filters together.
+                ("diff-filter", Some(ArgumentWord::Known(letters))) => filter.push_str(letters),
                 _ => return false,
             },
-            CommandItem::Operand(ArgumentWord::Known(word), _) if !word.contains("..") => {
-                // A second operand can be a revision, too.
-                if std::mem::replace(&mut compares, true) {
-                    return false;
-                }
-            }
-            _ => return false,
+            CommandItem::Operand(..) => {}
+            CommandItem::Number | CommandItem::Unclear => return false,
         }
     }
-    !compares || excludes_removed
+    let revisions: Vec<_> = arguments.operands().take(operands).collect();
+    match revisions.as_slice() {
+        [] => {}
+        [ArgumentWord::Known(word)] if is_one_revision(word) => compares = true,
+        _ => return false,
+    }
+    !compares || excludes_removed(&filter)
+}
+
+/// Returns whether a word is at most one revision: `A..B`, `A^!`, `A^-` and `A^@` are several.
+fn is_one_revision(word: &str) -> bool {
+    !["..", "^!", "^-", "^@"].iter().any(|several| word.contains(several))
+}
+
+/// Returns whether a filter of `git diff` excludes removed files.
+fn excludes_removed(filter: &str) -> bool {
+    filter == "d" || !filter.is_empty() && filter.bytes().all(|letter| b"ACMRTUX".contains(&letter))
 }
 
 /// Limits a search to names that match one of these patterns, if there are any. A literal operand
