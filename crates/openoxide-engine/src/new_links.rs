@@ -4,6 +4,7 @@
 //! `q/x/a` is another file afterwards, and `q/x/../a` is not `q/a`.
 
 use std::{
+    collections::HashMap,
     fs,
     path::{Component, Path, PathBuf},
 };
@@ -43,11 +44,13 @@ pub(crate) fn check_files_behind_new_links(facts: &mut OperationFacts, steps: &S
     if links.is_empty() {
         return;
     }
+    let places = count_places(&facts.accesses);
     let mut added = Vec::new();
     let mut command: Option<(usize, &ExecAccess)> = None;
     for (index, access) in facts.accesses.iter().enumerate() {
         if let Access::Exec(exec) = access {
-            command = Some((index, exec)).filter(|_| has_own_span(&facts.accesses, exec.span));
+            let place = (exec.span.start, exec.span.end);
+            command = Some((index, exec)).filter(|_| places.get(&place) == Some(&1));
         }
         let Some(path) = accessed_path(access) else { continue };
         let own = command.filter(|(_, exec)| contains(exec.span, path.span));
@@ -86,14 +89,16 @@ fn new_links(accesses: &[Access]) -> Vec<(&AbsPath, usize)> {
     links
 }
 
-/// Returns whether only one command has this place. In `bash -c '…'` and `find -exec`, all commands
-/// have the place of the outer one, and which of them accesses a file is not known.
-fn has_own_span(accesses: &[Access], span: Span) -> bool {
-    accesses
-        .iter()
-        .filter(|access| matches!(access, Access::Exec(exec) if exec.span == span))
-        .count()
-        == 1
+/// Returns how many commands have each place. In `bash -c '…'` and `find -exec`, all commands have the
+/// place of the outer one, and which of them accesses a file is not known.
+fn count_places(accesses: &[Access]) -> HashMap<(u32, u32), usize> {
+    let mut places = HashMap::new();
+    for access in accesses {
+        if let Access::Exec(exec) = access {
+            *places.entry((exec.span.start, exec.span.end)).or_default() += 1;
+        }
+    }
+    places
 }
 
 fn contains(outer: Span, inner: Span) -> bool {
